@@ -1,0 +1,153 @@
+# Rubble's workshop. `make` alone lists what it can do; `make play` and `make test` need nothing before them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+RIVALS := .venv-bench
+UV_VERSION := 0.13.7
+
+# The first interpreter that runs and is new enough; asking each one also skips launchers that lead nowhere.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
+
+SOURCES := service orchestrator cli bots bench deploy tools tests
+MIXED := --policy greedy --policy random
+PIN = .rubble/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+##@ Start here
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## "; printf "\nRubble: an arena for board-game bots\n" } \
+		/^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  \033[36mmake %-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+
+.PHONY: play
+play: $(READY) ## Play two real tournaments on this machine, and see their tables and reports
+	@rm -rf .rubble/play
+	@# While the first is played, bots in other languages are built for the second, as far as they can be had.
+	@mkdir -p .rubble/play; \
+	$(BIN)/python -m tools.guests rosters/relief.toml .rubble/play/relief.toml > .rubble/play/guests.txt & \
+	$(BIN)/rubble run rosters/san-francisco.toml --out .rubble/play/san-francisco; \
+	wait; cat .rubble/play/guests.txt
+	@$(BIN)/rubble run .rubble/play/relief.toml --out .rubble/play/relief || { test $$? = 1 && rm -rf .rubble/play/relief && \
+		echo "Once more, without the guests:" && $(BIN)/rubble run rosters/relief.toml --out .rubble/play/relief; }
+	@printf '%s\n' '' 'Next, try:' \
+		'  $(BIN)/rubble play --game sf1906-2e --bots greedy      play yourself, against a bot' \
+		'  $(BIN)/rubble roster new roster.toml                   a tournament of your own; then: rubble run roster.toml' \
+		'  $(BIN)/rubble replay show .rubble/play/relief/replays/*  step through a game (name one file)' ''
+
+.PHONY: test
+test: $(READY) ## Run the tests
+	@$(BIN)/python -m pytest -q -n auto -m "not slow"
+
+.PHONY: slow
+slow: $(READY) ## Run the tests that take minutes: processes killed in mid-tournament, Redis Cluster and Sentinel
+	@$(BIN)/python -m pytest -q -m slow
+
+.PHONY: kills
+kills: $(READY) ## Play 500 matches while workers, copies of the service and Redis are killed again and again
+	@RUBBLE_KILL_MATCHES=500 $(BIN)/python -m pytest -q -m slow tests/orchestrator/test_kills.py
+
+.PHONY: science
+science: $(READY) ## Run the acceptance checks of the statistics in full, and print their table
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m bench.science
+
+##@ Work on it
+
+.PHONY: setup
+setup: $(READY) ## Make .venv from the pinned, hashed lock (the other targets do it for you)
+
+$(READY): requirements.lock pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Rubble needs Python 3.11 or newer with venv and pip, and found none on the PATH." >&2; \
+		echo "Install one, or name it: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; fi
+	@echo "Making $(VENV) with $$($(PYTHON) --version) …"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+.PHONY: lint
+lint: $(READY) ## Format, lint, strict types, import arrows
+	@$(BIN)/ruff format --check --quiet . || { echo "make format puts these in order" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy $(wildcard $(SOURCES))
+	@$(BIN)/python -m pytest -q tests/house/test_arrows.py
+	@# The contract with bots.
+	@$(BIN)/buf lint
+	@# Against the last release: what bots rely on is not taken away. The first release has nothing to compare with.
+	@tag=$$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null) && $(BIN)/buf breaking --against ".git#tag=$$tag" || test -z "$$tag"
+
+.PHONY: deploy-tools
+deploy-tools: ## Fetch what the checks of deploy/ use (promtool, haproxy, hadolint, schemas) into .rubble/tools
+	@PYTHON=$(PYTHON) deploy/tools.sh
+
+.PHONY: deploy-check
+deploy-check: $(READY) deploy-tools ## Check deploy/: compose, images, manifests, rules, alerts, dashboards
+	@$(BIN)/python -m pytest -q -rs -m "not slow" tests/deploy
+
+.PHONY: format
+format: $(READY) ## Put the code into the house's format
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+.PHONY: protos
+protos: $(READY) ## Write rubble/v1 anew from protos/ (generated code is never edited by hand)
+	@rm -rf rubble && mkdir -p rubble/v1
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -Iprotos --python_out=. --grpc_python_out=. \
+		--mypy_out=. --mypy_grpc_out=. protos/rubble/v1/*.proto
+	@echo '"""Generated from protos/ by make protos."""' | tee rubble/__init__.py > rubble/v1/__init__.py
+
+.PHONY: sdk
+sdk: $(READY) ## Build the wheel of the Python SDK for bot authors into dist/
+	@$(BIN)/python -m tools.sdk dist
+
+.PHONY: compile
+compile: $(READY) ## Compile the rules with mypyc, in place (RUBBLE_PURE=1 still runs the Python)
+	@RUBBLE_PURE=1 $(BIN)/python -m tools.compile
+
+.PHONY: playthroughs
+playthroughs: $(READY) ## Rewrite the golden playthroughs; their diff shows a change of rules
+	@$(BIN)/python -m tests.conformance.playthroughs
+
+.PHONY: bench
+bench: $(READY) ## Measure engine and service against themselves and others (ARGS="--only N1,N2 --seconds 1")
+	@$(MAKE) --no-print-directory compile || echo "Without compiled rules N2, N3 and N4 are left out." >&2
+	@$(MAKE) --no-print-directory $(RIVALS)/.ready || echo "The rivals cannot be installed here; N3 and N4 are left out." >&2
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: load
+load: $(READY) ## Drive the service at a stated rate for ten minutes, 1,000 bots, 500 games at once (ARGS="--rate 100 --seconds 60")
+	@$(BIN)/python -m bench.load $(ARGS)
+
+$(RIVALS)/.ready: bench/requirements.lock
+	@$(PYTHON) -m venv --clear $(RIVALS)
+	@$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.lock
+	@touch $@
+
+##@ Keep it in order
+
+.PHONY: lock
+lock: ## Pin the newest packages that pyproject.toml and bench/requirements.in allow
+	@test -x .rubble/lock/bin/uv || { $(PYTHON) -m venv .rubble/lock; .rubble/lock/bin/python -m pip install --quiet uv==$(UV_VERSION); }
+	@{ echo "# Every package of the workshop, pinned and hashed. Written by \`make lock\`; do not edit."; \
+		$(PIN) pyproject.toml --group dev; } > .rubble/lock.new && mv .rubble/lock.new requirements.lock
+	@{ echo "# The benchmark's rivals, pinned and hashed. Written by \`make lock\`; do not edit."; \
+		$(PIN) bench/requirements.in; } > .rubble/lock.new && mv .rubble/lock.new bench/requirements.lock
+	@{ echo "# The tools that check deploy/, pinned and hashed. Written by \`make lock\`; do not edit."; \
+		$(PIN) deploy/requirements.in; } > .rubble/lock.new && mv .rubble/lock.new deploy/requirements.lock
+	@{ echo "# What the images need at run time, pinned and hashed: a part of requirements.lock. Written by \`make lock\`; do not edit."; \
+		$(PIN) pyproject.toml --constraint requirements.lock; } > .rubble/lock.new && mv .rubble/lock.new deploy/images/requirements.lock
+
+.PHONY: clean
+clean: ## Remove everything that make made
+	@rm -rf $(VENV) $(RIVALS) .rubble build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find service cli bench tools tests orchestrator bots -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find service -name '*.so' -delete -o -name .compiled.json -delete
+	@rm -f rubble_rules__mypyc.*
