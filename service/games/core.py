@@ -1,0 +1,226 @@
+"""The words all games share: Game, Seat, Outcome, Refused, Option, and what a game must be able to answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from service.games.chance import Seeds, Stream
+from service.games.components import Component
+
+Seat = int
+#: Whoever looks at a table: a seat, or None for a spectator.
+Eye = Seat | None
+OptionValue = str | int
+Options = Mapping[str, OptionValue]
+#: Nested dicts and lists of str, int, bool and None: what JSON can carry.
+Plain = Any
+#: A drawing: lines of (text, style) pieces. Styles are words a terminal library understands ("bold yellow", "dim").
+Picture = list[list[tuple[str, str]]]
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+
+class Unreadable(Exception):
+    """A text that is no action in any state of the game."""
+
+    def __init__(self, text: str, expected: str) -> None:
+        super().__init__(f"cannot read {text!r} as an action; expected {expected}")
+        self.text = text
+        self.expected = expected
+
+
+class Refused(Exception):
+    """An action the rules do not allow now. Nothing has moved."""
+
+    def __init__(self, reason: str, rule: str, message: str) -> None:
+        super().__init__(f"{message} ({reason}, rule {rule})")
+        self.reason = reason
+        self.rule = rule
+        self.message = message
+
+
+class BadSetup(ValueError):
+    """A game that cannot be set up as asked: names what was given and what would have been good."""
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        super().__init__(f"{field}: {value!r} is not possible; expected {expected}")
+        self.field = field
+        self.value = value
+        self.expected = expected
+
+
+@dataclass(frozen=True)
+class Option:
+    """One switch of a game. Either ``choices`` or ``range`` says which values are good."""
+
+    name: str
+    default: OptionValue
+    about: str
+    choices: tuple[OptionValue, ...] = ()
+    range: tuple[int, int] | None = None
+    #: The seat counts for which the option means anything; empty means all of them.
+    seats: tuple[int, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """The good values, as an error message lists them."""
+        if self.range is not None:
+            return f"a number from {self.range[0]} to {self.range[1]}"
+        return "one of " + ", ".join(repr(choice) for choice in self.choices)
+
+    def check(self, value: object) -> OptionValue:
+        """The value itself, or BadSetup."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            if value in self.choices or (self.range is not None and self.range[0] <= value <= self.range[1]):
+                return value
+        elif isinstance(value, str) and value in self.choices:
+            return value
+        raise BadSetup(f"option {self.name}", value, self.expected)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the score sheet, as the rulebook adds it up."""
+
+    label: str
+    points: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one place at the table scored. Ranks start at 1; equals share the better rank and the next one is skipped."""
+
+    name: str
+    rank: int
+    score: int
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Who placed where, with what score, and why it ended."""
+
+    seats: tuple[Result, ...]
+    #: Why the game ended: one UPPER_SNAKE word a program can branch on.
+    ending: str
+    #: Players without a seat, such as the Committee of Fifty. They take part in the ranking.
+    house: tuple[Result, ...] = ()
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        return tuple(result.score for result in self.seats)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(result.rank for result in self.seats)
+
+
+def rank(keys: Sequence[tuple[int, ...]]) -> list[int]:
+    """Ranks for sort keys of which the greatest is best: equals share the better rank (1, 1, 3)."""
+    return [1 + sum(other > key for other in keys) for key in keys]
+
+
+@dataclass(frozen=True)
+class Game(Generic[S, A]):
+    """A game is what it answers. Everything here is pure: no clock, no network, no surprise."""
+
+    id: str
+    title: str
+    #: Raised by every change of rules that alters results; a running session keeps the version it began with.
+    version: int
+    seats: range
+    options: tuple[Option, ...]
+    #: (number of seats, complete options, seeds) -> the table before the first move. Call ``new`` instead: it checks first.
+    #: What a spectator sees of it depends on the table seed alone.
+    setup: Callable[[int, Options, Seeds], S]
+    #: The seats that may speak now; several only where the rulebook says "simultaneously"; none when the game is over.
+    to_act: Callable[[S], Sequence[Seat]]
+    #: Every action ``apply`` would accept from that seat, in a stable order. Empty exactly if the seat is not to act.
+    legal_actions: Callable[[S, Seat], Sequence[A]]
+    #: The state moves on, or Refused is raised and nothing has moved; also for a seat that does not exist.
+    apply: Callable[[S, Seat, A], None]
+    #: None while the game goes on.
+    outcome: Callable[[S], Outcome | None]
+    #: All that this eye knows, with perfect memory, and nothing more; JSON-ready.
+    view: Callable[[S, Eye], Plain]
+    #: The notation of an action, stable for ever, and back (Unreadable).
+    text: Callable[[A], str]
+    read: Callable[[str], A]
+    #: A whole state that a seat with this view could believe in. It is handed nothing else, so it can betray nothing else.
+    sample: Callable[[Plain, Seat, Stream], S]
+    #: The same table with everything this eye cannot know dealt anew. Used to prove that nothing leaks.
+    redeal: Callable[[S, Eye, Stream], S]
+    #: The house player that takes over a forfeited seat. It uses only what the seat may know.
+    automaton: Callable[[S, Seat, Stream], A]
+    #: An independent copy.
+    copy: Callable[[S], S]
+    #: State <-> nested lists of int, str and None, for stores. Equal states give equal lists.
+    to_plain: Callable[[S], Plain]
+    from_plain: Callable[[Plain], S]
+    #: True while seats speak secretly: what they say then is shown to nobody else until this is False again. Several seats to act
+    #: means secret, it ends only with the last of them, and how often a seat is asked does not depend on what it says.
+    is_secret: Callable[[S], bool]
+    #: The table of a view, drawn for a person.
+    picture: Callable[[Plain], Picture]
+    #: What lies in the box, each value with its mark.
+    components: tuple[Component, ...]
+    #: One row a verb: (notation, meaning).
+    notation: tuple[tuple[str, str], ...]
+    #: House players by name: (state, seat, stream) -> action. Every game has "random" and "greedy".
+    players: Mapping[str, Callable[[S, Seat, Stream], A]]
+
+    def complete(self, seats: int, given: Options) -> dict[str, OptionValue]:
+        """All options with their values: the given ones, checked, and the defaults of the others."""
+        if isinstance(seats, bool) or seats not in self.seats:
+            raise BadSetup("players", seats, f"{self.seats[0]} to {self.seats[-1]} for {self.id}")
+        known = {option.name: option for option in self.options}
+        complete = {option.name: option.default for option in self.options}
+        for name, value in given.items():
+            if name not in known:
+                raise BadSetup("option", name, "one of " + ", ".join(sorted(known)) if known else "no option at all")
+            option = known[name]
+            complete[name] = option.check(value)
+            if option.seats and seats not in option.seats and value != option.default:
+                counts = " or ".join(str(count) for count in option.seats)
+                raise BadSetup(
+                    f"option {name}", value, f"{option.default!r}: it only matters with {counts} at the table"
+                )
+        return complete
+
+    def new(self, seats: int, options: Options, seeds: Seeds) -> S:
+        """The table before the first move, or BadSetup."""
+        return self.setup(seats, self.complete(seats, options), seeds)
+
+
+AnyGame = Game[Any, Any]
+
+
+@dataclass
+class History(Generic[S, A]):
+    """What was said at a table, and who may read which part of it."""
+
+    game: Game[S, A]
+    entries: list[tuple[Seat, str, bool]] = field(default_factory=list)
+
+    def play(self, state: S, seat: Seat, action: A) -> None:
+        """Apply an action and write it down."""
+        secret = self.game.is_secret(state)
+        self.game.apply(state, seat, action)
+        self.entries.append((seat, self.game.text(action), secret))
+        if secret and not self.game.is_secret(state):  # the last seat has spoken: everybody may read it now
+            self.entries = [(who, text, False) for who, text, _ in self.entries]
+
+    def shown_to(self, eye: Eye) -> list[tuple[Seat, str]]:
+        """The log this eye may read: secret entries of others stay out until all have spoken."""
+        return [(seat, text) for seat, text, secret in self.entries if not secret or seat == eye]
+
+
+def random_player(game_legal: Callable[[S, Seat], Sequence[A]]) -> Callable[[S, Seat, Stream], A]:
+    """The house player that takes any legal action, each equally likely."""
+
+    def choose(state: S, seat: Seat, stream: Stream) -> A:
+        actions = game_legal(state, seat)
+        return actions[stream.below(len(actions))]
+
+    return choose

@@ -1,0 +1,75 @@
+"""Whole games by house players: the loop that simulations, benchmarks and tests share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from service.games.chance import SEED_BYTES, Stream, seeds_of
+from service.games.core import AnyGame, Options, Outcome, Seat
+
+#: (state, seat, the player's own chance) -> an action.
+Player = Callable[[Any, Seat, Stream], Any]
+
+
+@dataclass(frozen=True)
+class Played:
+    """One finished game. Equal digests mean: the same actions in the same order, with the same outcome."""
+
+    outcome: Outcome
+    decisions: int
+    digest: str
+
+
+def player_streams(number: int, index: int, seats: int) -> list[Stream]:
+    """The players' own chance in the index-th game of a series: a stream a seat, tied neither to cards nor to others."""
+    return [
+        Stream(
+            blake2b(f"{number}/{index}/{seat}".encode(), digest_size=SEED_BYTES, person=b"rubble-player").digest(),
+            "player",
+        )
+        for seat in range(seats)
+    ]
+
+
+def play_on(
+    game: AnyGame,
+    state: Any,
+    players: Sequence[Player],
+    streams: Sequence[Stream],
+    *,
+    plies: int | None = None,
+    apply: Callable[[Any, Seat, Any], None] | None = None,
+) -> int:
+    """Let the players decide until the game is over, or for so many plies; the number of decisions made.
+
+    Where several seats may speak they are asked in order. ``apply`` may stand in for the game's own, to keep a log.
+    """
+    to_act = game.to_act
+    act = game.apply if apply is None else apply
+    decisions = 0
+    while plies is None or decisions < plies:
+        acting = to_act(state)
+        if not acting:
+            break
+        seat = acting[0]
+        act(state, seat, players[seat](state, seat, streams[seat]))
+        decisions += 1
+    return decisions
+
+
+def play_one(game: AnyGame, seats: int, options: Options, players: Sequence[Player], number: int, index: int) -> Played:
+    """The index-th game of the series a person named by one number, from the deal to the outcome."""
+    state = game.new(seats, options, seeds_of(number, index))
+    log: list[str] = []
+
+    def apply(state: Any, seat: Seat, action: Any) -> None:
+        game.apply(state, seat, action)
+        log.append(f"{seat} {game.text(action)}")
+
+    decisions = play_on(game, state, players, player_streams(number, index, seats), apply=apply)
+    outcome = game.outcome(state)
+    if outcome is None:
+        raise RuntimeError(f"{game.id}: no seat is to act after {decisions} decisions, and yet the game is not over")
+    log.append(f"{outcome.ending} {outcome.scores} {outcome.ranks}")
+    return Played(outcome, decisions, blake2b("\n".join(log).encode(), digest_size=16).hexdigest())
