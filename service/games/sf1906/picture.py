@@ -1,0 +1,180 @@
+"""The table of a view, drawn for a person in a terminal."""
+
+from typing import Final
+
+from service.games.core import Picture
+from service.games.sf1906 import box
+from service.games.sf1906.editions import EDITIONS
+from service.games.sf1906.state import Site
+from service.games.sf1906.view import PlayerView, View
+
+#: How the four plot colours and the players look; "black" needs a light terminal background to be seen, so it is drawn grey.
+_PLOT_STYLE: Final = {"yellow": "yellow", "green": "green", "red": "red", "purple": "magenta"}
+_PLAYER_STYLE: Final = {
+    "orange": "bold black on dark_orange",
+    "black": "bold white on grey23",
+    "blue": "bold white on blue",
+    "white": "bold black on white",
+    "Committee": "bold white on grey23",
+}
+_MARK: Final = {"orange": "Or", "black": "Bk", "blue": "Bl", "white": "Wh", "Committee": "Co"}
+_CELL: Final = 4
+_PLAIN: Final = ""
+
+
+def picture(view: View) -> Picture:
+    """Heading, ring of action cards, map, rows, and every play area."""
+    lines = _heading(view)
+    lines += _ring(view)
+    lines += _map(view)
+    lines += _rows(view)
+    for who in range(len(view["players"])):
+        lines += _area(view, who)
+    return lines
+
+
+def _name(view: View, who: int) -> tuple[str, str]:
+    name = view["players"][who]["name"]
+    return f" {name} ", _PLAYER_STYLE[name]
+
+
+def _mark(view: View, who: int) -> tuple[str, str]:
+    name = view["players"][who]["name"]
+    return _MARK[name], _PLAYER_STYLE[name]
+
+
+def _heading(view: View) -> Picture:
+    edition = next(edition for edition in EDITIONS if edition.id == view["game"])
+    where = "earnings area" if view["card"] is None else f"action card {view['card'] + 1} of {box.CARDS}"
+    lines: Picture = [[(edition.title, "bold")]]
+    now: list[tuple[str, str]] = [(f"year {view['year']}, a building costs ${view['build_cost']}, {where}: ", _PLAIN)]
+    if view["to_act"] is None:
+        now.append(("the game is over", "bold"))
+    else:
+        now += [_name(view, view["to_act"]), (f" decides: {view['phase']}", _PLAIN)]
+    if view["discarded"]:
+        now.append((f" with {' '.join(view['discarded'])}{' and the grant' if view['grant'] else ''}", _PLAIN))
+    lines.append(now)
+    order: list[tuple[str, str]] = [("order of play: ", _PLAIN)]
+    for who in view["order"]:
+        order += [_mark(view, who), (" ", _PLAIN)]
+    lines += [order, []]
+    return lines
+
+
+def _ring(view: View) -> Picture:
+    lines: Picture = [[("Action cards, clockwise; spaces from left to right (0, 1, …)", "bold")]]
+    width = max(len(text) for card in view["ring"] for text in card["spaces"])
+    if view["card"] is None and view["to_act"] is not None:
+        lines.append(_spaces(view, "▶ earn ", [f"${amount}" for amount in box.EARNING_SPACES], width))
+    for place, card in enumerate(view["ring"]):
+        is_current = place == view["card"]
+        head = f"{'▶' if is_current else ' '} {card['card']}   "
+        line = _spaces(view, head, card["spaces"], width) if is_current else [(head, _PLAIN)]
+        if not is_current:
+            line += [(f"{text:<{width + 3}}", "dim") for text in card["spaces"]]
+        lines.append(line)
+    lines.append([])
+    return lines
+
+
+def _spaces(view: View, head: str, spaces: list[str], width: int) -> list[tuple[str, str]]:
+    """The current card, with the pawns that stand on it."""
+    line: list[tuple[str, str]] = [(head, "bold")]
+    pawns = {player["pawn"]: who for who, player in enumerate(view["players"]) if player["pawn"] is not None}
+    for place, text in enumerate(spaces):
+        if place in pawns:
+            line += [(text, _PLAIN), _mark(view, pawns[place]), (" " * (width + 1 - len(text)), _PLAIN)]
+        else:
+            line.append((f"{text:<{width + 3}}", "bold"))
+    return line
+
+
+def _map(view: View) -> Picture:
+    """The plot cards side by side with a gap between them: spaces that touch across two cards are not neighbours (R80)."""
+    cards = view["plot_cards"]
+    site = Site([card["card"] for card in cards], [card["side"] for card in cards], view["columns"])
+    spots = {spot["space"]: spot for spot in view["spaces"]}
+    index = {name: number for number, name in enumerate(box.SPACE_IDS)}
+    grid: dict[tuple[int, int, int], tuple[str, str]] = {}  # (card, column, row) -> piece
+    for name, spot in spots.items():
+        space = index[name]
+        colour = _PLOT_STYLE[box.COLOURS[box.SPACE_COLOUR[space]]]
+        column, row = box.SPACE_AT[space]
+        if spot["owner"] is not None:
+            mark, style = _mark(view, spot["owner"])
+            piece = (f"{name[0]}{mark}", style)
+        else:
+            piece = (f"{name}▒" if spot["rubble"] else name, f"bold {colour}" if not spot["rubble"] else colour)
+        grid[box.SPACE_CARD[space], column, row] = piece
+    lines: Picture = [[("Map: ", "bold"), ("free spaces by name, ▒ rubble, buildings as colour and owner", _PLAIN)]]
+    for first in range(0, len(site.cards), site.columns):
+        together = list(range(first, first + site.columns))
+        names = [f"card {site.cards[at]}{site.sides[at]}" for at in together]
+        lines.append([("".join(f"{name:<{_CELL * box.GRID + 3}}" for name in names), "dim")])
+        for row in range(box.GRID):
+            line: list[tuple[str, str]] = []
+            for at in together:
+                for column in range(box.GRID):
+                    text, style = grid.get((site.cards[at], column, row), ("·", "dim"))
+                    line += [(text, style), (" " * (_CELL - len(text)), _PLAIN)]
+                line.append(("   ", _PLAIN))
+            lines.append(line)
+    lines.append([])
+    return lines
+
+
+def _permit(name: str) -> tuple[str, str]:
+    permit = box.PERMIT_IDS.index(name)
+    icons = "+".join(icon for index, icon in enumerate(box.ICONS) if box.PERMIT_ICONS[permit] >> index & 1)
+    if box.PERMIT_NUMBER[permit] == 0:
+        return f"{name} grant ({icons})", "bold"
+    colour = box.COLOURS[box.PERMIT_COLOUR[permit]]
+    return f"{name} {colour} {box.PERMIT_NUMBER[permit]} ({icons})", _PLOT_STYLE[colour]
+
+
+def _objective(view: View, name: str) -> str:
+    edition = next(edition for edition in EDITIONS if edition.id == view["game"])
+    return f"{name} {edition.objectives[box.OBJECTIVE_IDS.index(name)].name}"
+
+
+def _rows(view: View) -> Picture:
+    permits: list[tuple[str, str]] = [("Permits     ", "bold")]
+    for permit in view["permit_row"]:
+        permits += [("-", "dim") if permit is None else _permit(permit), ("   ", _PLAIN)]
+    permits.append((f"deck {view['permit_deck']}, discards {len(view['permit_discards'])}", "dim"))
+    row = "   ".join("-" if name is None else _objective(view, name) for name in view["objective_row"])
+    objectives: list[tuple[str, str]] = [("Objectives  ", "bold"), (f"{row}   ", _PLAIN)]
+    objectives.append((f"deck {view['objective_deck']}", "dim"))
+    common = "   ".join(_objective(view, name) for name in view["common"])
+    left = "   ".join(f"{icon} {count}" for icon, count in view["urbanism"].items())
+    return [
+        [("Common      ", "bold"), (common, _PLAIN)],
+        objectives,
+        permits,
+        [("Urbanism    ", "bold"), (left, _PLAIN)],
+        [],
+    ]
+
+
+def _area(view: View, who: int) -> Picture:
+    player: PlayerView = view["players"][who]
+    column, row = player["development"]
+    first = f"  ${player['money']}, buildings: {player['stock']} at hand, "
+    first += f"{player['built']} on the map, {player['pool']} in the pool; "
+    first += f"development ({column},{row}) = {player['development_points']}; rubble {player['rubble']}"
+    urbanism = [f"{icon} {count}" for icon, count in player["urbanism"].items() if count and icon != "park"]
+    urbanism += [f"park {letter}" for letter in player["parks"]]
+    if urbanism:
+        first += "; " + ", ".join(urbanism)
+    head: list[tuple[str, str]] = [_name(view, who), (first, _PLAIN)]
+    if view["best_builder"] == who:
+        head.append(("; Best Builder", "bold"))
+    permits: list[tuple[str, str]] = [("    permits: ", "dim")]
+    for name in player["permits"]:
+        permits += [_permit(name), ("  ", _PLAIN)]
+    held = [
+        "hidden" if card["card"] is None else _objective(view, card["card"]) + ("" if card["seen"] else " (secret)")
+        for card in player["objectives"]
+    ]
+    return [head, permits, [("    objectives: ", "dim"), (", ".join(held), _PLAIN)]]

@@ -1,0 +1,126 @@
+"""Worlds a seat could believe in: rebuilt from its view alone, then everything it cannot know is dealt anew."""
+
+from service.games.chance import SEED_BYTES, Stream
+from service.games.sf1906 import box
+from service.games.sf1906.editions import EDITIONS
+from service.games.sf1906.state import EMPTY, NOBODY, OVER, PHASES, Player, Site, Solo, State, face_for, note_plot
+from service.games.sf1906.view import HeldObjective, PlayerView, View
+
+_PERMIT = {name: index for index, name in enumerate(box.PERMIT_IDS)}
+_OBJECTIVE = {name: index for index, name in enumerate(box.OBJECTIVE_IDS)}
+_SPACE = {name: index for index, name in enumerate(box.SPACE_IDS)}
+_UNKNOWN = -1
+
+
+def redeal(state: State, eye: int | None, stream: Stream) -> State:
+    """The same table with the decks shuffled and every objective this eye has not seen dealt anew."""
+    world = state.copy()
+    world.deck_seed = stream.seed()
+    stream.shuffle(world.permit_deck)
+    unseen: list[tuple[Player, int]] = []
+    if state.phase != OVER:  # then the objectives have been revealed
+        for who, player in enumerate(world.players):
+            if who != eye:
+                unseen += [(player, index) for index, seen in enumerate(player.known) if not seen]
+    pool = world.objective_deck + [player.objectives[index] for player, index in unseen]
+    stream.shuffle(pool)
+    for player, index in unseen:
+        player.objectives[index] = pool.pop()
+    world.objective_deck = pool
+    world.legal = None
+    return world
+
+
+def sample(view: View, seat: int, stream: Stream) -> State:
+    """A whole table that looks to that seat exactly like its view, each possible one equally likely."""
+    return redeal(rebuild(view), seat, stream)
+
+
+def rebuild(view: View) -> State:
+    """The table of a view, with the cards it does not know laid in a fixed order."""
+    state = State()
+    state.edition = next(edition for edition in EDITIONS if edition.id == view["game"])
+    state.seats = view["seats"]
+    solo = view["solo"]
+    state.solo = None
+    if solo is not None:
+        blocked = box.EARNING_SPACES.index(solo["blocked"])
+        state.solo = Solo(box.AIDS.index(solo["aid"]), blocked, solo["divisor"])
+    cards = view["plot_cards"]
+    state.site = Site([card["card"] for card in cards], [card["side"] for card in cards], view["columns"])
+    state.ring = [box.CARD_IDS.index(card["card"]) for card in view["ring"]]
+    state.face = face_for(len(view["players"]))
+    state.common = [_OBJECTIVE[name] for name in view["common"]]
+    state.start = view["start"]
+    state.players = [_player(player) for player in view["players"]]
+    _lay_map(state, view)
+    state.permit_row = [EMPTY if name is None else _PERMIT[name] for name in view["permit_row"]]
+    state.permit_discards = [_PERMIT[name] for name in view["permit_discards"]]
+    state.objective_row = [EMPTY if name is None else _OBJECTIVE[name] for name in view["objective_row"]]
+    state.urbanism = [view["urbanism"][icon] for icon in box.ICONS]
+    state.deck_seed = bytes(SEED_BYTES)
+    state.reshuffles = view["reshuffles"]
+    state.year = next(year for year in range(box.FINAL + 1) if state.edition.year_name(year) == view["year"])
+    state.card = -1 if view["card"] is None else view["card"]
+    state.order = view["order"][:]
+    state.turn = view["turn"]
+    state.pawns = [-1 if player["pawn"] is None else player["pawn"] for player in view["players"]]
+    state.phase = PHASES.index(view["phase"])
+    state.by_benefit = view["by_benefit"]
+    state.grant = view["grant"]
+    state.discarded = [_PERMIT[name] for name in view["discarded"]]
+    state.best_builder = NOBODY if view["best_builder"] is None else view["best_builder"]
+    state.legal = None
+    _lay_unseen(state)
+    return state
+
+
+def _player(view: PlayerView) -> Player:
+    player = Player()
+    player.money = view["money"]
+    player.pool = view["pool"]
+    player.stock = view["stock"]
+    player.permits = [_PERMIT[name] for name in view["permits"]]
+    player.objectives = [_held(held) for held in view["objectives"]]
+    player.known = [held["seen"] for held in view["objectives"]]
+    player.rubble = view["rubble"]
+    player.urbanism = [view["urbanism"][icon] for icon in box.ICONS]
+    letters = [box.PARK_LETTERS.index(letter) for letter in view["parks"]]
+    player.parks = sum(1 << letter for letter in letters)
+    player.park_points = sum(box.URBANISM_POINTS[box.PARK][letter] for letter in letters)
+    player.column, player.row = view["development"]
+    return player
+
+
+def _held(held: HeldObjective) -> int:
+    return _UNKNOWN if held["card"] is None else _OBJECTIVE[held["card"]]
+
+
+def _lay_map(state: State, view: View) -> None:
+    state.owner = [NOBODY] * box.SPACES
+    state.rubble = 0
+    for spot in view["spaces"]:
+        space = _SPACE[spot["space"]]
+        if spot["owner"] is not None:
+            state.owner[space] = spot["owner"]
+        if spot["rubble"]:
+            state.rubble |= 1 << space
+    state.clean_plots = 0
+    state.rubble_plots = 0
+    for plot in state.site.plots:
+        note_plot(state, plot)
+
+
+def _lay_unseen(state: State) -> None:
+    """What has not been seen is in the decks or in somebody's hand: by elimination, since the box is known to all."""
+    held = [permit for player in state.players for permit in player.permits]
+    seen = {*held, *state.permit_row, *state.permit_discards, *(box.GRANTS if state.solo is not None else [])}
+    state.permit_deck = [permit for permit in range(box.PERMITS) if permit not in seen]
+    owned = [card for player in state.players for card in player.objectives]
+    seen = {*owned, *state.objective_row, *state.common}
+    unseen = [card for card in range(box.BEST_BUILDER) if card not in seen]
+    for player in state.players:
+        for index, card in enumerate(player.objectives):
+            if card == _UNKNOWN:
+                player.objectives[index] = unseen.pop()
+    state.objective_deck = unseen
