@@ -1,0 +1,155 @@
+"""Worlds a seat could believe in: the table rebuilt from its view, and whatever an eye cannot see dealt anew."""
+
+from service.games.chance import SEED_BYTES, Stream
+from service.games.core import Eye, Seat
+from service.games.relief.box import (
+    BOARD_KINDS,
+    CARD_NUMBER,
+    KINDS,
+    OBJECTIVE_NUMBER,
+    OBJECTIVES,
+    SPECIALS,
+    TILE_NUMBER,
+    cards_of_level,
+    tiles_of_level,
+)
+from service.games.relief.state import OVER, Player, State, sites_of
+from service.games.relief.view import PHASES, TRIGGERS, SeatView, View, has_secret_leaders
+
+
+def redeal(state: State, eye: Eye, stream: Stream) -> State:
+    """The same table with everything this eye cannot know dealt anew."""
+    twin = state.copy()
+    twin.legal = None
+    twin.deck_seed = stream.seed()
+    if twin.phase == OVER:  # 5.19: nothing is hidden any more
+        return twin
+    for pile in (*twin.tiles, *twin.cards):
+        stream.shuffle(pile)
+    others = [player for seat, player in enumerate(twin.players) if seat != eye]
+    _deal_specials(twin, others, stream)
+    _deal_objectives(twin, others, stream)
+    for player in others:
+        if has_secret_leaders(twin, player):
+            _place_leaders(player, stream)
+    return twin
+
+
+def _deal_specials(state: State, others: list[Player], stream: Stream) -> None:
+    """5.19: unseen specials cannot be told apart, those in other hands and those left in the box."""
+    seen = {tile for player in state.players for tile in player.tops}
+    seen |= {tile for player in state.players for stack in player.under for tile in stack}
+    seen |= {player.special for player in state.players if player not in others}
+    unseen = [tile for tile in SPECIALS if tile not in seen]
+    stream.shuffle(unseen)
+    for player in others:
+        if player.special >= 0:
+            player.special = unseen.pop()
+
+
+def _deal_objectives(state: State, others: list[Player], stream: Stream) -> None:
+    seen = {state.objective} | {player.objective for player in state.players if player not in others}
+    unseen = [number for number in range(len(OBJECTIVES)) if number not in seen]
+    stream.shuffle(unseen)
+    for player in others:
+        player.objective = unseen.pop()
+
+
+def _place_leaders(player: Player, stream: Stream) -> None:
+    """5.23: a seat that has finished has some whole assignment, another one any part of one, however far."""
+    spaces = list(range(len(player.tops)))
+    stream.shuffle(spaces)
+    chosen = sorted(spaces[: player.leaders])
+    if player.unplaced:
+        chosen = chosen[: stream.below(player.leaders)]
+        player.unplaced = player.leaders - len(chosen)
+    player.led = sum(1 << space for space in chosen)
+
+
+def sample(view: View, seat: Seat, stream: Stream) -> State:
+    """A whole state that the seat with this view could believe in, made from the view and nothing else."""
+    if view["you"] != seat:
+        raise ValueError(f"this is the view of seat {view['you']}, not of seat {seat}")
+    return redeal(rebuild(view), seat, stream)
+
+
+def rebuild(view: View) -> State:
+    """The table of a view; what the view does not show is filled with whatever is left, to be dealt anew."""
+    players = [_player(seat) for seat in view["seats"]]
+    _fill_hands(view, players)
+    cards = view["cards"]
+    used = [[CARD_NUMBER[card] for card in level["used"]] for level in cards]
+    seen = {TILE_NUMBER[tile] for tile in (*view["row"], *view["discarded"])}
+    for player in players:
+        seen.update(player.tops)
+        for under in player.under:
+            seen.update(under)
+    tiles = [[tile for tile in tiles_of_level(level, len(players)) if tile not in seen] for level in (1, 2)]
+    piles: list[list[int]] = []
+    for level in range(2):
+        shown = cards[level]["pile"]
+        left = [card for card in cards_of_level(level + 1) if card not in used[level]]
+        piles.append(left if shown is None else [CARD_NUMBER[card] for card in shown])
+    return State(
+        players=players,
+        deck_seed=bytes(SEED_BYTES),
+        stop_on_discard=view["options"]["end_on_discard"] == "stop",
+        own_objectives=view["options"]["objectives"] == "own",
+        round=view["round"],
+        phase=PHASES.index(view["phase"]),
+        turn=view["turn"],
+        first=view["first"],
+        level_two=view["level_two"],
+        trigger=TRIGGERS.index(view["trigger"]),
+        in_hand=view["in_hand"],
+        above=view["above"] - 1,
+        board=[view["board"][kind] for kind in BOARD_KINDS],
+        supply=[view["supply"][kind] for kind in KINDS],
+        leader_supply=view["leader_supply"],
+        objective=OBJECTIVE_NUMBER[view["objective"]],
+        row=[TILE_NUMBER[tile] for tile in view["row"]],
+        discarded=[TILE_NUMBER[tile] for tile in view["discarded"]],
+        tiles=(tiles[0], tiles[1]),
+        cards=(piles[0], piles[1]),
+        used_cards=(used[0], used[1]),
+        reshuffles=[level["reshuffles"] for level in cards],
+    )
+
+
+def _player(seat: SeatView) -> Player:
+    tops = [TILE_NUMBER[space["tile"]] for space in seat["mat"]]
+    placed = seat["placed"]
+    if placed is None:  # secret: the lowest spaces, all of them or none, stand in for what is not shown
+        placed = list(range(1, seat["leaders"] + 1)) if seat["settled"] else []
+    return Player(
+        goods=[seat["goods"][kind] for kind in KINDS],
+        tops=tops,
+        under=[tuple(TILE_NUMBER[tile] for tile in space["under"]) for space in seat["mat"]],
+        uses=[space["uses"] for space in seat["mat"]],
+        sites=sites_of(tops),
+        special=-1 if seat["special"] is None else TILE_NUMBER[seat["special"]],
+        objective=-1 if seat["objective"] is None else OBJECTIVE_NUMBER[seat["objective"]],
+        leaders=seat["leaders"],
+        led=sum(1 << space - 1 for space in placed),
+        unplaced=0 if seat["settled"] else seat["leaders"] - len(placed),
+        markers=seat["markers"],
+        track=seat["track"],
+        builds=seat["squares"]["build"],
+        spends=seat["squares"]["spend"],
+        trades=seat["squares"]["trade"],
+    )
+
+
+def _fill_hands(view: View, players: list[Player]) -> None:
+    """Give every hidden hand some special and some objective that nobody has shown."""
+    on_mats = {tile for player in players for tile in player.tops}
+    on_mats |= {tile for player in players for under in player.under for tile in under}
+    held = {player.special for player in players}
+    specials = [tile for tile in SPECIALS if tile not in on_mats and tile not in held]
+    known = {player.objective for player in players} | {OBJECTIVE_NUMBER[view["objective"]]}
+    objectives = [number for number in range(len(OBJECTIVES)) if number not in known]
+    for seat, player in zip(view["seats"], players, strict=True):
+        if seat["special"] is None and not seat["special_built"]:
+            player.special = specials.pop()
+        if player.objective < 0:
+            player.objective = objectives.pop()
