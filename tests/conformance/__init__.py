@@ -1,0 +1,1 @@
+"""The questions put to every game alike. Nothing in this folder knows a game by name."""

@@ -1,0 +1,442 @@
+"""Questions about knowledge: deal anew what an eye cannot see, and nothing it is told may change.
+
+Two states are *alike* for an eye if its views of them are equal, to the byte. A view holds all that a player with perfect
+memory knows, so alike states must be alike in everything: who is to act, what the eye's seat may do, how it is refused, what
+the house player in that seat does. What may differ is what happens next: a card turned up is another card. So two alike
+worlds are played in step with the same texts, and compared for as long as they stay alike.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from service.games.chance import Seeds, Stream
+from service.games.core import AnyGame, Eye, History, Plain, Seat
+from tests.conformance.subjects import Table
+from tests.conformance.walks import Pool, Walk, answer, canonical, eyes, play_out, remembered, stored, stream, texts
+
+Path = tuple[int, ...]
+
+
+def shown(game: AnyGame, state: Any, eye: Eye) -> str:
+    """What an eye sees, in bytes."""
+    return canonical(game.view(state, eye))
+
+
+# Alike worlds
+
+
+def check_alike(table: Table, one: Any, other: Any, eye: Eye, foreign: Sequence[Any], which: str) -> None:
+    """Two worlds that this eye cannot tell apart by looking cannot be told apart by asking either."""
+    game = table.game
+    said = f"{table}: eye {eye}, {which}"
+    assert list(game.to_act(one)) == list(game.to_act(other)), f"{said}: who is to act depends on hidden cards"
+    assert game.is_secret(one) == game.is_secret(other), f"{said}: whether it is secret depends on hidden cards"
+    assert (game.outcome(one) is None) == (game.outcome(other) is None), f"{said}: the end depends on hidden cards"
+    if eye is None:
+        return
+    offered = texts(game, one, eye)
+    assert offered == texts(game, other, eye), f"{said}: the legal actions depend on hidden cards"
+    here, there = game.copy(one), game.copy(other)
+    for action in foreign:
+        if game.text(action) not in offered:
+            first, second = answer(game, here, eye, action), answer(game, there, eye, action)
+            assert first == second, f"{said}: how {game.text(action)!r} is refused depends on hidden cards"
+
+
+def check_redeal(table: Table, state: Any, eye: Eye, foreign: Sequence[Any], chance: Stream) -> None:
+    """Dealt anew, the table looks the same to this eye, to the byte, and answers it the same."""
+    game = table.game
+    before = stored(game, state)
+    other = game.redeal(state, eye, chance)
+    assert stored(game, state) == before, f"{table}: redeal changes the state it is given"
+    seen, again = shown(game, state, eye), shown(game, other, eye)
+    assert seen == again, f"{table}: eye {eye} can see hidden cards: {difference(json.loads(seen), json.loads(again))}"
+    check_alike(table, state, other, eye, foreign, "dealt anew")
+
+
+def difference(one: Plain, other: Plain, where: str = "") -> str:
+    """The first place where two plain values differ."""
+    if isinstance(one, dict) and isinstance(other, dict) and list(one) == list(other):
+        pairs: Iterator[tuple[str, Plain, Plain]] = ((f"{where}.{key}", one[key], other[key]) for key in one)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = ((f"{where}[{index}]", a, b) for index, (a, b) in enumerate(zip(one, other, strict=True)))
+    else:
+        return "" if one == other and type(one) is type(other) else f"{where or 'all of it'}: {one!r}, then {other!r}"
+    return next((found for path, a, b in pairs if (found := difference(a, b, path))), "")
+
+
+def check_players(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
+    """Automaton and house players are legal, repeatable, and do the same whatever they cannot see."""
+    game = table.game
+    offered = texts(game, state, seat)
+    seed = chance.seed()
+    other = game.redeal(state, seat, chance)
+    for name, player in {"automaton": game.automaton, **game.players}.items():
+        said = f"{table}: {name} in seat {seat}"
+        choice = game.text(player(state, seat, Stream(seed, name)))
+        assert choice in offered, f"{said} chooses {choice!r}, which is not offered"
+        assert game.text(player(state, seat, Stream(seed, name))) == choice, f"{said} does not repeat itself"
+        kept = game.from_plain(json.loads(stored(game, state)))
+        assert game.text(player(kept, seat, Stream(seed, name))) == choice, f"{said} differs after the store"
+        assert game.text(player(other, seat, Stream(seed, name))) == choice, f"{said} peeks at hidden cards"
+
+
+# Alike worlds, played on
+
+
+def check_in_step(table: Table, walk: Walk, ply: int, eye: Eye, pool: Pool, chance: Stream, limit: int) -> int:
+    """Play a world and its redealt double with the same texts while the eye cannot tell them apart; how long that was.
+
+    Secret choices of others are made in each world on its own. The log is asked at every step: while the worlds are
+    alike, what the eye may read of it is alike.
+    """
+    game = table.game
+    one, other = game.copy(walk.states[ply]), game.redeal(walk.states[ply], eye, chance)
+    logs = walk.history(ply), walk.history(ply)
+    is_apart = False
+    for step in range(limit):
+        foreign = [game.read(text) for text in pool.some(8, chance)]
+        check_alike(table, one, other, eye, foreign, f"{step} plies after a redeal")
+        read = logs[0].shown_to(eye)
+        assert read == logs[1].shown_to(eye), f"{table}: the log tells eye {eye} what its view does not: {read[-3:]}"
+        acting = list(game.to_act(one))
+        if not acting:
+            return step
+        seat = acting[chance.below(len(acting))]
+        is_secret = game.is_secret(one)
+        if not is_secret and seat != eye:
+            check_log(table, one, other, seat, eye)
+        here, there = texts(game, one, seat), texts(game, other, seat)
+        common = [text for text in here if text in there]
+        if is_secret and seat != eye:
+            said = here[chance.below(len(here))], there[chance.below(len(there))]
+            is_apart = is_apart or said[0] != said[1]
+        elif common:
+            said = (common[chance.below(len(common))],) * 2
+        else:
+            return step
+        logs[0].play(one, seat, game.read(said[0]))
+        logs[1].play(other, seat, game.read(said[1]))
+        if is_secret and is_apart and not game.is_secret(one):
+            return step  # the choices of this phase are shown now, and they were not the same
+        if shown(game, one, eye) != shown(game, other, eye):
+            return step
+    return limit
+
+
+def check_log(table: Table, one: Any, other: Any, seat: Seat, eye: Eye) -> None:
+    """What a seat says openly tells no more than what the eye sees afterwards.
+
+    Suppose a text can be said in one world only, because of cards this eye does not know, and another text in the other,
+    and both lead to the same sight. Then whoever reads the log knows more than the view says.
+    """
+    game = table.game
+    here, there = texts(game, one, seat), texts(game, other, seat)
+    only_here = [text for text in here if text not in there]
+    only_there = [text for text in there if text not in here]
+    if not only_here or not only_there:
+        return
+    sights = {_sight(game, one, seat, text, eye): text for text in only_here}
+    for text in only_there:
+        twin = sights.get(_sight(game, other, seat, text, eye))
+        assert twin is None, (
+            f"{table}: the log tells eye {eye} {twin!r} or {text!r} of seat {seat}, and its view does not"
+        )
+
+
+def _sight(game: AnyGame, state: Any, seat: Seat, text: str, eye: Eye) -> str:
+    after = game.copy(state)
+    game.apply(after, seat, game.read(text))
+    return shown(game, after, eye)
+
+
+# Secret choices
+
+
+def check_secrecy(table: Table, walk: Walk) -> int:
+    """Several speak only in secret; and a secret phase ends with the last of them, not before. How many plies were secret."""
+    game = table.game
+    count = 0
+    for ply, state in enumerate(walk.states):
+        acting = list(game.to_act(state))
+        is_secret = game.is_secret(state)
+        assert is_secret or len(acting) == 1, f"{table}: seats {acting} speak at once at ply {ply}, and not in secret"
+        if is_secret:
+            count += 1
+            after = walk.positions[ply + 1]
+            if not game.is_secret(after):
+                assert len(acting) == 1, f"{table}: the secret is lifted at ply {ply}, before {acting} have all spoken"
+    return count
+
+
+def check_secret_choices(table: Table, state: Any, history: History[Any, Any], chance: Stream, tries: int) -> int:
+    """While choices are secret, nobody else's view, actions or log change with what a seat picked. Comparisons made.
+
+    That a seat has finished may be seen. So how often it is asked must not depend on what it says.
+    """
+    game = table.game
+    compared = 0
+    for seat in game.to_act(state):
+        sights: dict[tuple[Eye, bool], tuple[list[str], str]] = {}
+        for is_whole, line in _lines(game, state, seat, chance, tries):
+            after, log = game.copy(state), History(game, list(history.entries))
+            for text in line:
+                log.play(after, seat, game.read(text))
+            for eye in eyes(table):
+                if eye == seat:
+                    continue
+                said, first = sights.setdefault((eye, is_whole), (line, _secret_sight(table, after, log, eye)))
+                told = f"{table}: eye {eye} can tell {line} of seat {seat} from {said}, which is secret"
+                assert len(line) == len(said), f"{told}: it is asked more often"
+                assert _secret_sight(table, after, log, eye) == first, told
+                compared += said is not line
+    return compared
+
+
+def _secret_sight(table: Table, state: Any, log: History[Any, Any], eye: Eye) -> str:
+    """All that an eye is told while others speak secretly; nothing to compare once everything is shown."""
+    game = table.game
+    if not game.is_secret(state):
+        return "all have spoken"
+    offered = [] if eye is None else texts(game, state, eye)
+    return canonical([list(game.to_act(state)), shown(game, state, eye), log.shown_to(eye), offered])
+
+
+def _lines(game: AnyGame, state: Any, seat: Seat, chance: Stream, tries: int) -> Iterator[tuple[bool, list[str]]]:
+    """Every single choice of a seat, then some ways to speak on until it has finished."""
+    for text in texts(game, state, seat):
+        yield False, [text]
+    for _ in range(tries):
+        after, line = game.copy(state), []
+        while seat in game.to_act(after) and game.is_secret(after):
+            offered = texts(game, after, seat)
+            line.append(offered[chance.below(len(offered))])
+            game.apply(after, seat, game.read(line[-1]))
+        yield True, line
+
+
+def check_pending_choices_are_redealt(table: Table, state: Any, chance: Stream, redeals: int) -> None:
+    """What a seat has picked in secret is hidden, so it is dealt anew for the others."""
+    game = table.game
+    for seat in game.to_act(state):
+        after = []
+        for text in texts(game, state, seat):
+            moved = game.copy(state)
+            game.apply(moved, seat, game.read(text))
+            if game.is_secret(moved) and seat not in game.to_act(moved):
+                after.append(moved)
+        if len(after) < 2:
+            continue
+        picked = varied([game.to_plain(one) for one in after])
+        for eye in eyes(table):
+            if eye != seat:
+                dealt = [game.to_plain(game.redeal(after[0], eye, chance)) for _ in range(redeals)]
+                missing = picked - varied(dealt)
+                assert not missing, f"{table}: a redeal for eye {eye} keeps the secret choice of seat {seat}: {missing}"
+
+
+# Does a redeal deal?
+
+
+def varied(plains: Sequence[Plain]) -> set[Path]:
+    """The places at which these plain values are not all alike."""
+    first, *others = [dict(_leaves(plain, ())) for plain in plains]
+    found: set[Path] = set()
+    for other in others:
+        found |= {path for path in first.keys() | other.keys() if first.get(path) != other.get(path)}
+    return found
+
+
+def _leaves(plain: Plain, path: Path) -> Iterator[tuple[Path, Plain]]:
+    if isinstance(plain, list):
+        for index, value in enumerate(plain):
+            yield from _leaves(value, (*path, index))
+    else:
+        yield path, plain
+
+
+def check_redeal_deals(table: Table, table_seed: bytes, chance: Stream, deals: int, redeals: int) -> None:
+    """At the first position: what another deck seed changes is hidden, and all of it is dealt anew.
+
+    A redeal that forgets a pile would make every other question of this file blind for that pile.
+    """
+    game = table.game
+    states = [game.new(table.seats, dict(table.options), Seeds(table_seed, chance.seed())) for _ in range(deals)]
+    for state in states[1:]:
+        seen, first = shown(game, state, None), shown(game, states[0], None)
+        assert seen == first, (
+            f"{table}: the deck seed changes what lies open: {difference(json.loads(first), json.loads(seen))}"
+        )
+    hidden = varied([game.to_plain(state) for state in states])
+    assert hidden, f"{table}: the deck seed decides nothing"
+    dealt = {
+        eye: varied([game.to_plain(game.redeal(states[0], eye, chance)) for _ in range(redeals)]) for eye in eyes(table)
+    }
+    assert not hidden - dealt[None], f"{table}: a redeal for a spectator never touches {hidden - dealt[None]}"
+    if table.seats > 1:
+        missing = hidden.difference(*(dealt[seat] for seat in range(table.seats)))
+        assert not missing, f"{table}: no redeal for any seat ever touches {missing}"
+    else:
+        assert dealt[0], f"{table}: a redeal for the only seat changes nothing"
+
+
+# Memory
+
+#: So many worlds on either side; a place that is settled in all of one side and open in a quarter of the other is no accident.
+WORLDS = 32
+OPEN = WORLDS // 4
+
+
+def check_memory(table: Table, walk: Walk, ply: int, eye: Eye, chance: Stream, tries: int) -> bool:
+    """Having known what it knew and seen what was done, an eye knows what its view says: no less and no more.
+
+    The worlds it believed in before are played on with what was said; those that then look like the truth are the ones it
+    must believe in afterwards. A redeal that leaves open what is settled in all of them has forgotten something; one that settles
+    what is open in them knows too much. False if too few worlds came to look like the truth to tell.
+    """
+    game = table.game
+    before, after, (seat, text) = walk.states[ply], walk.positions[ply + 1], walk.moves[ply]
+    if game.is_secret(before) or game.is_secret(after):
+        return False  # others may have spoken meanwhile, or not: a view is not told how often
+    sight, action = shown(game, after, eye), game.read(text)
+    believed: list[Plain] = []
+    for attempt in range(tries):
+        world = game.redeal(before, eye, chance)
+        if answer(game, world, seat, action) is None and shown(game, world, eye) == sight:
+            believed.append(game.to_plain(world))
+        if len(believed) == WORLDS or len(believed) + tries - attempt <= WORLDS:
+            break  # enough, or out of reach
+    if len(believed) < WORLDS:
+        return False
+    dealt = [game.to_plain(game.redeal(after, eye, chance)) for _ in range(WORLDS)]
+    said = f"{table}: after {text!r} of seat {seat} at ply {ply} eye {eye}"
+    forgotten = opened(dealt) - varied(believed)
+    assert not forgotten, f"{said} has forgotten what lies at {sorted(forgotten)[:5]}"
+    betrayed = opened(believed) - varied(dealt)
+    assert not betrayed, f"{said} believes to know what lies at {sorted(betrayed)[:5]}, and cannot"
+    return True
+
+
+def opened(plains: Sequence[Plain]) -> set[Path]:
+    """The places at which many of these plain values are unlike the most usual one."""
+    leaves = [dict(_leaves(plain, ())) for plain in plains]
+    found = set()
+    for path in varied(plains):
+        values = Counter(leaf.get(path) for leaf in leaves)
+        if len(plains) - values.most_common(1)[0][1] >= OPEN:
+            found.add(path)
+    return found
+
+
+# Sampled worlds
+
+
+def check_sample(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
+    """A sampled world looks right to its seat, offers it the same, can be played to its end, and is made of the view alone."""
+    game = table.game
+    said = f"{table}: a world sampled for seat {seat}"
+    seed = chance.seed()
+    view = game.view(state, seat)
+    before = canonical(view)
+    world = game.sample(view, seat, Stream(seed, "sample"))
+    assert canonical(view) == before, f"{table}: sample changes the view it is given"
+    seen = shown(game, world, seat)
+    assert seen == before, f"{said} looks different: {difference(json.loads(before), json.loads(seen))}"
+    check_alike(table, state, world, seat, (), "a sampled world")
+    wired = game.sample(json.loads(before), seat, Stream(seed, "sample"))
+    assert stored(game, wired) == stored(game, world), f"{said} depends on more than the bytes of the view"
+    other = game.redeal(state, seat, chance)
+    again = game.sample(game.view(other, seat), seat, Stream(seed, "sample"))
+    assert stored(game, again) == stored(game, world), f"{said} depends on the hidden cards"
+    kept = game.from_plain(json.loads(stored(game, world)))
+    assert play_out(game, kept, Stream(seed, "out")) == play_out(game, world, Stream(seed, "out")), (
+        f"{said} is not whole"
+    )
+    assert game.outcome(world) is not None, f"{said} ends without an outcome"
+    assert canonical(view) == before, f"{said} keeps parts of the view it was made of"
+
+
+def check_sample_varies(table: Table, state: Any, seat: Seat, chance: Stream, redeals: int) -> None:
+    """Whatever a redeal varies the sampler varies too, and the other way round: both know what is hidden."""
+    game = table.game
+    view = game.view(state, seat)
+    dealt = [game.to_plain(game.redeal(state, seat, chance)) for _ in range(8 * redeals)]
+    sampled = [game.to_plain(game.sample(view, seat, chance)) for _ in range(8 * redeals)]
+    fixed = varied(dealt[:redeals]) - varied(sampled)
+    assert not fixed, f"{table}: sampled worlds of seat {seat} are all alike in {fixed}"
+    fixed = varied(sampled[:redeals]) - varied(dealt)
+    assert not fixed, f"{table}: redeals for seat {seat} are all alike in {fixed}"
+
+
+# All of it
+
+
+def _rounds(walk: Walk, plies: Sequence[int]) -> Iterator[tuple[int, Any]]:
+    for ply in plies:
+        yield ply, walk.table.game.copy(walk.states[ply])
+
+
+def check_knowledge(table: Table, number: int, pool: Pool, positions: int, foreign: int) -> None:
+    """Redeals for every eye at some positions of a remembered game, and at its end."""
+    walk, chance = remembered(table, number), stream("knowledge", str(table), number)
+    chosen = [state for _, state in _rounds(walk, walk.choose(positions, "knowledge", number))]
+    for state in [*chosen, walk.end]:
+        for eye in eyes(table):
+            some = [table.game.read(text) for text in pool.some(foreign, chance)]
+            check_redeal(table, state, eye, some, chance)
+
+
+def check_house(table: Table, number: int, positions: int) -> None:
+    """House players of every seat to act at some positions."""
+    walk, chance = remembered(table, number), stream("house", str(table), number)
+    for _, state in _rounds(walk, walk.choose(positions, "house", number)):
+        for seat in table.game.to_act(state):
+            check_players(table, state, seat, chance)
+
+
+def check_steps(table: Table, number: int, pool: Pool, starts: int, limit: int) -> int:
+    """Worlds in step for every eye, from the beginning and from later positions; how many steps were compared."""
+    walk, chance = remembered(table, number), stream("steps", str(table), number)
+    plies = walk.choose(starts, "steps", number)
+    return sum(check_in_step(table, walk, ply, eye, pool, chance, limit) for ply in plies for eye in eyes(table))
+
+
+def check_secrets(table: Table, number: int, positions: int) -> tuple[int, int]:
+    """Secret phases of a remembered game; the plies that were secret and the comparisons made at some of them."""
+    walk, chance = remembered(table, number), stream("secrets", str(table), number)
+    secret = check_secrecy(table, walk)
+    plies = [ply for ply, state in enumerate(walk.states) if table.game.is_secret(state)]
+    compared = 0
+    for ply, state in _rounds(walk, _spread(plies, positions)):
+        compared += check_secret_choices(table, state, walk.history(ply), chance, tries=3)
+        check_pending_choices_are_redealt(table, state, chance, redeals=24)
+    return secret, compared
+
+
+def _spread(plies: Sequence[int], count: int) -> list[int]:
+    return sorted({plies[index * len(plies) // count] for index in range(count)}) if plies else []
+
+
+def check_worlds(table: Table, number: int, positions: int) -> None:
+    """Sampled worlds for every seat, whether it is to act or not."""
+    walk, chance = remembered(table, number), stream("worlds", str(table), number)
+    for index, (_, state) in enumerate(_rounds(walk, walk.choose(positions, "worlds", number))):
+        for seat in range(table.seats):
+            check_sample(table, state, seat, chance)
+            if index % 3 == 0:
+                check_sample_varies(table, state, seat, chance, redeals=8)
+
+
+def check_memories(table: Table, number: int, positions: int, tries: int) -> int:
+    """What every eye knows before and after some plies; how many could be told."""
+    walk, chance = remembered(table, number), stream("memory", str(table), number)
+    plies = walk.choose(positions, "memory", number)
+    return sum(check_memory(table, walk, ply, eye, chance, tries) for ply in plies for eye in eyes(table))
+
+
+def check_deals(table: Table, number: int) -> None:
+    """The redeal of the first position deals everything that is hidden."""
+    chance = stream("deals", str(table), number)
+    check_redeal_deals(table, chance.seed(), chance, deals=8, redeals=48)

@@ -1,0 +1,264 @@
+"""Questions about play: what is legal, what is refused, how it is written, and whether a state can be copied, kept and repeated."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from service.games.chance import Stream, seeds_of
+from service.games.core import AnyGame, Plain, Refused, Seat, Unreadable
+from tests.conformance.subjects import Table
+from tests.conformance.walks import Pool, Walk, answer, canonical, eyes, play_out, remembered, stored, stream, texts
+
+REASON = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
+
+
+# What is legal
+
+
+def check_offers(table: Table, state: Any) -> None:
+    """A seat to act has something to say, the others nothing; in a stable order; nothing twice."""
+    game = table.game
+    acting = list(game.to_act(state))
+    assert len(set(acting)) == len(acting), f"{table}: to_act names a seat twice: {acting}"
+    assert set(acting) <= set(range(table.seats)), f"{table}: to_act names no seat of this table: {acting}"
+    for seat in range(table.seats):
+        said = texts(game, state, seat)
+        assert bool(said) == (seat in acting), f"{table}: seat {seat} is offered {said} and to act are {acting}"
+        assert len(set(said)) == len(said), f"{table}: seat {seat} is offered something twice: {said}"
+        actions = list(game.legal_actions(state, seat))
+        assert len(set(actions)) == len(actions), f"{table}: seat {seat} is offered equal actions: {said}"
+        assert texts(game, state, seat) == said, f"{table}: asked twice, the offer differs"
+        assert texts(game, game.copy(state), seat) == said, f"{table}: a copy is offered something else"
+        kept = game.from_plain(json.loads(stored(game, state)))
+        assert texts(game, kept, seat) == said, f"{table}: a state out of the store is offered something else"
+
+
+def check_every_offer_is_accepted(table: Table, state: Any) -> None:
+    """Each legal action is accepted, on a copy, and the original does not notice."""
+    game = table.game
+    before = stored(game, state)
+    for seat in game.to_act(state):
+        for action in game.legal_actions(state, seat):
+            other = game.copy(state)
+            refusal = answer(game, other, seat, action)
+            assert refusal is None, f"{table}: {game.text(action)!r} is offered to seat {seat} and refused: {refusal}"
+            assert stored(game, other) != before, f"{table}: {game.text(action)!r} changes nothing at all"
+    assert stored(game, state) == before, f"{table}: playing on a copy changed the original"
+
+
+# What is refused
+
+
+def check_refusals(table: Table, state: Any, foreign: Iterable[Any]) -> None:
+    """Whatever is not offered is refused, with a reason, a rule and a sentence, and nothing has moved."""
+    game = table.game
+    before = stored(game, state)
+    fresh = game.copy(state)
+    foreign = list(foreign)
+    refused = []
+    for seat in [*range(table.seats), table.seats]:  # the last one is nobody's seat
+        offered = set(texts(game, state, seat)) if seat < table.seats else set()
+        for action in foreign:
+            if game.text(action) not in offered:
+                check_refusal(table, state, seat, action)
+                refused.append((seat, action))
+    if stored(game, state) != before:
+        for seat, action in refused:
+            check_refusal(table, fresh, seat, action)
+            said = f"{table}: {game.text(action)!r} by seat {seat}"
+            assert stored(game, fresh) == before, f"{said} was refused and yet something moved"
+        raise AssertionError(f"{table}: refusals left traces")
+
+
+def check_refusal(table: Table, state: Any, seat: Seat, action: Any) -> None:
+    """This action is refused as it should be."""
+    game = table.game
+    said = f"{table}: {game.text(action)!r} by seat {seat}"
+    try:
+        game.apply(state, seat, action)
+    except Refused as refused:
+        assert REASON.fullmatch(refused.reason), f"{said}: the reason {refused.reason!r} is not UPPER_SNAKE"
+        assert refused.rule.strip(), f"{said}: {refused.reason} names no rule"
+        assert refused.message.strip(), f"{said}: {refused.reason} has no message"
+    else:
+        raise AssertionError(f"{said} was not offered and yet accepted")
+
+
+def check_the_end_refuses(table: Table, walk: Walk, foreign: Iterable[Any]) -> None:
+    """When it is over nothing is accepted from anybody."""
+    assert not list(table.game.to_act(walk.end))
+    check_refusals(table, walk.end, foreign)
+
+
+# How it is written
+
+
+def check_notation(game: AnyGame, said: Iterable[str]) -> None:
+    """A text and its action are one thing: there and back, with blanks around it or not."""
+    for text in said:
+        assert text == text.strip() and text.isprintable(), f"{game.id}: {text!r} is no text a person could type"
+        action = game.read(text)
+        assert game.text(action) == text, f"{game.id}: {text!r} comes back as {game.text(action)!r}"
+        for padded in (f"  {text}", f"{text} ", f"\t{text}\n"):
+            assert game.read(padded) == action, f"{game.id}: blanks change {text!r}"
+
+
+def check_actions_come_back(table: Table, state: Any) -> None:
+    """Reading the text of a legal action gives that very action."""
+    game = table.game
+    for seat in game.to_act(state):
+        for action in game.legal_actions(state, seat):
+            back = game.read(game.text(action))
+            assert back is action or back == action, f"{table}: {action!r} comes back as {back!r}"
+            assert hash(back) == hash(action), f"{table}: {action!r} comes back equal and hashes differently"
+
+
+def read_or_none(game: AnyGame, text: str) -> Any | None:
+    """The action of a text that may be garbage. Nothing but Unreadable may come out of it."""
+    try:
+        action = game.read(text)
+    except Unreadable as unreadable:
+        assert unreadable.expected.strip(), f"{game.id}: {text!r} is unreadable, and nobody says what was expected"
+        return None
+    again = game.text(action)
+    assert game.read(again) == action, f"{game.id}: {text!r} is read as {again!r}, which does not come back"
+    return action
+
+
+def mutations(text: str, other: str, chance: Stream) -> Iterator[str]:
+    """Texts that are nearly actions."""
+    words, others = text.split(), other.split()
+    at = chance.below(len(words))
+    yield " ".join(words[:at] + words[at + 1 :])
+    yield " ".join([*words[: at + 1], *words[at:]])
+    yield " ".join(reversed(words))
+    yield f"{text} {others[-1]}"
+    yield " ".join([words[0], *others[1:]])
+    yield " ".join([*words[:-1], others[-1]])
+    yield text.upper()
+    yield text.lower()
+    yield text.replace(" ", "")
+    yield text[:-1]
+    for strange in (
+        "0",
+        "-1",
+        "+1",
+        "99",
+        "1_0",
+        "1.0",
+        "²",
+        "٣",
+        "1" * 5000,
+        "\0",
+    ):  # some are digits to str, some to int
+        yield re.sub(r"\d+", strange, text, count=1)
+        yield " ".join([*words[: at + 1], strange, *words[at + 1 :]])
+
+
+def check_mutations(table: Table, state: Any, pool: Pool, chance: Stream, count: int) -> None:
+    """What is nearly an action is unreadable, or an action like any other: offered or refused."""
+    found = set()
+    for text in pool.some(count, chance):
+        other = pool.texts[chance.below(len(pool.texts))]
+        for mutant in mutations(text, other, chance):
+            action = read_or_none(table.game, mutant)
+            if action is not None:
+                found.add(action)
+    check_refusals(table, state, sorted(found, key=table.game.text))
+
+
+# Copies, stores, repetition
+
+
+def check_plain_types(plain: Plain, allowed: tuple[type, ...], where: str) -> None:
+    """Nothing but what the contract names: JSON would quietly turn tuples into lists and numbers into keys."""
+    assert type(plain) in allowed, f"{where} holds {plain!r}, a {type(plain).__name__}"
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            assert type(key) is str, f"{where} has the key {key!r}, which is no text"
+            check_plain_types(value, allowed, f"{where}.{key}")
+    elif isinstance(plain, list):
+        for index, value in enumerate(plain):
+            check_plain_types(value, allowed, f"{where}[{index}]")
+
+
+def check_plain(table: Table, state: Any) -> None:
+    """State and view are plain data, the state survives its bytes, and none of them hangs on to the state."""
+    game = table.game
+    plain = game.to_plain(state)
+    check_plain_types(plain, (list, int, str, type(None)), f"{table}: to_plain")
+    before = canonical(plain)
+    assert stored(game, game.from_plain(json.loads(before))) == before, f"{table}: the store changes the state"
+    seen = {eye: game.view(state, eye) for eye in eyes(table)}
+    for eye, view in seen.items():
+        check_plain_types(view, (dict, list, str, int, bool, type(None)), f"{table}: view({eye})")
+    shown = {eye: canonical(view) for eye, view in seen.items()}
+
+    moving, kept = game.copy(state), game.from_plain(plain)
+    for eye in eyes(table):
+        assert canonical(game.view(kept, eye)) == shown[eye], f"{table}: the store forgets what eye {eye} knows"
+    own = game.to_plain(moving), {eye: game.view(moving, eye) for eye in eyes(table)}
+    play_out(game, moving, stream("plain", before), limit=10**9)
+    play_out(game, kept, stream("plain", before), limit=10**9)
+    assert canonical(plain) == before, f"{table}: from_plain hands its input to the state"
+    assert canonical(own[0]) == before, f"{table}: to_plain hands out parts of the state"
+    for eye in eyes(table):
+        assert canonical(own[1][eye]) == shown[eye], f"{table}: view hands out parts of the state"
+        assert canonical(game.view(state, eye)) == shown[eye], f"{table}: a copy shares something with its original"
+    assert stored(game, moving) == stored(game, kept), f"{table}: a stored state plays on differently"
+
+
+def check_copy(table: Table, state: Any, chance: Stream) -> None:
+    """Play on one, and the other stays; both ways."""
+    game = table.game
+    before = stored(game, state)
+    original, other = game.copy(state), game.copy(state)
+    assert stored(game, other) == before, f"{table}: a copy differs from its original"
+    play_out(game, other, chance)
+    assert stored(game, original) == before, f"{table}: playing on a copy changed the original"
+    other = game.copy(original)
+    play_out(game, original, chance)
+    assert stored(game, other) == before, f"{table}: playing on changed the copy"
+    assert stored(game, state) == before, f"{table}: a copy of a copy shares something with the first"
+
+
+def check_asking_changes_nothing(table: Table, state: Any) -> None:
+    """Every question but apply leaves the state as it was."""
+    game = table.game
+    before = stored(game, state)
+    for eye in eyes(table):
+        game.picture(game.view(state, eye))
+        game.redeal(state, eye, stream("asking", before))
+    for seat in game.to_act(state):
+        game.legal_actions(state, seat)
+        game.sample(game.view(state, seat), seat, stream("asking", before))
+        for player in (game.automaton, *game.players.values()):
+            player(state, seat, stream("asking", before))
+    game.outcome(state)
+    game.is_secret(state)
+    assert stored(game, state) == before, f"{table}: asking changed the state"
+
+
+def check_replay(table: Table, walk: Walk, number: int) -> None:
+    """A session is its seeds and its actions: played again from their texts they give the same states, to the byte."""
+    game = table.game
+    state = game.new(table.seats, dict(table.options), seeds_of(number))
+    for ply, (seat, text) in enumerate(walk.moves):
+        assert stored(game, state) == stored(game, walk.states[ply]), f"{table}: the replay differs before ply {ply}"
+        game.apply(state, seat, game.read(text))
+    assert stored(game, state) == stored(game, walk.end), f"{table}: the replay ends differently"
+
+
+def check_play(table: Table, number: int, pool: Pool, positions: int, foreign: int) -> None:
+    """All questions of this file about one remembered game."""
+    game = table.game
+    walk = remembered(table, number)
+    chance = stream("play", str(table), number)
+    for ply in walk.choose(positions, "play", number):
+        state = game.copy(walk.states[ply])
+        check_offers(table, state)
+        check_every_offer_is_accepted(table, state)
+        check_refusals(table, state, [game.read(text) for text in pool.some(foreign, chance)])
+    check_offers(table, walk.end)
+    check_the_end_refuses(table, walk, [game.read(text) for text in pool.some(foreign, chance)])

@@ -1,0 +1,28 @@
+"""Tables and games are handed to the tests one after the other, so that the games played at a table are played once."""
+
+import pytest
+
+from tests.conformance.subjects import Subject, Table, all_tables, plain_tables, subjects
+
+
+@pytest.fixture(scope="session", params=list(all_tables()), ids=str)
+def table(request: pytest.FixtureRequest) -> Table:
+    """Every seat count of every game, and every other value of every option once."""
+    found: Table = request.param
+    return found
+
+
+@pytest.fixture(
+    scope="session", params=[t for s in subjects() for t in plain_tables(s.game)], ids=lambda found: f"plain-{found}"
+)
+def plain_table(request: pytest.FixtureRequest) -> Table:
+    """Every seat count of every game, with the usual options: for the questions that take longer."""
+    found: Table = request.param
+    return found
+
+
+@pytest.fixture(scope="session", params=subjects(), ids=lambda found: found.game.id)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    """Every game."""
+    found: Subject = request.param
+    return found

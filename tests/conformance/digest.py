@@ -1,0 +1,37 @@
+"""One short word for everything a game answers: run in two processes, it must be the same word.
+
+``python -m tests.conformance.digest`` prints the word of every table of every game as JSON.
+"""
+
+import json
+import sys
+from hashlib import blake2b
+
+from tests.conformance.subjects import Table, all_tables
+from tests.conformance.walks import canonical, eyes, remembered, stored, stream, texts
+
+
+def digest(table: Table, number: int = 0) -> str:
+    """States, offers, choices, views, samples and redeals along one game, in sixteen letters."""
+    game = table.game
+    walk = remembered(table, number)
+    word = blake2b(digest_size=8)
+    word.update(canonical([list(move) for move in walk.moves]).encode())
+    for ply, state in enumerate(walk.positions):
+        word.update(stored(game, state).encode())
+        if ply % 10:
+            continue
+        for eye in eyes(table):
+            word.update(canonical(game.view(state, eye)).encode())
+            word.update(stored(game, game.redeal(state, eye, stream("digest", ply))).encode())
+        for seat in game.to_act(state):
+            word.update(canonical(texts(game, state, seat)).encode())
+            word.update(stored(game, game.sample(game.view(state, seat), seat, stream("digest", ply))).encode())
+            for player in (game.automaton, *game.players.values()):
+                word.update(game.text(player(state, seat, stream("digest", ply))).encode())
+    word.update(repr(game.outcome(walk.end)).encode())
+    return word.hexdigest()
+
+
+if __name__ == "__main__":
+    json.dump({str(table): digest(table) for table in all_tables()}, sys.stdout)

@@ -1,0 +1,91 @@
+"""Leaks planted in any game, whatever it is: the questions must find them in the real games too, not in the example only.
+
+What is hidden from an eye is what a redeal varies. A planted leak tells the eye whether one such place of the stored state is
+as it was, or what lies there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from service.games.chance import Stream
+from service.games.core import AnyGame, Eye, Plain, Refused, Seat
+from tests.conformance.checks_hidden import Path, varied
+
+#: (state) -> what lies at a hidden place of it.
+Peek = Callable[[Any], Plain]
+Planter = Callable[[AnyGame, Peek, Plain], AnyGame]
+
+
+def hidden_places(game: AnyGame, state: Any, eye: Eye, chance: Stream) -> list[Path]:
+    """The places of the stored state that this eye cannot know."""
+    plains = [game.to_plain(game.redeal(state, eye, chance)) for _ in range(12)]
+    return sorted(varied([game.to_plain(state), *plains]))
+
+
+def peek_at(game: AnyGame, place: Path) -> Peek:
+    """What lies at that place of a state, or None."""
+
+    def peek(state: Any) -> Plain:
+        plain = game.to_plain(state)
+        for index in place:
+            if not isinstance(plain, list) or index >= len(plain):
+                return None
+            plain = plain[index]
+        return plain
+
+    return peek
+
+
+def in_the_view(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
+    """The view shows it."""
+
+    def view(state: Any, eye: Eye) -> Plain:
+        return {**game.view(state, eye), "leak": peek(state)}
+
+    return replace(game, view=view)
+
+
+def in_the_offer(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
+    """The order of the legal actions tells it."""
+
+    def legal_actions(state: Any, seat: Seat) -> Sequence[Any]:
+        actions = list(game.legal_actions(state, seat))
+        return actions if peek(state) == usual else actions[::-1]
+
+    return replace(game, legal_actions=legal_actions)
+
+
+def in_a_refusal(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
+    """Refusals name it."""
+
+    def apply(state: Any, seat: Seat, action: Any) -> None:
+        try:
+            game.apply(state, seat, action)
+        except Refused as refused:
+            raise Refused(refused.reason, refused.rule, f"{refused.message}: {peek(state)}") from None
+
+    return replace(game, apply=apply)
+
+
+def in_the_automaton(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
+    """The house player chooses by it."""
+
+    def automaton(state: Any, seat: Seat, chance: Stream) -> Any:
+        return game.legal_actions(state, seat)[0 if peek(state) == usual else 1]
+
+    return replace(game, automaton=automaton)
+
+
+def in_the_sampler(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
+    """Sampled worlds depend on what lay there when the view was made."""
+    was_usual = [True]
+
+    def view(state: Any, eye: Eye) -> Plain:
+        was_usual[0] = peek(state) == usual
+        return game.view(state, eye)
+
+    def sample(seen: Plain, seat: Seat, chance: Stream) -> Any:
+        return game.sample(seen, seat, chance if was_usual[0] else Stream(chance.seed(), "other"))
+
+    return replace(game, view=view, sample=sample)

@@ -1,0 +1,55 @@
+"""Leaks planted in every real game are found by the very questions that it passes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.games.chance import Stream
+from service.games.core import Seat
+from tests.conformance import checks_hidden, planted
+from tests.conformance.subjects import Table
+from tests.conformance.walks import Walk, pool_of, remembered, stream
+
+SOME = 5
+REDEALS = 16
+Ask = Callable[[Table, Any, Seat, Stream], object]
+
+
+def ask_redeal(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
+    foreign = [table.game.read(text) for text in pool_of(table).some(8, chance)]
+    checks_hidden.check_redeal(table, state, seat, foreign, chance)
+
+
+PLANTED: dict[planted.Planter, Ask] = {
+    planted.in_the_view: ask_redeal,
+    planted.in_the_offer: ask_redeal,
+    planted.in_a_refusal: ask_redeal,
+    planted.in_the_automaton: checks_hidden.check_players,
+    planted.in_the_sampler: checks_hidden.check_sample,
+}
+
+
+def crossroads(walk: Walk) -> list[tuple[int, Seat]]:
+    """An early and a later ply at which some seat has a choice."""
+    found = [
+        (ply, seat) for ply, offer in enumerate(walk.offers) for seat, options in offer.items() if len(options) > 1
+    ]
+    return [found[0], found[len(found) // 2]]
+
+
+@pytest.mark.parametrize("planter", PLANTED, ids=lambda planter: planter.__name__)
+def test_a_planted_leak_is_found(plain_table: Table, planter: planted.Planter) -> None:
+    game, question = plain_table.game, PLANTED[planter]
+    for ply, seat in crossroads(walk := remembered(plain_table, 1)):
+        state = game.copy(walk.states[ply])
+        places = planted.hidden_places(game, state, seat, stream("places", ply))
+        assert places, f"{plain_table}: nothing is hidden from seat {seat} at ply {ply}"
+        for place in [places[at * (len(places) - 1) // (SOME - 1)] for at in range(SOME)]:
+            peek = planted.peek_at(game, place)
+            foul = replace(plain_table, game=planter(game, peek, peek(state)))
+            chance = stream("planted", ply, place)
+            with pytest.raises(AssertionError, match=r"hidden cards|more than the bytes of the view"):
+                for _ in range(REDEALS):
+                    question(foul, state, seat, chance)

@@ -1,0 +1,166 @@
+"""Whole games, remembered ply by ply, and the small tools with which they are compared."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from service.games.chance import SEED_BYTES, Stream, seeds_of
+from service.games.core import AnyGame, Eye, History, Plain, Refused, Seat
+from tests.conformance.subjects import Table, tables
+
+#: No game comes near it; one that does not end at all is stopped here.
+PLY_LIMIT = 5000
+
+
+def stream(*words: object) -> Stream:
+    """A stream of its own for every test that names it differently."""
+    return Stream(blake2b(repr(words).encode(), digest_size=SEED_BYTES).digest(), "conformance")
+
+
+def canonical(plain: Plain) -> str:
+    """Equal knowledge, equal bytes. The order of the keys counts too: a bot would see it."""
+    return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+
+
+def stored(game: AnyGame, state: Any) -> str:
+    """The bytes a store would keep of a state."""
+    return canonical(game.to_plain(state))
+
+
+def texts(game: AnyGame, state: Any, seat: Seat) -> list[str]:
+    """The legal actions of a seat, in their order and notation."""
+    return [game.text(action) for action in game.legal_actions(state, seat)]
+
+
+def eyes(table: Table) -> list[Eye]:
+    """Everybody who may look at a table."""
+    return [*range(table.seats), None]
+
+
+def answer(game: AnyGame, state: Any, seat: Seat, action: Any) -> tuple[str, str, str] | None:
+    """Reason, rule and message with which an action is refused, or None if it was accepted. The state is the caller's."""
+    try:
+        game.apply(state, seat, action)
+    except Refused as refused:
+        return refused.reason, refused.rule, refused.message
+    return None
+
+
+@dataclass
+class Walk:
+    """One whole game: the state before every ply, who spoke, what was said, and what could have been said."""
+
+    table: Table
+    states: list[Any] = field(default_factory=list)
+    moves: list[tuple[Seat, str]] = field(default_factory=list)
+    #: All legal actions of all seats to act, by ply.
+    offers: list[dict[Seat, list[str]]] = field(default_factory=list)
+    #: The history before every ply.
+    entries: list[list[tuple[Seat, str, bool]]] = field(default_factory=list)
+    end: Any = None
+
+    def history(self, ply: int) -> History[Any, Any]:
+        return History(self.table.game, list(self.entries[ply]))
+
+    @property
+    def positions(self) -> list[Any]:
+        """Every state, the last one included."""
+        return [*self.states, self.end]
+
+    def kinds(self) -> dict[tuple[object, ...], list[int]]:
+        """The plies by the kind of decision: who may speak secretly or openly, and with which verbs."""
+        found: dict[tuple[object, ...], list[int]] = {}
+        for ply, offer in enumerate(self.offers):
+            verbs = sorted({text.split()[0] for options in offer.values() for text in options})
+            found.setdefault((self.table.game.is_secret(self.states[ply]), len(offer), *verbs), []).append(ply)
+        return found
+
+    def choose(self, count: int, *words: object) -> list[int]:
+        """So many plies, the first among them, one of every kind of decision before a second of any, in order."""
+        chance = stream("choose", str(self.table), *words)
+        piles = []
+        for plies in self.kinds().values():
+            order = list(plies)
+            chance.shuffle(order)
+            piles.append(order)
+        chosen = {0} if self.states else set()
+        while len(chosen) < count and any(piles):
+            for pile in piles:
+                if pile and len(chosen) < count:
+                    chosen.add(pile.pop())
+        return sorted(chosen)
+
+
+def walk(table: Table, number: int, players: Sequence[str] = ("random",)) -> Walk:
+    """A whole game by house players, by seat in turn, remembered. Where several may speak, chance says who does."""
+    game = table.game
+    chance = stream("walk", str(table), number, *players)
+    state = game.new(table.seats, dict(table.options), seeds_of(number))
+    result = Walk(table)
+    history: History[Any, Any] = History(game)
+    while acting := list(game.to_act(state)):
+        assert len(result.moves) < PLY_LIMIT, f"{table}: game {number} has not ended after {PLY_LIMIT} plies"
+        seat = acting[chance.below(len(acting))]
+        result.states.append(game.copy(state))
+        result.offers.append({other: texts(game, state, other) for other in acting})
+        result.entries.append(list(history.entries))
+        action = game.players[players[seat % len(players)]](state, seat, chance)
+        history.play(state, seat, action)
+        result.moves.append((seat, game.text(action)))
+    result.end = state
+    return result
+
+
+#: Who plays the remembered games: chance alone, then a table of both sorts.
+MIXES = (("random",), ("greedy", "random"), ("random", "greedy"), ("greedy",))
+
+
+@lru_cache(maxsize=16)
+def remembered(table: Table, number: int = 0) -> Walk:
+    """The number-th walk at a table, played once for all questions about it."""
+    return walk(table, number, MIXES[number % len(MIXES)])
+
+
+class Pool:
+    """Texts of actions seen anywhere in a game: at another time, at another table, they are somebody else's."""
+
+    def __init__(self, walks: Iterable[Walk]) -> None:
+        seen = {text for walk in walks for offer in walk.offers for options in offer.values() for text in options}
+        self.texts = sorted(seen)
+        self.verbs = sorted({text.split()[0] for text in self.texts})
+
+    def some(self, count: int, chance: Stream) -> list[str]:
+        """So many of them, every verb first once."""
+        by_verb: dict[str, list[str]] = {}
+        for text in self.texts:
+            by_verb.setdefault(text.split()[0], []).append(text)
+        chosen = [options[chance.below(len(options))] for options in by_verb.values()]
+        rest = list(range(len(self.texts)))
+        chance.shuffle(rest)
+        return list(dict.fromkeys(chosen + [self.texts[index] for index in rest]))[: max(count, len(chosen))]
+
+
+@lru_cache(maxsize=32)
+def _pool(all_tables: tuple[Table, ...]) -> Pool:
+    return Pool(walk(table, 100 + number, MIXES[number % 2]) for number, table in enumerate(all_tables))
+
+
+def pool_of(table: Table) -> Pool:
+    """What is said in this game, at any table."""
+    return _pool(tuple(tables(table.game)))
+
+
+def play_out(game: AnyGame, state: Any, chance: Stream, limit: int = PLY_LIMIT) -> list[str]:
+    """Random actions until the game is over, on this very state; what was said."""
+    said: list[str] = []
+    while acting := list(game.to_act(state)):
+        assert len(said) < limit, f"{game.id}: no end after {limit} plies"
+        seat = acting[chance.below(len(acting))]
+        actions = game.legal_actions(state, seat)
+        action = actions[chance.below(len(actions))]
+        said.append(f"{seat} {game.text(action)}")
+        game.apply(state, seat, action)
+    return said

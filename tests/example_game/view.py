@@ -1,0 +1,105 @@
+"""What an eye knows: built up from nothing, drawn for a person, and turned back into worlds it could believe in."""
+
+from service.games.chance import Stream
+from service.games.core import Eye, Picture, Plain, Seat
+from tests.example_game import rules
+from tests.example_game.box import CREW_NUMBER, CREWS, FIND_NUMBER, FINDS
+from tests.example_game.state import NOBODY, OVER, State
+
+
+def view(state: State, eye: Eye) -> Plain:
+    """All that this eye knows, and nothing more. At the end everything is shown."""
+    return {
+        "eye": eye,
+        "rounds": state.rounds,
+        "round": state.round,
+        "phase": state.phase,
+        "to_act": rules.to_act(state),
+        "to_hire": state.to_hire,
+        "turn": state.turn,
+        "finds": [FINDS[find].id for find in state.finds],
+        "open": CREWS[state.open].id,
+        "deck": len(state.deck),
+        "discards": _ids(state.discards),
+        "seats": [_place(state, seat, seat == eye or state.phase == OVER) for seat in range(state.seats)],
+    }
+
+
+def _place(state: State, seat: Seat, is_known: bool) -> Plain:
+    sent = state.sent[seat]
+    return {
+        "crews": len(state.hands[seat]),
+        "seen": _ids(state.seen[seat]),
+        "hand": _ids(state.hands[seat]) if is_known else None,
+        "has_sent": sent != NOBODY,
+        "sent": CREWS[sent].id if is_known and sent != NOBODY else None,
+        "won": [FINDS[find].id for find in state.won[seat]],
+    }
+
+
+def _ids(crews: list[int]) -> list[str]:
+    return [CREWS[crew].id for crew in crews]
+
+
+def believe(view: Plain, stream: Stream) -> State:
+    """A whole state that fits this view: whatever it does not tell is dealt from the stream."""
+    places = view["seats"]
+    known = [[CREW_NUMBER[crew] for crew in place["hand"] or place["seen"]] for place in places]
+    discards = [CREW_NUMBER[crew] for crew in view["discards"]]
+    out = {CREW_NUMBER[view["open"]], *discards, *(crew for cards in known for crew in cards)}
+    deck = [crew for crew in range(len(CREWS)) if crew not in out]
+    stream.shuffle(deck)
+    hands, sent = [], []
+    for place, cards in zip(places, known, strict=True):
+        hand = sorted(cards + [deck.pop() for _ in range(place["crews"] - len(cards))])
+        hands.append(hand)
+        if not place["has_sent"]:
+            sent.append(NOBODY)
+        else:
+            sent.append(CREW_NUMBER[place["sent"]] if place["sent"] else hand[stream.below(len(hand))])
+    return State(
+        rounds=view["rounds"],
+        finds=[FIND_NUMBER[find] for find in view["finds"]],
+        round=view["round"],
+        phase=view["phase"],
+        turn=view["turn"],
+        to_hire=view["to_hire"],
+        open=CREW_NUMBER[view["open"]],
+        deck=deck,
+        discards=discards,
+        hands=hands,
+        seen=[[CREW_NUMBER[crew] for crew in place["seen"]] for place in places],
+        sent=sent,
+        won=[[FIND_NUMBER[find] for find in place["won"]] for place in places],
+        seed=stream.seed(),
+    )
+
+
+def sample(view: Plain, seat: Seat, stream: Stream) -> State:
+    """A world this seat could believe in; it is made of the view alone."""
+    return believe(view, stream)
+
+
+def redeal(state: State, eye: Eye, stream: Stream) -> State:
+    """The same table with everything this eye cannot know dealt anew."""
+    return believe(view(state, eye), stream)
+
+
+def picture(view: Plain) -> Picture:
+    """The table, drawn for a person."""
+    lines: Picture = [
+        [(f"round {min(view['round'] + 1, view['rounds'])} of {view['rounds']}, {view['phase']}", "bold")]
+    ]
+    lines.append([("finds ", "dim"), (" ".join(view["finds"]), "yellow")])
+    lines.append([("open ", "dim"), (view["open"], "cyan"), (f"  deck {view['deck']}", "dim")])
+    for seat, place in enumerate(view["seats"]):
+        hand = place["hand"] or place["seen"] + ["?"] * (place["crews"] - len(place["seen"]))
+        lines.append(
+            [
+                (f"seat {seat}{'*' if seat in view['to_act'] else ' '} ", "bold"),
+                (" ".join(hand), "cyan"),
+                (f"  sent {place['sent'] or '?'}" if place["has_sent"] else "", "dim"),
+                ("  won " + (" ".join(place["won"]) or "-"), "yellow"),
+            ]
+        )
+    return lines
