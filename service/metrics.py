@@ -1,0 +1,69 @@
+"""What an operator sees: counters and clocks for Prometheus, counted at the doors. Labels are few and bounded.
+
+With several processes the values of all are added up: each writes into a folder that ``PROMETHEUS_MULTIPROC_DIR`` names,
+and the parent process reads them together.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+_FAST: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+_THINK: Final = (0.001, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60)
+
+RPC_SECONDS: Final = Histogram(
+    "rubble_rpc_seconds", "Time from request to answer.", ["method", "status"], buckets=_FAST
+)
+MOVES: Final = Counter("rubble_moves_total", "Answers accepted.", ["game", "by"])
+THINK_SECONDS: Final = Histogram("rubble_think_seconds", "Time a seat took to answer.", ["game"], buckets=_THINK)
+REFUSALS: Final = Counter("rubble_refusals_total", "Answers refused.", ["game"])
+FAULTS: Final = Counter("rubble_faults_total", "Seats forfeited.", ["game", "cause"])
+SESSIONS_CREATED: Final = Counter("rubble_sessions_created_total", "Sessions created.", ["game"])
+SESSIONS_ENDED: Final = Counter("rubble_sessions_ended_total", "Sessions ended.", ["game", "ending"])
+STREAMS: Final = Gauge("rubble_bot_streams", "Bots with a live stream.", multiprocess_mode="livesum")
+WATCHERS: Final = Gauge("rubble_watchers", "Spectators following sessions.", multiprocess_mode="livesum")
+LIVE_SESSIONS: Final = Gauge(
+    "rubble_live_sessions", "Sessions being played, in the whole arena.", multiprocess_mode="livemax"
+)
+BELL_SECONDS: Final = Histogram("rubble_doorbell_seconds", "From saving a move to hearing its doorbell.", buckets=_FAST)
+STORE_SECONDS: Final = Histogram("rubble_store_seconds", "Trips to Redis.", ["command"], buckets=_FAST)
+BATCH_MOVES: Final = Histogram(
+    "rubble_store_batch_moves", "Moves saved in one trip.", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
+)
+CONFLICTS: Final = Counter("rubble_store_conflicts_total", "Moves made on an old state and made again.")
+IS_SERVING: Final = Gauge("rubble_serving", "1 while this arena takes calls.", multiprocess_mode="livemin")
+REDIS_UP: Final = Gauge("rubble_redis_up", "1 while Redis answers this copy.", multiprocess_mode="livemin")
+LEAK_CHECKS: Final = Counter(
+    "rubble_leak_checks_total", "Positions dealt anew to see whether an eye can tell.", ["game"]
+)
+LEAKS: Final = Counter("rubble_leaks_total", "Positions in which an eye was sent what it cannot know.", ["game"])
+
+
+def registry() -> CollectorRegistry:
+    """The values to show: those of this process, or of all of them."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    shared = CollectorRegistry()
+    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]  # prometheus_client leaves it untyped
+    return shared
+
+
+def serve(address: str) -> tuple[str, Callable[[], None]]:
+    """Answer scrapes at host:port; the address that was bound, and what to call to stop."""
+    host, _, port = address.rpartition(":")
+    server, thread = start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry())
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return f"{host}:{server.server_port}", stop
+
+
+def forget_process(pid: int) -> None:
+    """A process has ended: its gauges count no more."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]  # prometheus_client leaves it untyped

@@ -1,0 +1,1 @@
+"""The doors of the service: gRPC in, sessions behind."""

@@ -1,0 +1,510 @@
+"""Who calls, and who may call what: signed statements, and one table.
+
+A token is ``rb1.<kind>.<payload>.<signature>``. Kind and payload are what is said (a bot and its generation; a session and
+a seat; a world and its owner), the signature names the secret it was made with and proves that we said it. Nothing has to
+be looked up, so losing Redis locks nobody out. Only which generations of a bot's keys were revoked lives in Redis; the last
+known answer is good enough while Redis is away.
+"""
+
+import asyncio
+import binascii
+import enum
+import hashlib
+import hmac
+import logging
+import re
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+import grpc
+import msgspec
+from redis.asyncio import Redis, RedisCluster
+
+from service.sessions import keys
+from service.sessions.errors import BadRequest, SessionError, StoreUnavailable
+from service.sessions.link import AWAY
+
+T = TypeVar("T")
+Clock = Callable[[], float]
+
+_log = logging.getLogger(__name__)
+
+#: Names of bots.
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+#: 36 bytes of signature, the first four of which name the secret.
+_TOKEN: Final = re.compile(r"rb1\.([a-z]{1,16})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{48})")
+#: Whatever begins like a token, whole or torn, must not be repeated to anybody.
+_LIKE_A_TOKEN: Final = re.compile(r"rb1\.[A-Za-z0-9._-]+")
+_KEY_ID_BYTES: Final = 4
+
+_BOT: Final = "bot"
+_SEAT: Final = "seat"
+
+#: How old an answer about revoked keys may be, and how long to wait for one, in seconds.
+REVOKED_TTL_S: Final = 5.0
+_PATIENCE_S: Final = 0.5
+#: Generations and lifetimes that nobody reaches: beyond them a number is a slip, and would not fit its field.
+_MOST_GENERATIONS: Final = 1_000_000_000
+_LONGEST_LIFE_S: Final = 100 * 366 * 24 * 3600
+
+
+# ----------------------------------------------------------------------------------------------------------- what goes wrong
+class Unauthenticated(SessionError):
+    """Nobody we know: no token, or one that is worth nothing. The token itself is never repeated."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Forbidden(SessionError):
+    """We know the caller, and it may not do this."""
+
+    reason = "NOT_ALLOWED"
+
+
+class BadHandle(SessionError):
+    """A handle in a request that we did not make, that is too old, or that was made for somebody else."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def redact(text: str) -> str:
+    """The text without anything that looks like a token."""
+    return _LIKE_A_TOKEN.sub("rb1.[hidden]", text)
+
+
+# -------------------------------------------------------------------------------------------------------------------- callers
+class Kind(enum.Enum):
+    """What a caller is."""
+
+    ANONYMOUS = "anonymous"
+    SEAT = "seat"
+    BOT = "bot"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, as proven by a token."""
+
+    kind: Kind
+    #: A bot's name and the generation of its key.
+    bot: str = ""
+    generation: int = 0
+    #: The session and the place of a seat token.
+    session: str = ""
+    seat: int = -1
+    #: When the token ends, in seconds of Unix time; 0: never.
+    expires: int = 0
+
+    @property
+    def id(self) -> str:
+        """One word for the caller: for limits, for the owner of a handle, for the log."""
+        if self.kind is Kind.BOT:
+            return f"bot:{self.bot}"
+        if self.kind is Kind.SEAT:
+            return f"seat:{self.session}:{self.seat}"
+        return str(self.kind.value)
+
+    def seats_in(self, session: str, bots: Sequence[str]) -> tuple[int, ...]:
+        """The seats this caller speaks for in a session whose seats are held by these bots."""
+        match self.kind:
+            case Kind.BOT:
+                return tuple(seat for seat, bot in enumerate(bots) if bot and bot == self.bot)  # "": an open seat
+            case Kind.SEAT if self.session == session and 0 <= self.seat < len(bots):
+                return (self.seat,)
+            case _:
+                return ()
+
+
+ANONYMOUS: Final = Caller(Kind.ANONYMOUS)
+OPERATOR: Final = Caller(Kind.OPERATOR)
+
+_current: ContextVar[Caller] = ContextVar("caller", default=ANONYMOUS)
+
+
+def current_caller() -> Caller:
+    """Who makes the call that is being answered."""
+    return _current.get()
+
+
+# ------------------------------------------------------------------------------------------------------------------ the table
+_ANYBODY: Final = frozenset(Kind)
+_PLAYERS: Final = frozenset({Kind.SEAT, Kind.BOT})
+_PLAYERS_AND_OPERATOR: Final = _PLAYERS | {Kind.OPERATOR}
+_OPERATOR: Final = frozenset({Kind.OPERATOR})
+
+#: Who may call what. What is not in here may be called by nobody.
+MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
+    "/rubble.v1.GameService/ListGames": _ANYBODY,
+    "/rubble.v1.GameService/GetGame": _ANYBODY,
+    "/rubble.v1.SessionService/CreateSession": _OPERATOR,
+    "/rubble.v1.SessionService/GetSession": _ANYBODY,
+    "/rubble.v1.SessionService/ListSessions": _OPERATOR,
+    "/rubble.v1.SessionService/GetView": _ANYBODY,  # whoever holds no seat sees what is public
+    "/rubble.v1.SessionService/Act": _PLAYERS,
+    "/rubble.v1.SessionService/Watch": _ANYBODY,
+    "/rubble.v1.SessionService/Resign": _PLAYERS_AND_OPERATOR,
+    "/rubble.v1.SessionService/Adjudicate": _OPERATOR,
+    "/rubble.v1.SessionService/CancelSession": _OPERATOR,
+    "/rubble.v1.SessionService/GetReplay": _ANYBODY,  # while the game runs the servicer gives it to the operator only
+    "/rubble.v1.SessionService/RevealSeeds": _OPERATOR,
+    "/rubble.v1.SessionService/ForgetSession": _OPERATOR,
+    "/rubble.v1.BotService/Play": _ANYBODY,  # Hello carries the key, or the metadata do
+    "/rubble.v1.BotService/IssueKey": _OPERATOR,
+    "/rubble.v1.BotService/RevokeKey": _OPERATOR,
+    "/rubble.v1.BotService/ListConnected": _OPERATOR,
+    "/rubble.v1.SimulationService/SampleWorlds": _PLAYERS_AND_OPERATOR,
+    "/rubble.v1.SimulationService/Simulate": _PLAYERS_AND_OPERATOR,
+    "/grpc.health.v1.Health/Check": _ANYBODY,
+    "/grpc.health.v1.Health/List": _ANYBODY,
+    "/grpc.health.v1.Health/Watch": _ANYBODY,
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _ANYBODY,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------- signatures
+class _BotKey(msgspec.Struct, array_like=True, frozen=True):
+    bot: str
+    generation: int
+    issued: int
+    expires: int
+
+
+class _SeatToken(msgspec.Struct, array_like=True, frozen=True):
+    session: str
+    seat: int
+    expires: int
+
+
+class _Blob(msgspec.Struct, array_like=True, frozen=True):
+    owner: str
+    expires: int
+    body: msgspec.Raw
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+@cache
+def _decoder(type_: Any) -> "msgspec.msgpack.Decoder[Any]":
+    return msgspec.msgpack.Decoder(type_)
+
+
+class Signer:
+    """Signs statements with the first secret and believes those signed with any of them."""
+
+    def __init__(self, secrets: Sequence[str], now: Clock = time.time) -> None:
+        if not secrets:
+            raise ValueError("a signer needs at least one secret")
+        self._secrets = {_key_id(secret.encode()): secret.encode() for secret in reversed(secrets)}
+        self._first = secrets[0].encode()
+        self._now = now
+
+    def __repr__(self) -> str:
+        return f"Signer({len(self._secrets)} secrets)"
+
+    def expires_in(self, seconds: int) -> int:
+        """The moment so many seconds from now, as tokens write it."""
+        return int(self._now()) + seconds
+
+    # ---------------------------------------------------------------------------------------------------------- saying
+    def bot_key(self, bot: str, generation: int, expires: int = 0) -> str:
+        """A key for a bot. Issue keys through a KeyRing, which counts generations."""
+        return self._sign(_BOT, _encode(_BotKey(bot, generation, int(self._now()), expires)))
+
+    def seat_token(self, session: str, seat: int, expires: int) -> str:
+        """A token for one seat of one session, until ``expires`` (seconds of Unix time)."""
+        return self._sign(_SEAT, _encode(_SeatToken(session, seat, expires)))
+
+    def sign_blob(self, purpose: str, payload: object, expires: int, owner: str = "") -> bytes:
+        """A handle that only we can make, for one purpose and one owner, until ``expires`` (seconds of Unix time)."""
+        if purpose in (_BOT, _SEAT) or not re.fullmatch("[a-z]{1,16}", purpose):
+            raise ValueError(f"purpose: {purpose!r}; expected up to 16 of a-z, neither {_BOT!r} nor {_SEAT!r}")
+        return self._sign(purpose, _encode(_Blob(owner, expires, msgspec.Raw(_encode(payload))))).encode()
+
+    # -------------------------------------------------------------------------------------------------------- believing
+    def read(self, token: str) -> Caller:
+        """The bot or the seat a token speaks for, or Unauthenticated. Whether a key was revoked is not asked here."""
+        try:
+            kind, payload = self._open(token)
+        except ValueError as error:
+            raise Unauthenticated("BAD_TOKEN", f"this token is not one of ours: {error}") from None
+        match kind:
+            case "bot":
+                key: _BotKey = _decoder(_BotKey).decode(payload)
+                caller = Caller(Kind.BOT, bot=key.bot, generation=key.generation, expires=key.expires)
+            case "seat":
+                place: _SeatToken = _decoder(_SeatToken).decode(payload)
+                caller = Caller(Kind.SEAT, session=place.session, seat=place.seat, expires=place.expires)
+            case _:
+                raise Unauthenticated("BAD_TOKEN", f"a {kind} handle is no token; expected a bot key or a seat token")
+        self.check_expiry(caller)
+        return caller
+
+    def check_expiry(self, caller: Caller) -> None:
+        """Unauthenticated if the caller's token has run out; a long stream may ask again and again."""
+        if caller.expires and caller.expires <= self._now():
+            raise Unauthenticated("TOKEN_EXPIRED", "this token has expired; ask for a new one")
+
+    def open_blob(self, purpose: str, blob: bytes, type_: type[T], owner: str = "") -> T:
+        """What was signed for this purpose and this owner, or BadHandle."""
+        try:
+            kind, payload = self._open(blob.decode("ascii"))
+        except ValueError:
+            raise BadHandle("BAD_HANDLE", f"this {purpose} handle was not made here, or was changed") from None
+        if kind != purpose:
+            raise BadHandle("BAD_HANDLE", f"this is no {purpose} handle")
+        signed: _Blob = _decoder(_Blob).decode(payload)
+        if signed.owner != owner:
+            raise BadHandle("HANDLE_NOT_YOURS", f"this {purpose} handle was made for another caller")
+        if signed.expires <= self._now():
+            raise BadHandle("HANDLE_EXPIRED", f"this {purpose} handle has expired; ask for a new one")
+        try:
+            body: T = _decoder(cast(Any, type_)).decode(signed.body)
+            return body
+        except msgspec.MsgspecError:  # ours, but from a version that wrote it differently
+            raise BadHandle(
+                "BAD_HANDLE", f"this {purpose} handle comes from another version; ask for a new one"
+            ) from None
+
+    # ----------------------------------------------------------------------------------------------------------- inside
+    def _sign(self, kind: str, payload: bytes) -> str:
+        said = f"rb1.{kind}.{_to_text(payload)}"
+        return f"{said}.{_to_text(_key_id(self._first) + hmac.digest(self._first, said.encode(), 'sha256'))}"
+
+    def _open(self, token: str) -> tuple[str, bytes]:
+        """Kind and payload of a token that we signed; ValueError says what is wrong without repeating any of it."""
+        found = _TOKEN.fullmatch(token)
+        if found is None:
+            raise ValueError("it does not have the form of a token")
+        signature = _from_text(found[3])
+        secret = self._secrets.get(signature[:_KEY_ID_BYTES])
+        if secret is None:
+            raise ValueError("it was signed with a secret that is not in use")
+        expected = hmac.digest(secret, token[: found.end(2)].encode(), "sha256")
+        if not hmac.compare_digest(signature[_KEY_ID_BYTES:], expected):
+            raise ValueError("its signature is wrong")
+        return found[1], _from_text(found[2])
+
+
+def _key_id(secret: bytes) -> bytes:
+    """A name for a secret that tells nothing of it."""
+    return hmac.digest(secret, b"rubble key id", "sha256")[:_KEY_ID_BYTES]
+
+
+def _to_text(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _from_text(text: str) -> bytes:
+    try:
+        return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error:
+        raise ValueError("it does not have the form of a token") from None
+
+
+# ----------------------------------------------------------------------------------------------------------- keys of the bots
+#: The next generation, above everything that was revoked: after a loss of Redis the book publishes what was revoked, and a
+#: new key must not be born worthless. KEYS: the bot's keys.
+_ISSUE: Final = """
+local revoked = tonumber(redis.call('HGET', KEYS[1], 'revoked') or 0)
+local issued = redis.call('HINCRBY', KEYS[1], 'issued', 1)
+if issued <= revoked then issued = redis.call('HINCRBY', KEYS[1], 'issued', revoked + 1 - issued) end
+return issued
+"""
+#: Revoked generations only ever rise. -1: nothing was issued, so that "all" means nothing.
+#: KEYS: the bot's keys. ARGV: the generation, 0 for all issued so far.
+_REVOKE: Final = """
+local revoked = tonumber(redis.call('HGET', KEYS[1], 'revoked') or 0)
+local issued = tonumber(redis.call('HGET', KEYS[1], 'issued') or 0)
+local upto = tonumber(ARGV[1])
+if upto == 0 then
+  upto = issued
+  if upto == 0 and revoked == 0 then return -1 end
+end
+if upto > revoked then revoked = redis.call('HINCRBY', KEYS[1], 'revoked', upto - revoked) end
+return revoked
+"""
+
+
+@dataclass(slots=True)
+class _Known:
+    revoked: int
+    fresh_until: float
+
+
+class KeyRing:
+    """Issues and revokes the keys of bots, and knows which are worthless."""
+
+    def __init__(self, signer: Signer, redis: "Redis | RedisCluster", now: Clock = time.monotonic) -> None:
+        self._signer = signer
+        self._redis = redis
+        self._now = now
+        #: By bot. Only bots with a signed key get in here, so the table is as long as the list of bots.
+        self._known: dict[str, _Known] = {}
+        self._is_away = False
+
+    async def issue_key(self, bot: str, expires_in_s: int = 0) -> tuple[str, int]:
+        """A new key and its generation; it ends after so many seconds, 0: never."""
+        _check_name(bot)
+        if not 0 <= expires_in_s <= _LONGEST_LIFE_S:
+            raise BadRequest("expires_in_s", expires_in_s, f"0 to {_LONGEST_LIFE_S}")
+        generation = int(await self._ask(self._redis.eval(_ISSUE, 1, keys.generation(bot))))
+        expires = self._signer.expires_in(expires_in_s) if expires_in_s else 0
+        return self._signer.bot_key(bot, generation, expires), generation
+
+    async def revoke_key(self, bot: str, generation: int = 0) -> int:
+        """Make all keys up to a generation worthless (0: all issued so far), and tell the highest one that now is."""
+        _check_name(bot)
+        if not 0 <= generation <= _MOST_GENERATIONS:
+            raise BadRequest("generation", generation, f"0 to {_MOST_GENERATIONS}")
+        revoked = int(await self._ask(self._redis.eval(_REVOKE, 1, keys.generation(bot), str(generation))))
+        if revoked < 0:
+            # An answer of 0 would look like success. After a loss of Redis there may be keys that nobody here remembers.
+            raise BadRequest("generation", 0, f"a number, since no key of {bot} is on record")
+        self._learn(bot, revoked)
+        return revoked
+
+    async def check(self, caller: Caller) -> None:
+        """Unauthenticated if the caller is a bot whose key was revoked."""
+        if caller.kind is Kind.BOT and caller.generation <= await self._revoked(caller.bot):
+            raise Unauthenticated(
+                "TOKEN_REVOKED", f"this key of {caller.bot} was revoked; ask the operator for a new one"
+            )
+
+    async def _revoked(self, bot: str) -> int:
+        known = self._known.get(bot)
+        if known is not None:
+            if self._now() < known.fresh_until:
+                return known.revoked
+            # Whoever comes while we ask need not wait: what is known is good enough for them.
+            known.fresh_until = self._now() + REVOKED_TTL_S
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                found = await self._ask(self._redis.hget(keys.generation(bot), "revoked"))
+            self._is_away = False
+        except (StoreUnavailable, TimeoutError):
+            if not self._is_away:  # said once, not once for every bot
+                _log.warning("Redis is away: revoked keys go by what is known")
+            self._is_away = True
+            found = None
+        return self._learn(bot, int(found or 0))
+
+    def _learn(self, bot: str, revoked: int) -> int:
+        """What is revoked stays revoked, also if Redis has forgotten it."""
+        known = self._known.get(bot)
+        revoked = max(revoked, known.revoked if known else 0)
+        self._known[bot] = _Known(revoked, self._now() + REVOKED_TTL_S)
+        return revoked
+
+    @staticmethod
+    async def _ask(answer: Any) -> Any:
+        try:
+            return await cast(Awaitable[Any], answer)
+        except AWAY as error:
+            raise StoreUnavailable(f"Redis is away ({type(error).__name__})") from error
+
+
+def _check_name(bot: str) -> None:
+    if not _NAME.fullmatch(bot):
+        raise BadRequest("bot", bot, "1-64 of [A-Za-z0-9._-]")
+
+
+# ------------------------------------------------------------------------------------------------------------------- the door
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
+Continuation: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["Handler | None"]]
+
+
+class Doorman(grpc.aio.ServerInterceptor):
+    """Learns who calls and decides by the table. What it raises is given its status by the interceptor before it."""
+
+    def __init__(
+        self,
+        signer: Signer,
+        ring: KeyRing,
+        operator_token: str,
+        may_call: Mapping[str, frozenset[Kind]] = MAY_CALL,
+    ) -> None:
+        self._signer = signer
+        self._ring = ring
+        self._operator = _digest(operator_token)
+        self._may_call = may_call
+
+    async def caller_of(self, token: str) -> Caller:
+        """The caller a token speaks for, or Unauthenticated. Also for keys that come in a Hello."""
+        if not token.startswith("rb1."):
+            # Equal digests mean equal tokens, and comparing them takes the same time whatever was sent.
+            if hmac.compare_digest(_digest(token), self._operator):
+                return OPERATOR
+            raise Unauthenticated(
+                "BAD_TOKEN", "this is no token of ours; expected a bot key, a seat token or the operator's"
+            )
+        caller = self._signer.read(token)
+        await self._ring.check(caller)
+        return caller
+
+    async def check_again(self, caller: Caller) -> None:
+        """Unauthenticated if a caller that came in with a good token would not come in with it now."""
+        self._signer.check_expiry(caller)
+        await self._ring.check(caller)
+
+    async def bot_of(self, hello_key: str) -> Caller:
+        """The bot that opened a stream: by the key in its Hello or, without one, by the token of the call."""
+        caller = await self.caller_of(hello_key) if hello_key else current_caller()
+        if caller.kind is not Kind.BOT:
+            reason = "NO_TOKEN" if caller.kind is Kind.ANONYMOUS else "BAD_TOKEN"
+            raise Unauthenticated(
+                reason, f"a stream is opened with the key of a bot; this one comes from: {caller.kind.value}"
+            )
+        return caller
+
+    async def intercept_service(
+        self, continuation: Continuation, handler_call_details: grpc.HandlerCallDetails
+    ) -> "Handler | None":
+        method = handler_call_details.method
+        allowed = self._may_call.get(method)
+        if allowed is None:
+            handler = await continuation(handler_call_details)
+            # Nobody serves it: gRPC says so itself. Somebody serves it and forgot the table: closed.
+            if handler is not None:
+                raise Forbidden(f"{method} may be called by nobody", method=method)
+            return None
+        token = _bearer(handler_call_details.invocation_metadata)
+        caller = ANONYMOUS if token is None else await self.caller_of(token)
+        if caller.kind not in allowed:
+            expected = " or ".join(kind.value for kind in Kind if kind in allowed)
+            if caller.kind is Kind.ANONYMOUS:
+                raise Unauthenticated("NO_TOKEN", f"{method} wants `authorization: Bearer TOKEN` of: {expected}")
+            raise Forbidden(
+                f"{method} may be called by: {expected}; not by: {caller.kind.value}",
+                method=method,
+                caller=caller.kind.value,
+                expected=expected,
+            )
+        # gRPC answers each call in a task of its own, the one we are in: the handler sees what is set here, nobody else does.
+        _current.set(caller)
+        return await continuation(handler_call_details)
+
+
+def _bearer(metadata: Any) -> str | None:
+    """The token of a call, or None if it carries none. A token we cannot make out is an error, never an anonymous caller."""
+    given = [value for key, value in metadata or () if key == "authorization"]
+    if not given:
+        return None
+    scheme, _, token = str(given[0]).partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("BAD_TOKEN", "expected one `authorization: Bearer TOKEN`")
+    return token.strip()
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

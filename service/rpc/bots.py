@@ -1,0 +1,155 @@
+"""BotService: the stream on which bots play, and their keys."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import grpc
+
+from rubble.v1 import bot_pb2, bot_pb2_grpc
+from service.rpc.auth import Caller, Doorman, KeyRing, Unauthenticated
+from service.rpc.hub import BotStream, Hub
+from service.rpc.limits import Limits
+from service.rpc.writing import hand_over
+from service.sessions.errors import BadRequest
+from service.sessions.presence import Presence
+
+_HELLO_S: Final = 10.0
+#: How often the key of a live stream is looked at again.
+_GUARD_S: Final = 5.0
+_MAX_GAMES: Final = 1024
+#: Answers of one bot that are being looked at, before the next message is read.
+_AT_ONCE: Final = 256
+#: A message that cannot be handed over for so long means that nobody reads at the other end.
+_PATIENCE_S: Final = 60.0
+
+
+class BotServicer(bot_pb2_grpc.BotServiceServicer):
+    """Where bots sit down."""
+
+    def __init__(self, hub: Hub, doorman: Doorman, ring: KeyRing, presence: Presence, limits: Limits) -> None:
+        self._hub = hub
+        self._doorman = doorman
+        self._ring = ring
+        self._presence = presence
+        self._limits = limits
+
+    async def Play(  # type: ignore[override]  # it writes bytes instead of yielding messages
+        self, requests: AsyncIterator[bot_pb2.PlayRequest], context: Any
+    ) -> None:
+        """One conversation. Answers are PlayResponse bytes: see ``events``."""
+        caller, hello, first = await self._greet(requests)
+        # Only the newest stream of a bot plays; but those it takes over from need a moment to go.
+        with self._limits.streams.hold(caller.bot):
+            await self._converse(caller, hello, first, requests, context)
+
+    async def _converse(
+        self,
+        caller: Caller,
+        hello: bot_pb2.Hello,
+        first: list[bot_pb2.Choice],
+        requests: AsyncIterator[bot_pb2.PlayRequest],
+        context: Any,
+    ) -> None:
+        stream = await self._hub.connect(caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES))
+        reader = asyncio.create_task(self._read(stream, requests, first))
+        guard = asyncio.create_task(self._guard(stream, caller))
+        reader.add_done_callback(lambda _: stream.leave())
+        try:
+            while True:
+                message = await stream.next_batch()
+                if not message:
+                    if reader.done():
+                        reader.result()  # raises what ended the bot's side; nothing if it just hung up
+                    return  # or drained: the bot has been sent elsewhere
+                if not await hand_over(context, message, stream.patience(_PATIENCE_S)):
+                    return
+        finally:
+            reader.cancel()
+            guard.cancel()
+            await self._hub.disconnect(stream)
+
+    async def _greet(
+        self, requests: AsyncIterator[bot_pb2.PlayRequest]
+    ) -> tuple[Caller, bot_pb2.Hello, list[bot_pb2.Choice]]:
+        """The first message says who comes."""
+        try:
+            first = await asyncio.wait_for(anext(requests), _HELLO_S)
+        except (TimeoutError, StopAsyncIteration):
+            raise BadRequest("hello", "nothing", f"a Hello with a bot_key within {_HELLO_S:.0f} seconds") from None
+        caller = await self._doorman.bot_of(first.hello.bot_key)
+        return caller, first.hello, list(first.choices)
+
+    async def _guard(self, stream: BotStream, caller: Caller) -> None:
+        """A key that is revoked or expires ends the stream that it opened."""
+        while True:
+            await asyncio.sleep(_GUARD_S)
+            try:
+                await self._doorman.check_again(caller)
+            except Unauthenticated as error:
+                stream.end(error)
+                return
+
+    async def _read(
+        self, stream: BotStream, requests: AsyncIterator[bot_pb2.PlayRequest], first: list[bot_pb2.Choice]
+    ) -> None:
+        """Hand every choice to the arena; several are looked at side by side, each session's in turn."""
+        at_work: set[asyncio.Task[None]] = set()
+
+        async def take(choices: list[bot_pb2.Choice]) -> None:
+            received = self._hub.arena.now_ms()
+            for choice in choices:
+                if len(at_work) >= _AT_ONCE:
+                    await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
+                task = asyncio.create_task(stream.choose(choice, received))
+                at_work.add(task)
+                task.add_done_callback(at_work.discard)
+
+        await take(first)
+        async for request in requests:
+            if request.HasField("hello"):
+                raise BadRequest("hello", "a second one", "Hello in the first message of a stream only")
+            await take(list(request.choices))
+        if at_work:
+            await asyncio.wait(at_work)
+
+    async def IssueKey(self, request: bot_pb2.IssueKeyRequest, context: Any) -> bot_pb2.IssueKeyResponse:
+        key, generation = await self._ring.issue_key(request.bot, request.expires_in_s)
+        return bot_pb2.IssueKeyResponse(bot_key=key, generation=generation)
+
+    async def RevokeKey(self, request: bot_pb2.RevokeKeyRequest, context: Any) -> bot_pb2.RevokeKeyResponse:
+        revoked = await self._ring.revoke_key(request.bot, request.generation)
+        return bot_pb2.RevokeKeyResponse(revoked_generation=revoked)
+
+    async def ListConnected(self, request: bot_pb2.ListConnectedRequest, context: Any) -> bot_pb2.ListConnectedResponse:
+        response = bot_pb2.ListConnectedResponse()
+        for stream in await self._presence.connected():
+            games = len(await self._presence.games(stream.bot))
+            response.bots.add(
+                bot=stream.bot,
+                sdk=stream.sdk,
+                max_parallel_games=stream.max_games,
+                games=games,
+                since_ms=stream.since_ms,
+            )
+        return response
+
+
+def add_bot_service(bots: BotServicer, server: grpc.aio.Server) -> None:
+    """Register the service by hand: the generated registration insists on message objects, and Play writes bytes."""
+    service = bot_pb2.DESCRIPTOR.services_by_name["BotService"]
+    handlers: dict[str, Any] = {
+        "Play": grpc.stream_stream_rpc_method_handler(
+            bots.Play, request_deserializer=bot_pb2.PlayRequest.FromString, response_serializer=None
+        )
+    }
+    for method in service.methods:
+        if method.name not in handlers:
+            request = getattr(bot_pb2, method.input_type.name)
+            response = getattr(bot_pb2, method.output_type.name)
+            handlers[method.name] = grpc.unary_unary_rpc_method_handler(
+                getattr(bots, method.name),
+                request_deserializer=request.FromString,
+                response_serializer=response.SerializeToString,
+            )
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))

@@ -1,0 +1,174 @@
+"""What all games and sessions share, as messages: options, clocks, seeds, outcomes, faults, sessions."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rubble.v1 import common_pb2, game_pb2, session_pb2
+from service.games.chance import SEED_BYTES, Seeds
+from service.games.core import AnyGame, Option, OptionValue, Outcome, Result
+from service.sessions import session as sessions
+from service.sessions.errors import BadRequest
+from service.sessions.session import FAULTS, Header, Session, TimeControl, commitment
+
+#: By the number a session keeps.
+_FAULTS: Final = tuple(common_pb2.Fault.Value(f"FAULT_{word or 'UNSPECIFIED'}") for word in FAULTS)
+_STATUS: Final = {
+    sessions.ACTIVE: session_pb2.SESSION_STATUS_ACTIVE,
+    sessions.FINISHED: session_pb2.SESSION_STATUS_FINISHED,
+    sessions.CANCELLED: session_pb2.SESSION_STATUS_CANCELLED,
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- options
+def option_value_message(value: OptionValue) -> common_pb2.OptionValue:
+    """The value of one option."""
+    if isinstance(value, str):
+        return common_pb2.OptionValue(text=value)
+    return common_pb2.OptionValue(number=value)
+
+
+def options_message(values: Mapping[str, OptionValue]) -> dict[str, common_pb2.OptionValue]:
+    """Options by name, for a map field."""
+    return {name: option_value_message(value) for name, value in values.items()}
+
+
+def options_from(message: Mapping[str, common_pb2.OptionValue]) -> dict[str, OptionValue]:
+    """The options of a request as a game takes them. Whether they are good ones is the game's to say."""
+    found: dict[str, OptionValue] = {}
+    for name, value in message.items():
+        match value.WhichOneof("value"):
+            case "text":
+                found[name] = value.text
+            case "number":
+                found[name] = value.number
+            case _:
+                raise BadRequest(f"options[{name}]", None, "a text or a number")
+    return found
+
+
+def option_message(option: Option) -> game_pb2.Option:
+    """One switch of a game."""
+    bounds = option.range
+    return game_pb2.Option(
+        name=option.name,
+        default_value=option_value_message(option.default),
+        choices=[option_value_message(choice) for choice in option.choices],
+        range=None if bounds is None else game_pb2.NumberRange(low=bounds[0], high=bounds[1]),
+        about=option.about,
+        seats=option.seats,
+    )
+
+
+def summary_message(game: AnyGame) -> game_pb2.GameSummary:
+    """A game in a few words."""
+    return game_pb2.GameSummary(
+        id=game.id,
+        title=game.title,
+        min_seats=game.seats[0],
+        max_seats=game.seats[-1],
+        version=game.version,
+        options=[option_message(switch) for switch in game.options],
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- clocks and seeds
+def time_control_message(control: TimeControl) -> common_pb2.TimeControl:
+    """How long a seat may think."""
+    return common_pb2.TimeControl(
+        move_ms=control.move_ms,
+        bank_ms=control.bank_ms,
+        increment_ms=control.increment_ms,
+        seating_ms=control.seating_ms,
+    )
+
+
+def time_control_from(message: common_pb2.TimeControl, default: TimeControl) -> TimeControl:
+    """The time control of a request, as it stands; only a seating time of 0 means the default's."""
+    return TimeControl(message.move_ms, message.bank_ms, message.increment_ms, message.seating_ms or default.seating_ms)
+
+
+def clock_message(left: tuple[int, int]) -> common_pb2.Clock:
+    """What is left for an answer: of the move's own time, and of the reserve."""
+    return common_pb2.Clock(move_ms=left[0], bank_ms=left[1])
+
+
+def seeds_message(header: Header) -> common_pb2.Seeds:
+    """Both seeds of a session. Only for whoever may know them."""
+    return common_pb2.Seeds(table=header.table_seed, deck=header.deck_seed)
+
+
+def seeds_from(message: common_pb2.Seeds) -> Seeds:
+    """The seeds of a request."""
+    for name, seed in (("table", message.table), ("deck", message.deck)):
+        if len(seed) != SEED_BYTES:  # the seed itself stays out of the error: it is a secret until the game is over
+            raise BadRequest(f"seeds.{name}", f"{len(seed)} bytes", f"{SEED_BYTES} bytes")
+    return Seeds(message.table, message.deck)
+
+
+def commitments_message(header: Header) -> common_pb2.Commitments:
+    """What is published of a session's seeds before the first move."""
+    return common_pb2.Commitments(table=commitment(header.table_seed), deck=commitment(header.deck_seed))
+
+
+# -------------------------------------------------------------------------------------------------------------- outcomes
+def _results(results: Iterable[Result]) -> list[common_pb2.Result]:
+    return [
+        common_pb2.Result(
+            name=result.name,
+            rank=result.rank,
+            score=result.score,
+            lines=[common_pb2.ScoreLine(label=line.label, points=line.points) for line in result.lines],
+        )
+        for result in results
+    ]
+
+
+def outcome_message(outcome: Outcome) -> common_pb2.Outcome:
+    """How a game ended."""
+    return common_pb2.Outcome(seats=_results(outcome.seats), house=_results(outcome.house), ending=outcome.ending)
+
+
+def fault_value(fault: int) -> common_pb2.Fault.ValueType:
+    """Why a seat no longer plays for itself."""
+    return _FAULTS[fault]
+
+
+def fault_of(word: str) -> common_pb2.Fault.ValueType:
+    """The same, by the word a log entry carries."""
+    return _FAULTS[FAULTS.index(word)]
+
+
+# -------------------------------------------------------------------------------------------------------------- sessions
+def status_value(status: int) -> session_pb2.SessionStatus.ValueType:
+    """Where a session stands."""
+    return _STATUS[status]
+
+
+def session_message(session: Session) -> session_pb2.Session:
+    """A session as everybody may know it: its seeds only once they are revealed."""
+    header = session.header
+    return session_pb2.Session(
+        session=header.id,
+        game=header.game,
+        game_version=header.version,
+        revision=session.revision,
+        status=status_value(session.status),
+        seats=[
+            session_pb2.SeatStatus(
+                bot=bot,
+                seated=clock.seated,
+                fault=fault_value(clock.fault),
+                refusals=clock.refusals,
+                bank_ms=clock.bank_ms,
+            )
+            for bot, clock in zip(header.bots, session.clocks, strict=True)
+        ],
+        to_act=session.open_seats(),
+        options=options_message(header.options),
+        time_control=time_control_message(header.time_control),
+        commitments=commitments_message(header),
+        outcome=None if session.outcome is None else outcome_message(session.outcome),
+        seeds=seeds_message(header) if session.revealed else None,
+        created_at_ms=header.created_ms,
+        ended_at_ms=session.ended_ms,
+    )

@@ -1,0 +1,274 @@
+"""Every error and the status it becomes: one table, applied by one interceptor. No other file mentions a status code.
+
+An answer carries google.rpc.ErrorInfo: a reason a program can branch on, and the facts (field, value, what was expected,
+revision, rule …). Where waiting helps, RetryInfo says how long. A bug of ours is logged whole, once, under an id; the caller
+gets the id and nothing else.
+"""
+
+import inspect
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import grpc
+from google.protobuf import any_pb2, duration_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]  # it carries none
+from grpc import StatusCode
+from grpc_status import rpc_status
+
+from service.games.core import BadSetup, Refused, Unreadable
+from service.rpc.auth import BadHandle, Forbidden, Unauthenticated, redact
+from service.rpc.limits import LimitReached
+from service.sessions.errors import (
+    ActionRefused,
+    BadRequest,
+    Conflict,
+    NotReading,
+    NotYourTurn,
+    SeatForfeited,
+    SessionEnded,
+    SessionError,
+    SessionExists,
+    SessionRunning,
+    StaleTurn,
+    StoreUnavailable,
+    TakenOver,
+    UnknownSession,
+)
+
+DOMAIN: Final = "rubble"
+INTERNAL: Final = "INTERNAL"
+
+#: Status and facts travel in the trailers, and a client drops a call whose trailers exceed 8 KiB. In bytes of UTF-8; text may
+#: grow threefold on its way.
+_LONGEST_MESSAGE: Final = 600
+_LONGEST_FACT: Final = 400
+_LONGEST_FACTS: Final = 2000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. An empty reason: the exception brings its own."""
+
+    exception: type[Exception]
+    status: StatusCode
+    reason: str = ""
+    retry_ms: int = 0
+    when: Callable[[Any], bool] = lambda _: True
+
+
+#: The first line that fits decides.
+_TABLE: Final = (
+    Row(BadSetup, StatusCode.NOT_FOUND, "UNKNOWN_GAME", when=lambda error: error.field == "game"),
+    Row(BadSetup, StatusCode.INVALID_ARGUMENT, "BAD_SETUP"),
+    Row(Unreadable, StatusCode.INVALID_ARGUMENT, "UNREADABLE"),
+    Row(Refused, StatusCode.FAILED_PRECONDITION),
+    Row(BadRequest, StatusCode.INVALID_ARGUMENT),
+    Row(UnknownSession, StatusCode.NOT_FOUND),
+    Row(SessionExists, StatusCode.ALREADY_EXISTS),
+    Row(SessionEnded, StatusCode.FAILED_PRECONDITION),
+    Row(SessionRunning, StatusCode.FAILED_PRECONDITION),
+    Row(NotYourTurn, StatusCode.FAILED_PRECONDITION),
+    Row(SeatForfeited, StatusCode.FAILED_PRECONDITION),
+    Row(ActionRefused, StatusCode.FAILED_PRECONDITION, when=lambda error: error.readable),
+    Row(ActionRefused, StatusCode.INVALID_ARGUMENT),
+    Row(StaleTurn, StatusCode.ABORTED),
+    Row(TakenOver, StatusCode.ABORTED),
+    Row(Conflict, StatusCode.ABORTED, retry_ms=50),
+    Row(Unauthenticated, StatusCode.UNAUTHENTICATED),
+    Row(Forbidden, StatusCode.PERMISSION_DENIED),
+    Row(BadHandle, StatusCode.INVALID_ARGUMENT),
+    Row(LimitReached, StatusCode.RESOURCE_EXHAUSTED, retry_ms=1000),
+    Row(NotReading, StatusCode.RESOURCE_EXHAUSTED),
+    Row(StoreUnavailable, StatusCode.UNAVAILABLE, retry_ms=1000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a caller is told."""
+
+    status: StatusCode
+    reason: str
+    message: str
+    facts: Mapping[str, str]
+    #: When asking again makes sense; 0: it does not, or any time.
+    retry_ms: int = 0
+
+
+def answer(exception: Exception, more: Sequence[Row] = ()) -> Answer:
+    """The answer to an exception. Whatever is not in the table is a bug of ours, and logged here.
+
+    ``more`` are lines of another server that uses the same doors.
+    """
+    for row in (*more, *_TABLE):
+        if isinstance(exception, row.exception) and row.when(exception):
+            return Answer(
+                row.status,
+                row.reason or str(getattr(exception, "reason", INTERNAL)),
+                _short(redact(str(exception)), _LONGEST_MESSAGE),
+                _bounded(_facts(exception)),
+                int(getattr(exception, "retry_after_ms", row.retry_ms)),
+            )
+    error_id = uuid.uuid4().hex[:12]
+    _log.error("a bug of ours, told as %s", error_id, exc_info=exception, extra={"error_id": error_id})
+    message = f"an error of ours; it is in our log as {error_id}, please tell us"
+    return Answer(StatusCode.INTERNAL, INTERNAL, message, {"error_id": error_id})
+
+
+def describe(exception: Exception) -> tuple[str, str]:
+    """Reason and message, for those who are told inside a stream."""
+    told = answer(exception)
+    return told.reason, told.message
+
+
+def rich_status(told: Answer) -> status_pb2.Status:
+    """The answer as google.rpc.Status."""
+    details = [_packed(error_details_pb2.ErrorInfo(reason=told.reason, domain=DOMAIN, metadata=dict(told.facts)))]
+    if told.retry_ms:
+        delay = duration_pb2.Duration(seconds=told.retry_ms // 1000, nanos=told.retry_ms % 1000 * 1_000_000)
+        details.append(_packed(error_details_pb2.RetryInfo(retry_delay=delay)))
+    code: int = told.status.value[0]
+    return status_pb2.Status(code=code, message=told.message, details=details)
+
+
+def _packed(message: Any) -> any_pb2.Any:
+    packed = any_pb2.Any()
+    packed.Pack(message)
+    return packed
+
+
+def _facts(exception: Exception) -> dict[str, str]:
+    match exception:
+        case SessionError():
+            return dict(exception.facts)
+        case BadSetup():
+            return {"field": exception.field, "value": repr(exception.value), "expected": exception.expected}
+        case Unreadable():
+            return {"field": "text", "value": repr(exception.text), "expected": exception.expected}
+        case Refused():
+            return {"rule": exception.rule}
+        case _:
+            return dict(getattr(exception, "facts", {}))
+
+
+def _bounded(facts: Mapping[str, str]) -> dict[str, str]:
+    """The facts, shortened: a value may be as long as a message was allowed to be."""
+    kept: dict[str, str] = {}
+    left = _LONGEST_FACTS
+    for name, value in facts.items():
+        short = _short(redact(value), min(_LONGEST_FACT, left))
+        left -= len(short.encode())
+        if value and not short:
+            break
+        kept[name] = short
+    return kept
+
+
+def _short(text: str, limit: int) -> str:
+    """At most so many bytes of the text, cut between characters. What UTF-8 cannot say is written as an escape."""
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) <= limit:
+        return data.decode()
+    if limit < 3:
+        return ""
+    return data[: limit - 3].decode("utf-8", "ignore") + "…"
+
+
+# ---------------------------------------------------------------------------------------------------------------- at the door
+Behaviour = Callable[[Any, Any], Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
+
+
+class Answers(grpc.aio.ServerInterceptor):
+    """Gives every exception its status, whatever the shape of the call. It goes before all interceptors that may refuse."""
+
+    def __init__(self, more: Sequence[Row] = ()) -> None:
+        self._more = tuple(more)
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable["Handler | None"]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> "Handler | None":
+        try:
+            handler = await continuation(handler_call_details)
+        except grpc.aio.AbortError:
+            raise
+        except Exception as refusal:
+            return _refusing(refusal, self._more)
+        return None if handler is None else _guarded(handler, self._more)  # None: nobody serves it
+
+
+def _refusing(refusal: Exception, more: tuple[Row, ...]) -> Handler:
+    """Answers any call with the refusal. A stream both ways fits all: it reads no request, and an error needs no response."""
+
+    async def refuse(_requests: Any, context: Any) -> None:
+        await _abort(context, refusal, more)
+
+    return grpc.stream_stream_rpc_method_handler(refuse)
+
+
+def _guarded(handler: Handler, more: tuple[Row, ...]) -> Handler:
+    """The same handler, with every exception translated."""
+    if handler.request_streaming:
+        behaviour = handler.stream_stream if handler.response_streaming else handler.stream_unary
+        wrap: Any = (
+            grpc.stream_stream_rpc_method_handler
+            if handler.response_streaming
+            else grpc.stream_unary_rpc_method_handler
+        )
+    else:
+        behaviour = handler.unary_stream if handler.response_streaming else handler.unary_unary
+        wrap = (
+            grpc.unary_stream_rpc_method_handler if handler.response_streaming else grpc.unary_unary_rpc_method_handler
+        )
+    guarded: Handler = wrap(_translated(behaviour, more), handler.request_deserializer, handler.response_serializer)
+    return guarded
+
+
+def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
+    if inspect.isasyncgenfunction(behaviour):
+        # Driven here rather than handed on: when the caller leaves, the generator is closed at once, and with it whatever
+        # it holds, instead of when the garbage is collected.
+        async def drive(request: Any, context: Any) -> None:
+            try:
+                async with aclosing(behaviour(request, context)) as responses:
+                    async for response in responses:
+                        await context.write(response)
+            except grpc.aio.AbortError:
+                raise
+            except Exception as error:
+                await _abort(context, error, more)
+
+        return drive
+    if inspect.iscoroutinefunction(behaviour):
+
+        async def call(request: Any, context: Any) -> Any:
+            try:
+                return await behaviour(request, context)
+            except grpc.aio.AbortError:
+                raise
+            except Exception as error:
+                await _abort(context, error, more)
+
+        return call
+
+    async def refuse(_request: Any, context: Any) -> None:
+        # It would run in a thread of its own, where neither the caller nor the errors are what they are elsewhere.
+        await _abort(context, TypeError(f"{behaviour!r} is not async"), more)
+
+    return refuse
+
+
+async def _abort(context: Any, error: Exception, more: tuple[Row, ...]) -> None:
+    if context.done() and isinstance(error, grpc.aio.UsageError):
+        return  # the caller left while we wrote to it: nobody is there to be told, and nothing is wrong
+    status = rpc_status.to_status(rich_status(answer(error, more)))
+    if not context.done():
+        await context.abort(status.code, status.details, status.trailing_metadata)

@@ -1,0 +1,202 @@
+"""One copy of the service: what it is made of, how it starts, and how it stops without losing a move."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from rubble.v1 import (
+    bot_pb2,
+    game_pb2,
+    game_pb2_grpc,
+    session_pb2,
+    session_pb2_grpc,
+    simulation_pb2,
+    simulation_pb2_grpc,
+)
+from service import metrics
+from service.config import Settings, server_credentials
+from service.logs import RequestIds
+from service.rpc.auth import Doorman, KeyRing, Signer
+from service.rpc.bots import BotServicer, add_bot_service
+from service.rpc.errors import Answers
+from service.rpc.games import GameService
+from service.rpc.hub import Hub
+from service.rpc.leaks import LeakWatch
+from service.rpc.letters import Letters
+from service.rpc.limits import Limits, message_options
+from service.rpc.meter import Meter, count_changes, count_trip
+from service.rpc.sessions import SessionServicer
+from service.rpc.simulation import SimulationServicer
+from service.sessions.arena import Arena
+from service.sessions.bells import Bells
+from service.sessions.errors import SessionError
+from service.sessions.fading import fade
+from service.sessions.link import AWAY, connect, connect_for_bells
+from service.sessions.presence import Presence
+from service.sessions.redis_store import RedisStore
+from service.sessions.sweep import Sweep
+
+_LOG: Final = logging.getLogger(__name__)
+_ALARM_S: Final = 0.05
+_SWEEP_S: Final = 1.0
+_LEAKS_S: Final = 1.0
+_HEALTH_S: Final = 1.0
+_HEALTH_PATIENCE_S: Final = 2.0
+_DRAIN_S: Final = 5.0
+
+#: What is served here, by its full name; health is told for each of them.
+SERVICES: Final = tuple(
+    module.DESCRIPTOR.services_by_name[name].full_name
+    for module, name in (
+        (game_pb2, "GameService"),
+        (session_pb2, "SessionService"),
+        (bot_pb2, "BotService"),
+        (simulation_pb2, "SimulationService"),
+    )
+)
+
+
+def now_ms() -> int:
+    """The clock of this machine. All copies that share a Redis should agree on the time to a few milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class CannotListen(Exception):
+    """The address is in use, or none of this machine's."""
+
+    def __init__(self, listen: str) -> None:
+        super().__init__(f"cannot listen on {listen}: it is in use, or no address of this machine")
+
+
+class Service:
+    """One copy of the service. All it knows it could lose."""
+
+    def __init__(self, settings: Settings, redis_url: str) -> None:
+        self._settings = settings
+        self._redis = connect(redis_url)
+        self._bell_redis = connect_for_bells(redis_url)
+        store = RedisStore(self._redis)
+        store.on_trip = count_trip
+        self.arena = Arena(store, now_ms)
+        self._bells = Bells(*self._bell_redis)
+        self._presence = Presence(self._redis)
+        self.hub = Hub(self.arena, self._presence, self._bells)
+        self._sweep = Sweep(self._redis, self.arena, self._presence)
+        self._signer = Signer(settings.secrets)
+        self._ring = KeyRing(self._signer, self._redis)
+        self._doorman = Doorman(self._signer, self._ring, settings.operator_token)
+        self._limits = Limits.of(
+            streams_per_bot=settings.streams_per_bot,
+            watchers_per_session=settings.watchers_per_session,
+            simulation_ms_per_second=settings.simulation_ms_per_second,
+            sessions_per_caller=settings.sessions_per_caller,
+        )
+        self._health = health.aio.HealthServicer()
+        self._simulation = SimulationServicer(self.arena, self._signer, self._limits)
+        self._conflicts_counted = 0
+        self._server: grpc.aio.Server | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_stopping = False
+        self._leaks = LeakWatch()
+        self.arena.listen(count_changes)
+        self.arena.listen(self._leaks.hear)
+
+    async def start(self, listen: str, *, reuse_port: bool = False) -> str:
+        """Begin to serve; returns the address that was really bound."""
+        server = grpc.aio.server(
+            # The first one is the outermost: errors wrap the doorman, and the meter sees what the caller sees.
+            interceptors=(RequestIds(), Meter(), Answers(), self._doorman, Letters()),
+            options=[
+                *message_options(self._settings.max_message_bytes),
+                ("grpc.so_reuseport", int(reuse_port)),
+                ("grpc.keepalive_time_ms", 30_000),
+                ("grpc.keepalive_timeout_ms", 10_000),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+                ("grpc.http2.max_ping_strikes", 0),
+            ],
+        )
+        game_pb2_grpc.add_GameServiceServicer_to_server(GameService(), server)
+        sessions = SessionServicer(self.arena, self._bells, self._signer, self._limits, partial(fade, self._redis))
+        session_pb2_grpc.add_SessionServiceServicer_to_server(sessions, server)
+        add_bot_service(BotServicer(self.hub, self._doorman, self._ring, self._presence, self._limits), server)
+        simulation_pb2_grpc.add_SimulationServiceServicer_to_server(self._simulation, server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
+        credentials = server_credentials(self._settings)
+        try:
+            port = server.add_secure_port(listen, credentials) if credentials else server.add_insecure_port(listen)
+        except RuntimeError:  # all that gRPC says of it
+            raise CannotListen(listen) from None
+        await self._check_health()
+        await self._bells.start()
+        await server.start()
+        self._server = server
+        self._tasks = [
+            asyncio.create_task(self._every(_ALARM_S, self.arena.ring_alarms)),
+            asyncio.create_task(self._every(_SWEEP_S, self._sweep_once)),
+            asyncio.create_task(self._every(_LEAKS_S, self._leaks.once)),
+            asyncio.create_task(self._every(_HEALTH_S, self._check_health)),
+            asyncio.create_task(self.hub.run()),
+        ]
+        return f"{listen.rpartition(':')[0]}:{port}"
+
+    async def stop(self) -> None:
+        """Tell bots to go elsewhere, finish what has begun, and stop."""
+        self._is_stopping = True
+        metrics.IS_SERVING.set(0)
+        for name in ("", *SERVICES):
+            await self._health.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self.hub.drain()
+        if self._server is not None:
+            await self._server.stop(_DRAIN_S)
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self._bells.stop()
+        self._simulation.close()
+        await self._redis.aclose()
+        for client in self._bell_redis:
+            await client.aclose()
+
+    async def _every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await work()
+            except SessionError as error:
+                _LOG.warning("%s", error)
+            except Exception:
+                _LOG.exception("work beside the calls failed")
+
+    async def _sweep_once(self) -> None:
+        await self._sweep.once()
+        metrics.LIVE_SESSIONS.set(await self._sweep.tidy())
+        metrics.STREAMS.set(len(self.hub.streams))
+        metrics.CONFLICTS.inc(self.arena.conflicts - self._conflicts_counted)
+        self._conflicts_counted = self.arena.conflicts
+
+    async def _check_health(self) -> None:
+        """NOT_SERVING while Redis is away, back by itself."""
+        try:
+            async with asyncio.timeout(_HEALTH_PATIENCE_S):
+                await self._redis.ping()
+            is_well = True
+        except (*AWAY, TimeoutError):
+            is_well = False
+        metrics.REDIS_UP.set(int(is_well))
+        is_well = is_well and not self._is_stopping  # or a balancer would send calls to a copy that is about to go
+        serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
+        metrics.IS_SERVING.set(int(is_well))
+        for name in ("", *SERVICES):
+            await self._health.set(name, serving)

@@ -1,0 +1,315 @@
+"""SessionService: translates requests into calls of the arena and sessions into messages, and nothing else."""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+from rubble.v1 import session_pb2, session_pb2_grpc
+from service import games, metrics
+from service.games.chance import SEED_BYTES
+from service.rpc import codec
+from service.rpc.auth import Caller, Forbidden, Kind, Signer, current_caller
+from service.rpc.limits import Limits
+from service.rpc.writing import hand_over
+from service.sessions import keys
+from service.sessions.arena import Arena
+from service.sessions.bells import Bells
+from service.sessions.errors import BadRequest, SessionRunning, UnknownSession
+from service.sessions.replay import write_replay
+from service.sessions.session import ACT, ACTIVE, END, FAULT, HOUSE, Entry, Header, Session, TimeControl
+
+T = TypeVar("T")
+NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_HOUR_MS: Final = 3_600_000
+#: A watcher that has not taken a message for this long is let go.
+_PATIENCE_S: Final = 15.0
+_POLL_S: Final = 2.0
+#: A seat token outlives any session.
+_TOKEN_S: Final = 48 * 3600
+#: No session has as many revisions; more would not fit into what Redis counts with.
+_FAR: Final = 1 << 62
+_PAGE: Final = 100
+_PAGE_LIMIT: Final = 1000
+_PAGE_TOKEN: Final = re.compile(r"[0-9]{1,15}")
+#: Changes that are being made; the loop alone would not keep those alive whose callers have gone.
+_UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
+
+
+class SessionServicer(session_pb2_grpc.SessionServiceServicer):
+    """Sessions, through the door."""
+
+    def __init__(
+        self, arena: Arena, bells: Bells, signer: Signer, limits: Limits, fade: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self._fade = fade
+        self._arena = arena
+        self._bells = bells
+        self._signer = signer
+        self._limits = limits
+
+    async def CreateSession(
+        self, request: session_pb2.CreateSessionRequest, context: Any
+    ) -> session_pb2.CreateSessionResponse:
+        header = self._header(request)
+        self._limits.check_sessions(await self._arena.store.live())
+        session = await _see_through(self._arena.create(header, seeds_given=request.HasField("seeds")))
+        expires = self._signer.expires_in(_TOKEN_S)
+        tokens = [
+            "" if bot else self._signer.seat_token(header.id, seat, expires) for seat, bot in enumerate(header.bots)
+        ]
+        return session_pb2.CreateSessionResponse(session=codec.session_message(session), seat_tokens=tokens)
+
+    def _header(self, request: session_pb2.CreateSessionRequest) -> Header:
+        """The header a request asks for, every field checked."""
+        session_id = request.session or secrets.token_urlsafe(12)
+        if not NAME.fullmatch(session_id):
+            raise BadRequest("session", session_id, "1-64 letters, digits, dots, dashes or underscores")
+        game = games.get(request.game)
+        options = game.complete(len(request.seats), codec.options_from(request.options))
+        bots = tuple(seat.bot for seat in request.seats)
+        named = [bot for bot in bots if bot]
+        for bot in named:
+            if not NAME.fullmatch(bot):
+                raise BadRequest("seats.bot", bot, "1-64 letters, digits, dots, dashes or underscores")
+            if named.count(bot) > 1:
+                raise BadRequest("seats.bot", bot, "a different bot on every seat; give the second one another name")
+        table, deck = secrets.token_bytes(SEED_BYTES), secrets.token_bytes(SEED_BYTES)
+        if request.HasField("seeds"):
+            table, deck = request.seeds.table, request.seeds.deck
+            for name, seed in (("seeds.table", table), ("seeds.deck", deck)):
+                if len(seed) != SEED_BYTES:
+                    raise BadRequest(name, f"{len(seed)} bytes", f"{SEED_BYTES} bytes")
+        control = _time_control(request)
+        now = self._arena.now_ms()
+        return Header(session_id, game.id, game.version, options, table, deck, control, bots, request.hold_seeds, now)
+
+    async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
+        session = await self._arena.read(request.session)
+        return session_pb2.GetSessionResponse(session=codec.session_message(session))
+
+    async def ListSessions(
+        self, request: session_pb2.ListSessionsRequest, context: Any
+    ) -> session_pb2.ListSessionsResponse:
+        size = request.page_size or _PAGE
+        if size > _PAGE_LIMIT:
+            raise BadRequest("page_size", size, f"1 to {_PAGE_LIMIT}, or 0 for {_PAGE}")
+        if request.game:
+            games.get(request.game)
+        start = 0
+        if request.page_token:
+            if not _PAGE_TOKEN.fullmatch(request.page_token):
+                raise BadRequest("page_token", request.page_token, "the next_page_token of an earlier answer")
+            start = int(request.page_token)
+        response = session_pb2.ListSessionsResponse()
+        while len(response.sessions) < size:
+            ids = await self._arena.store.session_ids(start, size)
+            if not ids:
+                return response
+            for session_id in ids:
+                start += 1
+                try:
+                    session = await self._arena.read(session_id)
+                except UnknownSession:
+                    continue  # it expired
+                if request.game in ("", session.header.game):
+                    response.sessions.append(codec.session_message(session))
+                if len(response.sessions) == size:
+                    break
+        response.next_page_token = str(start)
+        return response
+
+    async def GetView(self, request: session_pb2.GetViewRequest, context: Any) -> session_pb2.GetViewResponse:
+        session = await self._arena.read(request.session)
+        seat = _seat_of(current_caller(), session)
+        if seat is not None and not session.clocks[seat].seated and session.status == ACTIVE:
+            await _see_through(self._arena.take_seat(request.session, seat))
+            session = await self._arena.refresh(request.session)
+        response = session_pb2.GetViewResponse(
+            revision=session.revision, view=codec.for_game(session.game).view(session.game.view(session.state, seat))
+        )
+        if seat is not None and session.clocks[seat].asked_ms:
+            response.question.CopyFrom(_question(session, seat, self._arena.now_ms()))
+        return response
+
+    async def Act(self, request: session_pb2.ActRequest, context: Any) -> session_pb2.ActResponse:
+        session = await self._arena.refresh(request.session)
+        seat = _own_seat(current_caller(), session)
+        kind = request.WhichOneof("choice")
+        if kind is None:
+            raise BadRequest("choice", "nothing", "an index or a text")
+        choice: int | str = request.index if kind == "index" else request.text
+        accepted = await _see_through(self._arena.answer(request.session, seat, request.turn, choice, request.note))
+        action = codec.for_game(session.game).action(session.game.read(accepted.text))
+        return session_pb2.ActResponse(revision=accepted.revision, action=action, repeated_answer=accepted.repeated)
+
+    async def Resign(self, request: session_pb2.ResignRequest, context: Any) -> session_pb2.ResignResponse:
+        session = await self._arena.read(request.session)
+        caller = current_caller()
+        seat = request.seat if caller.kind is Kind.OPERATOR else _own_seat(caller, session)
+        return session_pb2.ResignResponse(
+            revision=await self._change(request.session, lambda session, now: session.resign(seat, now))
+        )
+
+    async def Adjudicate(self, request: session_pb2.AdjudicateRequest, context: Any) -> session_pb2.AdjudicateResponse:
+        ranks = list(request.ranks)
+        await self._change(request.session, lambda session, now: session.adjudicate(ranks, now))
+        session = await self._arena.refresh(request.session)
+        assert session.outcome is not None
+        return session_pb2.AdjudicateResponse(outcome=codec.outcome_message(session.outcome))
+
+    async def CancelSession(
+        self, request: session_pb2.CancelSessionRequest, context: Any
+    ) -> session_pb2.CancelSessionResponse:
+        reason = request.reason
+        return session_pb2.CancelSessionResponse(
+            revision=await self._change(request.session, lambda session, now: session.cancel(reason[:1000], now))
+        )
+
+    async def RevealSeeds(
+        self, request: session_pb2.RevealSeedsRequest, context: Any
+    ) -> session_pb2.RevealSeedsResponse:
+        await self._change(request.session, lambda session, now: session.reveal(now))
+        session = await self._arena.refresh(request.session)
+        return session_pb2.RevealSeedsResponse(seeds=codec.seeds_message(session.header))
+
+    async def ForgetSession(
+        self, request: session_pb2.ForgetSessionRequest, context: Any
+    ) -> session_pb2.ForgetSessionResponse:
+        try:
+            session = await self._arena.read(request.session)
+        except UnknownSession:
+            return session_pb2.ForgetSessionResponse()
+        if session.status == ACTIVE:
+            raise SessionRunning(
+                f"session {request.session} is still being played; cancel it before it is forgotten",
+                session=request.session,
+            )
+        await self._fade(request.session)
+        return session_pb2.ForgetSessionResponse()
+
+    async def _change(self, session_id: str, change: Any) -> int:
+        def apply(session: Session) -> tuple[int, list[Entry]]:
+            entries = change(session, self._arena.now_ms())
+            return session.revision, entries
+
+        return await _see_through(self._arena.change(session_id, apply))
+
+    async def GetReplay(self, request: session_pb2.GetReplayRequest, context: Any) -> session_pb2.GetReplayResponse:
+        session, entries = await self._arena.read_log(request.session, 0)
+        if session.status == ACTIVE and current_caller().kind is not Kind.OPERATOR:
+            raise SessionRunning(
+                f"session {request.session} is still being played; its replay is public when it has ended",
+                session=request.session,
+            )
+        return session_pb2.GetReplayResponse(jsonl=write_replay(session, entries))
+
+    # ---------------------------------------------------------------------------------------------------------- watching
+    async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
+        self, request: session_pb2.WatchRequest, context: Any
+    ) -> None:
+        heard = asyncio.Event()
+        channel = keys.watch(request.session)
+
+        def listener(notice: str) -> None:
+            del notice
+            heard.set()
+
+        with self._limits.watchers.hold(request.session), metrics.WATCHERS.track_inprogress():
+            await self._bells.add(channel, listener)
+            try:
+                after = max(0, min(request.from_revision, _FAR) - 1)
+                while True:
+                    heard.clear()
+                    session, entries = await self._arena.read_log(request.session, after)
+                    shown = _public(session, entries)
+                    response = _watch_response(session, after, shown)
+                    after += len(shown)
+                    is_over = session.status != ACTIVE and after >= session.revision
+                    if response.events and not await hand_over(context, response, asyncio.timeout(_PATIENCE_S)):
+                        return
+                    if is_over:
+                        return
+                    try:
+                        await asyncio.wait_for(heard.wait(), _POLL_S)
+                    except TimeoutError:
+                        continue  # a notice may have been lost: look
+            finally:
+                await self._bells.remove(channel, listener)
+
+
+async def _see_through(change: Coroutine[Any, Any, T]) -> T:
+    """Finish a change even if the caller hangs up: it may be saved already, and those whose clocks now run must be told."""
+    work = asyncio.create_task(change)
+    _UNDER_WAY.add(work)
+    work.add_done_callback(_UNDER_WAY.discard)
+    return await asyncio.shield(work)
+
+
+def _question(session: Session, seat: int, now_ms: int) -> session_pb2.Question:
+    encode = codec.for_game(session.game).action
+    actions = [encode(action) for action in session.game.legal_actions(session.state, seat)]
+    clock = codec.clock_message(session.clock_left(seat, now_ms))
+    return session_pb2.Question(turn=session.clocks[seat].turn, legal_actions=actions, clock=clock)
+
+
+def _public(session: Session, entries: list[Entry]) -> list[Entry]:
+    """The entries a spectator may read now: while seats speak secretly, nothing from the first secret on."""
+    if session.status != ACTIVE or not session.game.is_secret(session.state):
+        return entries
+    tail = len(entries)
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        if entry.secret:
+            tail = index
+        elif entry.kind in (ACT, HOUSE):
+            break  # an open word: everything secret before it has been revealed
+    return entries[:tail]
+
+
+def _watch_response(session: Session, after: int, entries: list[Entry]) -> session_pb2.WatchResponse:
+    response = session_pb2.WatchResponse()
+    for revision, entry in enumerate(entries, after + 1):
+        if entry.kind in (ACT, HOUSE):
+            action = session_pb2.ActionEvent(
+                seat=entry.seat, text=entry.text, think_ms=entry.think_ms, house=entry.kind == HOUSE
+            )
+            response.events.add(revision=revision, action=action)
+        elif entry.kind == FAULT:
+            fault = session_pb2.FaultEvent(seat=entry.seat, fault=codec.fault_of(entry.text))
+            response.events.add(revision=revision, fault=fault)
+        elif entry.kind == END:
+            end = session_pb2.EndEvent(status=codec.status_value(session.status))
+            if session.outcome is not None:
+                end.outcome.CopyFrom(codec.outcome_message(session.outcome))
+            response.events.add(revision=revision, end=end)
+    if response.events:
+        response.events[-1].view.CopyFrom(codec.for_game(session.game).view(session.game.view(session.state, None)))
+    return response
+
+
+def _seat_of(caller: Caller, session: Session) -> int | None:
+    """The seat a caller holds in this session, None for everybody else."""
+    seats = caller.seats_in(session.header.id, session.header.bots)
+    return seats[0] if seats else None
+
+
+def _own_seat(caller: Caller, session: Session) -> int:
+    seat = _seat_of(caller, session)
+    if seat is None:
+        raise Forbidden(f"this key or token holds no seat in session {session.header.id}", session=session.header.id)
+    return seat
+
+
+def _time_control(request: session_pb2.CreateSessionRequest) -> TimeControl:
+    if not request.HasField("time_control"):
+        return TimeControl()
+    given = request.time_control
+    default = TimeControl()
+    for name in ("move_ms", "bank_ms", "increment_ms", "seating_ms"):
+        if getattr(given, name) > _HOUR_MS:
+            raise BadRequest(f"time_control.{name}", getattr(given, name), f"0 to {_HOUR_MS} milliseconds")
+    if given.move_ms + given.bank_ms == 0:
+        raise BadRequest("time_control", "no time at all", "move_ms or bank_ms above 0")
+    return TimeControl(given.move_ms, given.bank_ms, given.increment_ms, given.seating_ms or default.seating_ms)

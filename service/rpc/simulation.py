@@ -1,0 +1,201 @@
+"""SimulationService: worlds a seat could believe in, and games played out in them. Computed beside the event loop."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from rubble.v1 import simulation_pb2, simulation_pb2_grpc
+from service import games
+from service.games.chance import SEED_BYTES, Stream
+from service.games.core import AnyGame, Outcome, Refused, Unreadable
+from service.rpc import codec
+from service.rpc.auth import Forbidden, Kind, Signer, current_caller
+from service.rpc.limits import Limits
+from service.sessions.arena import Arena
+from service.sessions.errors import BadRequest, SessionEnded
+from service.sessions.session import ACTIVE
+
+_WORLDS: Final = 64
+_SIMULATIONS: Final = 256
+_PLAYOUTS: Final = 1000
+_ACTIONS: Final = 1000
+_LIFE_S: Final = 3600
+_PURPOSE: Final = "world"
+
+#: What a handle says: the game, and the state of a world as plain data.
+World = tuple[str, Any]
+
+
+def _stream(seed: int | None, purpose: str) -> Stream:
+    if seed is None:
+        return Stream(secrets.token_bytes(SEED_BYTES), purpose)
+    return Stream(seed.to_bytes(8, "little") + bytes(SEED_BYTES - 8), purpose)
+
+
+class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
+    """Search for bots that have no engine of their own."""
+
+    def __init__(self, arena: Arena, signer: Signer, limits: Limits) -> None:
+        self._arena = arena
+        self._signer = signer
+        self._limits = limits
+        # One thread: the rules hold the interpreter anyway, and this keeps the event loop's share of it.
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="simulate")
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _compute(self, work: Any, *arguments: Any) -> Any:
+        """Do it beside the loop, at the caller's expense. One thing at a time for each caller: nobody stands in the queue twice."""
+        caller = current_caller().id
+        loop = asyncio.get_running_loop()
+        budget = self._limits.simulation
+
+        def charge(used_ms: float) -> None:
+            with contextlib.suppress(RuntimeError):  # the service has stopped, and nobody pays any more
+                loop.call_soon_threadsafe(budget.charge, caller, used_ms)
+
+        async with self._turn_of(caller):
+            budget.go_on(caller)  # what was asked for before this may have cost more than was left
+            return await loop.run_in_executor(self._pool, _charged, charge, work, *arguments)
+
+    def _turn_of(self, caller: str) -> asyncio.Lock:
+        lock = self._turns.get(caller)
+        if lock is None:
+            lock = self._turns[caller] = asyncio.Lock()
+        return lock
+
+    async def SampleWorlds(
+        self, request: simulation_pb2.SampleWorldsRequest, context: Any
+    ) -> simulation_pb2.SampleWorldsResponse:
+        if not 1 <= request.count <= _WORLDS:
+            raise BadRequest("count", request.count, f"1 to {_WORLDS}")
+        session = await self._arena.read(request.session)
+        header = session.header
+        if request.seat >= header.seats:
+            raise BadRequest("seat", request.seat, f"0 to {header.seats - 1}")
+        caller = current_caller()
+        if caller.kind is not Kind.OPERATOR and request.seat not in caller.seats_in(header.id, header.bots):
+            raise Forbidden(
+                f"this key or token does not hold seat {request.seat} of session {header.id}", session=header.id
+            )
+        if session.status != ACTIVE:
+            raise SessionEnded(f"session {header.id} has ended", session=header.id)
+        # All that is handed on is what the seat knows: the true hidden cards cannot be touched from there.
+        view = session.game.view(session.state, request.seat)
+        self._limits.simulation.admit(caller.id)
+        stream = _stream(request.seed if request.HasField("seed") else None, "worlds")
+        worlds = await self._compute(_sample, session.game, view, request.seat, request.count, stream)
+        return simulation_pb2.SampleWorldsResponse(worlds=[self._handle(header.game, world) for world in worlds])
+
+    def _handle(self, game: str, plain: Any) -> bytes:
+        expires = self._signer.expires_in(_LIFE_S)
+        return self._signer.sign_blob(_PURPOSE, (game, plain), expires, current_caller().id)
+
+    async def Simulate(self, request: simulation_pb2.SimulateRequest, context: Any) -> simulation_pb2.SimulateResponse:
+        if not 1 <= len(request.simulations) <= _SIMULATIONS:
+            raise BadRequest("simulations", f"{len(request.simulations)} of them", f"1 to {_SIMULATIONS}")
+        response = simulation_pb2.SimulateResponse()
+        caller = current_caller().id
+        self._limits.simulation.admit(caller)
+        for simulation in request.simulations:
+            response.results.append(await self._simulate(simulation))
+        return response
+
+    async def _simulate(self, simulation: simulation_pb2.Simulation) -> simulation_pb2.SimulationResult:
+        if simulation.playouts > _PLAYOUTS:
+            raise BadRequest("playouts", simulation.playouts, f"0 to {_PLAYOUTS}")
+        if len(simulation.actions) > _ACTIONS:
+            raise BadRequest("actions", f"{len(simulation.actions)} of them", f"at most {_ACTIONS}")
+        game_id, plain = self._signer.open_blob(_PURPOSE, simulation.world, tuple[str, Any], current_caller().id)
+        game = games.get(game_id)
+        policy = simulation.policy or "random"
+        if policy not in game.players:
+            raise BadRequest("policy", policy, "one of " + ", ".join(game.players))
+        seed = simulation.seed if simulation.HasField("seed") else None
+        result: simulation_pb2.SimulationResult
+        result, after = await self._compute(_run, game, plain, simulation, policy, seed)
+        if after is not None:
+            result.world = self._handle(game_id, after)
+        return result
+
+
+def _charged(charge: Callable[[float], None], work: Any, *arguments: Any) -> Any:
+    """Do the work and tell what it took, also if it fails or nobody waits for it any more."""
+    begin = time.thread_time()
+    try:
+        return work(*arguments)
+    finally:
+        charge((time.thread_time() - begin) * 1000)
+
+
+def _sample(game: AnyGame, view: Any, seat: int, count: int, stream: Stream) -> list[Any]:
+    return [game.to_plain(game.sample(view, seat, stream)) for _ in range(count)]
+
+
+def _advance(game: AnyGame, state: Any, actions: list[str]) -> None:
+    """Play the actions, each by the first seat that is to act; Refused or Unreadable."""
+    for text in actions:
+        acting = game.to_act(state)
+        if not acting:
+            raise Refused("GAME_OVER", "", f"the game is over before {text!r}")
+        game.apply(state, acting[0], game.read(text))
+
+
+def _run(
+    game: AnyGame, plain: Any, simulation: simulation_pb2.Simulation, policy: str, seed: int | None
+) -> tuple[simulation_pb2.SimulationResult, Any]:
+    """One line of play, and its playouts; and the world it leads to, if that is wanted."""
+    state = game.from_plain(plain)
+    result = simulation_pb2.SimulationResult()
+    try:
+        _advance(game, state, list(simulation.actions))
+    except Refused as error:
+        return simulation_pb2.SimulationResult(refused=error.reason, message=error.message), None
+    except Unreadable as error:
+        return simulation_pb2.SimulationResult(refused="UNREADABLE", message=str(error)), None
+    acting = game.to_act(state)
+    result.to_act.extend(acting)
+    outcome = game.outcome(state)
+    if outcome is not None:
+        result.outcome.CopyFrom(codec.outcome_message(outcome))
+    if simulation.return_position and acting:
+        encode = codec.for_game(game)
+        result.legal_actions.extend(encode.action(action) for action in game.legal_actions(state, acting[0]))
+        result.view.CopyFrom(encode.view(game.view(state, acting[0])))
+    if simulation.playouts:
+        stream = _stream(seed, "playouts")
+        player = game.players[policy]
+        for _ in range(simulation.playouts):
+            _add(result, _play_out(game, game.copy(state), player, stream))
+        result.playouts = simulation.playouts
+    return result, game.to_plain(state) if simulation.return_world else None
+
+
+def _play_out(game: AnyGame, state: Any, player: Any, stream: Stream) -> Outcome:
+    while acting := game.to_act(state):
+        game.apply(state, acting[0], player(state, acting[0], stream))
+    outcome = game.outcome(state)
+    assert outcome is not None
+    return outcome
+
+
+def _add(result: simulation_pb2.SimulationResult, outcome: Outcome) -> None:
+    """Add one finished game to the sums."""
+    seats = len(outcome.seats)
+    if not result.score_sums:
+        result.score_sums.extend([0.0] * seats)
+        result.rank_point_sums.extend([0.0] * seats)
+    for seat, own in enumerate(outcome.seats):
+        rivals = [other.rank for index, other in enumerate(outcome.seats) if index != seat]
+        rivals += [other.rank for other in outcome.house]
+        beaten = sum(1.0 if own.rank < other else 0.5 if own.rank == other else 0.0 for other in rivals)
+        result.score_sums[seat] += own.score
+        result.rank_point_sums[seat] += beaten / len(rivals) if rivals else 1.0

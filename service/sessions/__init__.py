@@ -1,0 +1,1 @@
+"""Sessions: one play of a game, its clocks, its log, and where it is kept."""

@@ -1,0 +1,319 @@
+"""The arena: sessions as the service works with them, cached, changed one at a time, saved before anybody hears of it.
+
+Any copy of the service may change any session. What this copy remembers is only a guess at what is stored: a change made on
+an old guess fails when it is saved, and is made again on what is there. A refusal based on an old guess is checked against
+the store before it is believed.
+"""
+
+import asyncio
+import heapq
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, TypeVar
+from weakref import WeakValueDictionary
+
+from service.games.core import OptionValue
+from service.sessions.errors import (
+    ActionRefused,
+    Conflict,
+    SeatForfeited,
+    SessionError,
+    SessionExists,
+    UnknownSession,
+)
+from service.sessions.session import ACTIVE, FAULTS, Accepted, Entry, Header, Session, new_session
+from service.sessions.store import Bells, Store
+
+T = TypeVar("T")
+_LOG: Final = logging.getLogger(__name__)
+#: In a simultaneous phase every other seat may be quicker, again and again, but not for ever.
+_TRIES: Final = 64
+_CACHE: Final = 4096
+
+
+class _Late(SessionError):
+    """An answer that came after its clock had run out."""
+
+
+class Change:
+    """What a saved change means for those who listen: the session, its new entries, and the seats with news."""
+
+    __slots__ = ("entries", "seats", "session")
+
+    def __init__(self, session: Session, entries: list[Entry], seats: list[int]) -> None:
+        self.session = session
+        self.entries = entries
+        self.seats = seats
+
+
+def _standing(session: Session) -> list[tuple[int, bool, int, int]]:
+    """What a seat would want to hear of, if it changes: its question, that its clock runs, its fault, the end."""
+    return [
+        (clock.turn if clock.asked_ms else 0, clock.seated, clock.fault, session.status) for clock in session.clocks
+    ]
+
+
+class Arena:
+    """Sessions, for everybody who asks. ``now_ms`` is the only clock."""
+
+    def __init__(self, store: Store, now_ms: Callable[[], int]) -> None:
+        self.store = store
+        self.now_ms = now_ms
+        self._cache: OrderedDict[str, Session] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._listeners: list[Callable[[Change], None]] = []
+        self._alarms: list[tuple[int, str]] = []
+        #: By session: the earliest of its alarms.
+        self._alarm_of: dict[str, int] = {}
+        #: Bots whose stream is held here: they are told directly, the others through Redis.
+        self.is_here: Callable[[str], bool] = lambda _: False
+        #: Whether a bot has a live stream anywhere.
+        self.is_connected: Callable[[str], Awaitable[bool]] = _nobody
+        self.conflicts = 0
+
+    def listen(self, listener: Callable[[Change], None]) -> None:
+        """Call this after every change that this copy has saved."""
+        self._listeners.append(listener)
+
+    # ---------------------------------------------------------------------------------------------------------- reading
+    async def read(self, session_id: str) -> Session:
+        """The session as it was last saved. Look, do not touch."""
+        async with self._lock(session_id):
+            return await self._load(session_id, fresh=True)
+
+    async def refresh(self, session_id: str, at_least: int = 0) -> Session:
+        """Like ``read``, but content with what this copy remembers, if that is as new as the revision we were told of."""
+        async with self._lock(session_id):
+            session = await self._load(session_id, fresh=False)
+            if session.revision < at_least:
+                session = await self._load(session_id, fresh=True)
+            return session
+
+    async def glance(self, session_ids: Sequence[str]) -> dict[str, Session]:
+        """Those of the sessions that this copy remembers just as they are stored; one trip for all of them."""
+        remembered = [session_id for session_id in session_ids if session_id in self._cache]
+        stored = await self.store.revisions(remembered)
+        found: dict[str, Session] = {}
+        for session_id, revision in zip(remembered, stored, strict=True):
+            session = self._cache.get(session_id)
+            if session is not None and session.revision == revision:  # one with a move under way is ahead of the store
+                found[session_id] = session
+        return found
+
+    def is_changing(self, session_id: str) -> bool:
+        """Whether this copy is at work on the session this very moment; whoever is will tell of it."""
+        lock = self._locks.get(session_id)
+        return lock is not None and lock.locked()
+
+    async def read_log(self, session_id: str, after: int) -> tuple[Session, list[Entry]]:
+        """The session as it was last saved, and its log from revision ``after`` + 1 to that very revision."""
+        async with self._lock(session_id):  # or a move that is not saved yet would show in the one and not in the other
+            session = await self._load(session_id, fresh=True)
+            entries = await self.store.entries(session_id, after)
+            return session, entries[: max(0, session.revision - after)]
+
+    def forget(self, session_id: str) -> None:
+        """Whatever this copy remembers of a session is out of date."""
+        self._cache.pop(session_id, None)
+
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = asyncio.Lock()
+        return lock
+
+    async def _load(self, session_id: str, *, fresh: bool) -> Session:
+        session = self._cache.get(session_id)
+        if session is not None and (not fresh or await self.store.revision(session_id) == session.revision):
+            if session_id in self._cache:  # a bell may have made us forget it while we asked
+                self._cache.move_to_end(session_id)
+            return session
+        session = await self.store.load(session_id)
+        self._remember(session)
+        return session
+
+    def _remember(self, session: Session) -> None:
+        session_id = session.header.id
+        if session.status != ACTIVE:  # hardly anybody will ask again, and whoever does finds it in the store
+            self.forget(session_id)
+            return
+        self._cache[session_id] = session
+        self._cache.move_to_end(session_id)
+        if len(self._cache) > _CACHE:
+            self._cache.popitem(last=False)
+        self._set_alarm(session_id, session.next_deadline_ms())
+
+    def _set_alarm(self, session_id: str, deadline: int) -> None:
+        """Look at the session then. One alarm a session: if it rings too early, it is set anew."""
+        if deadline and deadline < self._alarm_of.get(session_id, deadline + 1):
+            self._alarm_of[session_id] = deadline
+            heapq.heappush(self._alarms, (deadline, session_id))
+
+    # --------------------------------------------------------------------------------------------------------- changing
+    async def create(self, header: Header, *, seeds_given: bool = False) -> Session:
+        """Lay a table. The same request twice finds the first one's table; another one with its id is SessionExists.
+
+        ``seeds_given``: the seeds are part of the request, not drawn for it.
+        """
+        session = new_session(header, header.created_ms)
+        found = await self.store.create(session, self._bells(session, range(header.seats)))
+        if found is None:
+            async with self._lock(header.id):
+                self._remember(session)
+            self._tell(Change(session, [], list(range(header.seats))))
+            return session
+        if not _same_request(found, header) or (seeds_given and found.seeds != header.seeds):
+            raise SessionExists(f"session {header.id!r} exists and was asked for differently", session=header.id)
+        return await self.read(header.id)
+
+    async def change(self, session_id: str, change: Callable[[Session], tuple[T, list[Entry]]]) -> T:
+        """Change a session and save it. ``change`` may be called several times, each time on a session nobody has touched."""
+        async with self._lock(session_id):
+            for attempt in range(_TRIES):
+                was_cached = session_id in self._cache
+                session = await self._load(session_id, fresh=False)
+                before = _standing(session)
+                since = session.revision
+                try:
+                    result, entries = change(session)
+                except SessionError:
+                    if session.revision != since:  # half done: what we remember is no longer what is stored
+                        self.forget(session_id)
+                    if was_cached and attempt == 0 and await self.store.revision(session_id) != since:
+                        self.forget(session_id)
+                        continue  # it was said of an old guess; look again
+                    raise
+                except BaseException:
+                    self.forget(session_id)
+                    raise
+                if not entries:
+                    return result
+                seats = [seat for seat, now in enumerate(_standing(session)) if now != before[seat]]
+                try:
+                    await self.store.save(session, since, entries, self._bells(session, seats))
+                except Conflict:
+                    self.conflicts += 1
+                    self.forget(session_id)
+                    continue
+                except BaseException:
+                    self.forget(session_id)  # its fate is unknown
+                    raise
+                self._remember(session)
+                self._tell(Change(session, entries, seats))
+                return result
+        raise Conflict(
+            f"session {session_id} changes faster than this request can be applied; try again", session=session_id
+        )
+
+    def _bells(self, session: Session, seats: Iterable[int]) -> Bells:
+        bots = {session.header.bots[seat] for seat in seats}
+        return Bells(tuple(sorted(bot for bot in bots if bot and not self.is_here(bot))))
+
+    def _tell(self, change: Change) -> None:
+        for listener in self._listeners:
+            listener(change)
+
+    async def answer(
+        self, session_id: str, seat: int, turn: int, choice: int | str, note: str, think_ms: int | None = None
+    ) -> Accepted:
+        """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat."""
+        refused: ActionRefused | None = None
+
+        def answer(session: Session) -> tuple[Accepted | None, list[Entry]]:
+            nonlocal refused
+            refused = None
+            now = self.now_ms()
+            if 0 <= seat < session.header.seats:
+                deadline = session.deadline_ms(seat)
+                if deadline and now > deadline and turn == session.clocks[seat].turn:
+                    raise _Late(f"seat {seat} answered too late")
+            try:
+                return session.answer(seat, turn, choice, note, now, think_ms)
+            except ActionRefused as error:
+                refused = error
+                return None, session.refuse(seat, turn, error, now)
+
+        try:
+            accepted = await self.change(session_id, answer)
+        except _Late:
+            session = await self.enforce(session_id, speaking=seat)
+            if session is None:
+                raise UnknownSession(session_id) from None
+            fault = FAULTS[session.clocks[seat].fault]
+            if fault:
+                raise SeatForfeited(
+                    f"the answer came too late; seat {seat} was forfeited ({fault})", seat=str(seat), fault=fault
+                ) from None
+            # Another seat's clock ran out before this one's and ended the game, or another copy was quicker: it is told which.
+            return await self.answer(session_id, seat, turn, choice, note, think_ms)
+        if accepted is None:
+            assert refused is not None
+            raise refused
+        return accepted
+
+    async def take_seat(self, session_id: str, seat: int) -> None:
+        """The seat has turned up."""
+        await self.change(session_id, lambda session: (None, session.take_seat(seat, self.now_ms())))
+
+    # ----------------------------------------------------------------------------------------------------------- clocks
+    async def ring_alarms(self) -> None:
+        """Forfeit the seats whose clocks have run out in sessions this copy knows."""
+        now = self.now_ms()
+        due: set[str] = set()
+        while self._alarms and self._alarms[0][0] <= now:
+            at, session_id = heapq.heappop(self._alarms)
+            if self._alarm_of.get(session_id) == at:
+                del self._alarm_of[session_id]
+            due.add(session_id)
+        for session_id in due:
+            session = self._cache.get(session_id)
+            if session is None:
+                continue  # forgotten: whoever saved it last, or the sweep, looks after it
+            deadline = session.next_deadline_ms()
+            if deadline and deadline < now:
+                try:
+                    await self.enforce(session_id)
+                except SessionError:
+                    raise  # the store is away, for all of them; the sweep looks after them when it is back
+                except Exception:
+                    _LOG.exception("the clocks of session %s cannot be enforced", session_id)
+            else:
+                self._set_alarm(session_id, deadline)
+
+    async def enforce(self, session_id: str, speaking: int | None = None) -> Session | None:
+        """Forfeit every seat of a session whose clock has run out. Any copy may do it; saving decides who did.
+
+        ``speaking``: a seat that we hear this very moment, so that it was slow, not away.
+        """
+        try:
+            session = await self.read(session_id)
+            deadline = session.next_deadline_ms()
+            if session.status != ACTIVE or not deadline or self.now_ms() <= deadline:
+                return session
+            # An open seat has no stream to lose: if its clock runs out, it was slow.
+            connected = [
+                not bot or seat == speaking or await self.is_connected(bot)
+                for seat, bot in enumerate(session.header.bots)
+            ]
+            await self.change(
+                session_id, lambda session: (None, session.expire(self.now_ms(), lambda seat: connected[seat]))
+            )
+            return await self.refresh(session_id)
+        except UnknownSession:
+            self.forget(session_id)
+            return None
+
+
+async def _nobody(bot: str) -> bool:
+    del bot
+    return False
+
+
+def _same_request(found: Header, asked: Header) -> bool:
+    """Whether two headers come from the same request; drawn seeds and the time of asking do not count."""
+    facts: list[tuple[object, ...]] = []
+    for header in (found, asked):
+        options: dict[str, OptionValue] = header.options
+        facts.append((header.game, options, header.bots, header.time_control, header.hold_seeds))
+    return facts[0] == facts[1]

@@ -1,0 +1,104 @@
+"""Doorbells: notices through Redis pub/sub that something was saved. A lost one costs a poll, never the truth."""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+
+from service.sessions.link import AWAY
+
+_LOG: Final = logging.getLogger(__name__)
+_PAUSE_S: Final = 0.5
+#: A channel nobody rings: it keeps the subscription alive while no other is wanted.
+_IDLE: Final = "rubble:idle"
+
+Listener = Callable[[str], None]
+
+
+class Bells:
+    """One subscription for a whole process, shared by everybody who listens. It comes back by itself when Redis does.
+
+    Of several servers that carry the same notices one is listened to, and the next one when that is away.
+    """
+
+    def __init__(self, *servers: Redis) -> None:
+        self._servers = servers
+        self._listeners: dict[str, list[Listener]] = {}
+        self._pubsub: PubSub | None = None
+        self._task: asyncio.Task[None] | None = None
+        #: Called after a lost subscription is back: whatever was rung in between has not been heard.
+        self.on_return: list[Callable[[], None]] = []
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Listen no more."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def add(self, channel: str, listener: Listener) -> None:
+        """Call the listener with every notice on the channel."""
+        self._listeners.setdefault(channel, []).append(listener)
+        if len(self._listeners[channel]) == 1:
+            await self._tell_redis("subscribe", channel)
+
+    async def remove(self, channel: str, listener: Listener) -> None:
+        """Call it no more."""
+        listeners = self._listeners.get(channel, [])
+        if listener in listeners:
+            listeners.remove(listener)
+        if not listeners and self._listeners.pop(channel, None) is not None:
+            await self._tell_redis("unsubscribe", channel)
+
+    async def _tell_redis(self, verb: str, channel: str) -> None:
+        if self._pubsub is not None:
+            with contextlib.suppress(*AWAY):  # _run notices the lost connection and subscribes anew
+                await getattr(self._pubsub, verb)(channel)
+
+    async def _run(self) -> None:
+        first = True
+        for redis in itertools.cycle(self._servers):
+            try:
+                async with redis.pubsub() as pubsub:
+                    wanted = set(self._listeners)
+                    await pubsub.subscribe(_IDLE, *wanted)
+                    self._pubsub = pubsub  # from here on whoever comes or goes tells Redis by itself
+                    if came := set(self._listeners) - wanted:
+                        await pubsub.subscribe(*came)
+                    if left := wanted - set(self._listeners):
+                        await pubsub.unsubscribe(*left)
+                    if not first:
+                        for back in self.on_return:
+                            back()
+                    first = False
+                    async for message in pubsub.listen():
+                        self._hear(message)
+            except AWAY as error:
+                _LOG.warning("doorbells are silent (%s); trying again", type(error).__name__)
+            finally:
+                self._pubsub = None
+            await asyncio.sleep(_PAUSE_S)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if message["type"] != "message":
+            return
+        channel, data = _text(message["channel"]), _text(message["data"])
+        for listener in list(self._listeners.get(channel, ())):
+            try:
+                listener(data)
+            except Exception:  # one listener's mistake must not silence the others; it is logged whole
+                _LOG.exception("a listener on %s failed", channel)
+
+
+def _text(value: object) -> str:
+    """What was said. Bytes that are no text are noise; the listener finds that out, and the others go on listening."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

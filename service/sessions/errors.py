@@ -1,0 +1,109 @@
+"""What can go wrong with a session. ``rpc/errors.py`` gives each of these its status; no other file does."""
+
+
+class SessionError(Exception):
+    """Something a caller did that a session cannot take. ``reason`` is a word a program can branch on."""
+
+    reason = "SESSION_ERROR"
+
+    def __init__(self, message: str, **facts: str) -> None:
+        super().__init__(message)
+        self.facts = facts
+
+
+class BadRequest(SessionError):
+    """A request that can never be right: names the field, the value and what was expected."""
+
+    reason = "BAD_REQUEST"
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        shown = repr(value)[:120]
+        super().__init__(
+            f"{field}: {shown} is not possible; expected {expected}", field=field, value=shown, expected=expected
+        )
+
+
+class UnknownSession(SessionError):
+    """No such session, or it has expired."""
+
+    reason = "UNKNOWN_SESSION"
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"there is no session {session!r}; it never was, or it ended and expired", session=session)
+
+
+class SessionExists(SessionError):
+    """The id is taken by a session that was asked for differently."""
+
+    reason = "SESSION_EXISTS"
+
+
+class SessionEnded(SessionError):
+    """The game is over; nothing more can be said."""
+
+    reason = "SESSION_ENDED"
+
+
+class SessionRunning(SessionError):
+    """The game is not over yet; what was asked for comes after it."""
+
+    reason = "SESSION_RUNNING"
+
+
+class NotYourTurn(SessionError):
+    """The seat has no open question."""
+
+    reason = "NOT_YOUR_TURN"
+
+
+class StaleTurn(SessionError):
+    """The question was answered, differently, or is not the one that is open."""
+
+    reason = "STALE_TURN"
+
+
+class SeatForfeited(SessionError):
+    """The seat no longer plays for itself."""
+
+    reason = "SEAT_FORFEITED"
+
+
+class ActionRefused(SessionError):
+    """The rules refuse the answer, or it cannot be read. The refusal has been counted."""
+
+    reason = "REFUSED"
+
+    def __init__(self, reason: str, rule: str, message: str, *, readable: bool) -> None:
+        super().__init__(message, rule=rule)
+        self.reason = reason
+        self.readable = readable
+
+
+class Conflict(SessionError):
+    """Somebody else was quicker, again and again. The caller may simply try again."""
+
+    reason = "CONFLICT"
+
+
+class StoreUnavailable(SessionError):
+    """Redis is away."""
+
+    reason = "STORE_UNAVAILABLE"
+
+
+class TakenOver(SessionError):
+    """The bot has opened a newer stream; this one ends."""
+
+    reason = "TAKEN_OVER"
+
+    def __init__(self) -> None:
+        super().__init__("a newer stream of this bot took over")
+
+
+class NotReading(SessionError):
+    """Whoever listens does not read what it is sent; the stream ends, and may be opened anew."""
+
+    reason = "NOT_READING"
+
+    def __init__(self) -> None:
+        super().__init__("what was sent is not being read; open a new stream to go on")

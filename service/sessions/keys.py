@@ -1,0 +1,49 @@
+"""Every Redis key and channel, in one place.
+
+All keys of a session share the hash tag ``{id}``, those of a bot ``{name}``, so that Redis Cluster keeps them together and
+one script may touch them.
+"""
+
+PREFIX = "rubble"
+
+#: Live sessions by the time at which somebody should look at their clocks (milliseconds). A hint: the truth is in each session.
+DUE = f"{PREFIX}:due"
+#: Sessions by the time of their creation, for lists.
+SESSIONS = f"{PREFIX}:sessions"
+#: Names of bots with a live stream.
+CONNECTED = f"{PREFIX}:connected"
+
+
+def session(session_id: str) -> str:
+    """Hash: ``h`` header, ``r`` revision, ``b`` everything that changes, ``w`` the mark of the save that wrote it."""
+    return f"{PREFIX}:{{{session_id}}}:s"
+
+
+def log(session_id: str) -> str:
+    """List of entries; the n-th (from 1) is revision n."""
+    return f"{PREFIX}:{{{session_id}}}:l"
+
+
+def watch(session_id: str) -> str:
+    """Channel: the session has a new revision."""
+    return f"{PREFIX}:{{{session_id}}}:w"
+
+
+def games_of(bot: str) -> str:
+    """Set of the bot's sessions that may still be running."""
+    return f"{PREFIX}:bot:{{{bot}}}:games"
+
+
+def bell(bot: str) -> str:
+    """Channel: one of the bot's sessions may have something for it, or another stream took over."""
+    return f"{PREFIX}:bot:{{{bot}}}:bell"
+
+
+def stream(bot: str) -> str:
+    """The bot's live stream, while its copy of the service keeps it alive."""
+    return f"{PREFIX}:bot:{{{bot}}}:stream"
+
+
+def generation(bot: str) -> str:
+    """Hash: ``issued`` and ``revoked`` generations of the bot's keys."""
+    return f"{PREFIX}:bot:{{{bot}}}:keys"

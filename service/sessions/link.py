@@ -1,0 +1,96 @@
+"""The link to Redis: one address, four kinds of servers.
+
+| address | server |
+|---|---|
+| ``redis://host:6379/0``, ``rediss://…`` (TLS) | one server |
+| ``unix:///path/to/socket`` | one server on this machine |
+| ``redis+sentinel://host:26379,host:26379/NAME`` | whichever server the sentinels call master of NAME |
+| ``redis+cluster://host:7000,host:7001`` | a Redis Cluster |
+"""
+
+from urllib.parse import unquote, urlsplit
+
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import RedisClusterException, RedisError
+
+_TIMEOUT_S = 5.0
+#: To one server: when a crowd of bots comes at once, whoever finds all of them in use waits for one instead of being turned away.
+_CONNECTIONS = 64
+#: To servers whose clients cannot wait: more than a crowd will ever use at once.
+_MANY_CONNECTIONS = 2000
+#: What is raised when Redis is away, of whatever kind it is; redis-py gives a Cluster's troubles a family of their own.
+AWAY = (RedisError, RedisClusterException, OSError)
+
+
+class BadAddress(ValueError):
+    """An address that is no Redis."""
+
+    def __init__(self, address: str, expected: str) -> None:
+        super().__init__(f"redis: {address!r} is not possible; expected {expected}")
+
+
+def _hosts(address: str, places: str, default_port: int) -> list[tuple[str, int]]:
+    hosts = []
+    for place in places.split(","):
+        host, _, port = place.rpartition(":") if ":" in place else (place, "", str(default_port))
+        if not host or not port.isdigit():
+            raise BadAddress(address, f"host:port, and not {place!r}, between the commas")
+        hosts.append((host.strip("[]"), int(port)))
+    return hosts
+
+
+def connect(address: str) -> "Redis | RedisCluster":
+    """A client for the address; it connects when it is first used."""
+    parts = urlsplit(address)
+    where = parts.netloc.rpartition("@")[2]
+    if parts.scheme in ("redis", "rediss", "unix"):
+        try:
+            pool = BlockingConnectionPool.from_url(
+                address,
+                max_connections=_CONNECTIONS,
+                timeout=_TIMEOUT_S,
+                socket_connect_timeout=_TIMEOUT_S,
+                socket_timeout=None,
+            )
+        except ValueError as error:
+            raise BadAddress(address, f"an address as in redis://localhost:6379/0 ({error})") from None
+        return Redis.from_pool(pool)
+    password = unquote(parts.password) if parts.password else None
+    if parts.scheme == "redis+sentinel":
+        name = parts.path.strip("/")
+        if not name:
+            raise BadAddress(address, "the name of the master at the end, as in redis+sentinel://host:26379/mymaster")
+        sentinel = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
+            _hosts(address, where, 26379), socket_timeout=_TIMEOUT_S, password=password
+        )
+        retry = Retry(ExponentialBackoff(cap=1.0), 5)
+        master: Redis = sentinel.master_for(
+            name, Redis, password=password, retry=retry, max_connections=_MANY_CONNECTIONS
+        )
+        return master
+    if parts.scheme == "redis+cluster":
+        nodes = [ClusterNode(host, port) for host, port in _hosts(address, where, 6379)]
+        return RedisCluster(
+            startup_nodes=nodes,
+            password=password,
+            socket_connect_timeout=_TIMEOUT_S,
+            max_connections=_MANY_CONNECTIONS,
+        )
+    schemes = "redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
+    raise BadAddress(address, f"an address that begins with {schemes}")
+
+
+def connect_for_bells(address: str) -> list[Redis]:
+    """Clients for pub/sub, of which one is used at a time: in a Cluster any node carries every notice, and any may die."""
+    client = connect(address)
+    if isinstance(client, RedisCluster):
+        password = client.connection_kwargs.get("password")
+        nodes = _hosts(address, urlsplit(address).netloc.rpartition("@")[2], 6379)
+        return [
+            Redis(host=host, port=port, password=password, socket_connect_timeout=_TIMEOUT_S) for host, port in nodes
+        ]
+    return [client]

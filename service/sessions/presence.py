@@ -1,0 +1,108 @@
+"""Presence: which bots have a live stream, and on which copy of the service. Kept in Redis for as long as the copy says so."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import msgspec
+from redis.asyncio import Redis, RedisCluster
+
+from service.sessions import keys
+from service.sessions.errors import StoreUnavailable
+from service.sessions.link import AWAY
+
+#: A copy that dies without a word is missed after this many seconds; a living one says so three times as often.
+LIFE_S: Final = 15
+BEAT_S: Final = 5
+TAKEOVER: Final = "takeover "
+
+#: Each compares and writes in one step: a stream that comes in between must not be overwritten by the one it took over from.
+#: KEYS: the bot's stream. ARGV: this stream, seconds to live.
+_BEAT: Final = """
+local found = redis.call('GET', KEYS[1])
+if found and found ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+return 1
+"""
+_LEAVE: Final = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One bot's live stream."""
+
+    bot: str
+    #: Unique among all streams of all copies.
+    id: str
+    sdk: str
+    max_games: int
+    since_ms: int
+
+
+class Presence:
+    """The list of live streams that all copies share."""
+
+    def __init__(self, redis: "Redis | RedisCluster") -> None:
+        self._redis = redis
+
+    async def enter(self, stream: Stream) -> None:
+        """This stream is the bot's only one now; an older one hears of it through the bell."""
+        await self._ask(self._redis.set(keys.stream(stream.bot), _write(stream), ex=LIFE_S))
+        await self._ask(self._redis.sadd(keys.CONNECTED, stream.bot))
+        await self._ask(self._redis.publish(keys.bell(stream.bot), TAKEOVER + stream.id))
+
+    async def beat(self, stream: Stream) -> bool:
+        """Say that the stream lives; False if another one took over meanwhile."""
+        if not await self._ask(self._redis.eval(_BEAT, 1, keys.stream(stream.bot), _write(stream), LIFE_S)):
+            return False
+        await self._ask(self._redis.sadd(keys.CONNECTED, stream.bot))
+        return True
+
+    async def leave(self, stream: Stream) -> None:
+        """The stream has ended; if another one took over, that one stays."""
+        if await self._ask(self._redis.eval(_LEAVE, 1, keys.stream(stream.bot), _write(stream))):
+            await self._ask(self._redis.srem(keys.CONNECTED, stream.bot))
+
+    async def is_connected(self, bot: str) -> bool:
+        """Whether the bot has a live stream anywhere."""
+        return bool(await self._ask(self._redis.exists(keys.stream(bot))))
+
+    async def connected(self) -> list[Stream]:
+        """All live streams, by name of the bot."""
+        names = await self._ask(self._redis.smembers(keys.CONNECTED))
+        streams = []
+        for name in sorted(_text(name) for name in names):
+            found = await self._ask(self._redis.get(keys.stream(name)))
+            if found is None:
+                await self._ask(self._redis.srem(keys.CONNECTED, name))  # its copy died
+            else:
+                streams.append(_read(found))
+        return streams
+
+    async def games(self, bot: str) -> list[str]:
+        """The sessions the bot may still be playing."""
+        return sorted(_text(name) for name in await self._ask(self._redis.smembers(keys.games_of(bot))))
+
+    async def drop_game(self, bot: str, session_id: str) -> None:
+        """The session is over for the bot."""
+        await self._ask(self._redis.srem(keys.games_of(bot), session_id))
+
+    async def _ask(self, call: Any) -> Any:
+        try:
+            return await call
+        except AWAY as error:
+            raise StoreUnavailable(f"the session store does not answer: {type(error).__name__}") from error
+
+
+def _write(stream: Stream) -> bytes:
+    return msgspec.msgpack.encode(asdict(stream))
+
+
+def _read(data: bytes) -> Stream:
+    return Stream(**msgspec.msgpack.decode(data))
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,288 @@
+"""Sessions in Redis: one script a move, sent together with whatever else is waiting to be saved.
+
+While one trip to Redis is under way the next batch gathers, so that moves which arrive together share a trip. Each session
+still has a script call of its own: in Redis Cluster they live in different slots, and one that fails must not fail its
+neighbours.
+"""
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+from redis.asyncio import Redis, RedisCluster
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoScriptError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from service.sessions import keys
+from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
+from service.sessions.link import AWAY
+from service.sessions.session import (
+    ACTIVE,
+    Entry,
+    Header,
+    Session,
+    entry_from_plain,
+    entry_to_plain,
+    header_from_plain,
+    header_to_plain,
+    live_to_plain,
+    session_from_plain,
+)
+from service.sessions.store import NOBODY, Bells
+from service.sessions.wire import Wire
+
+#: A running session that nobody touches disappears after this time, an ended one after the other, in seconds.
+LIVE_TTL: Final = 24 * 3600
+ENDED_TTL: Final = 3600
+#: How late a deadline may be enforced after the copy that minded it died, in milliseconds.
+LATE_MS: Final = 2000
+_BATCH: Final = 128
+#: Questions under way at once. Each takes a connection, the client has a hundred, and one too many would be an error.
+_QUESTIONS: Final = 64
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder().decode
+
+#: Write only if the revision is still the expected one. A missing session is a mismatch too.
+#: KEYS: session, log. ARGV: expected, new revision, blob, mark of this save, seconds to live, notice, number of bells, bells …,
+#: entries …
+SAVE: Final = """
+local have = redis.call('HGET', KEYS[1], 'r')
+if have ~= ARGV[1] then
+  return {0, have or '', redis.call('HGET', KEYS[1], 'w') or ''}
+end
+redis.call('HSET', KEYS[1], 'r', ARGV[2], 'b', ARGV[3], 'w', ARGV[4])
+local bells = tonumber(ARGV[7])
+for i = 8 + bells, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+redis.call('EXPIRE', KEYS[1], ARGV[5])
+redis.call('EXPIRE', KEYS[2], ARGV[5])
+for i = 8, 7 + bells do redis.call('PUBLISH', ARGV[i], ARGV[6]) end
+return {1}
+"""
+
+#: Keep a new session unless the id is taken. KEYS: session. ARGV: header, blob, seconds to live, notice, bells …
+CREATE: Final = """
+if redis.call('HSETNX', KEYS[1], 'h', ARGV[1]) == 0 then
+  return redis.call('HGET', KEYS[1], 'h')
+end
+redis.call('HSET', KEYS[1], 'r', '0', 'b', ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+for i = 5, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[4]) end
+return false
+"""
+
+
+def notice(session_id: str, revision: int, at_ms: int) -> str:
+    """What a doorbell says: which session, where it stands now, and when that happened."""
+    return f"{session_id} {revision} {at_ms}"
+
+
+def read_notice(text: str) -> tuple[str, int, int]:
+    """The session, its revision, and when it was saved."""
+    session_id, revision, at_ms = text.rsplit(" ", 2)
+    return session_id, int(revision), int(at_ms)
+
+
+class _Save:
+    """One session waiting to be written."""
+
+    __slots__ = ("arguments", "done", "session_id")
+
+    def __init__(self, session_id: str, arguments: list[Any], done: "asyncio.Future[list[Any]]") -> None:
+        self.session_id = session_id
+        self.arguments = arguments
+        self.done = done
+
+
+class RedisStore:
+    """A store in a Redis, Valkey, Sentinel or Cluster."""
+
+    def __init__(self, redis: "Redis | RedisCluster") -> None:
+        self.redis = redis
+        self._is_cluster = isinstance(redis, RedisCluster)
+        self._wire = Wire(cast(Redis, redis))
+        self._waiting: list[_Save] = []
+        self._writer: asyncio.Task[None] | None = None
+        self._save_sha = ""
+        self._create_sha = ""
+        self._gate = asyncio.Semaphore(_QUESTIONS)
+        #: Every save has a mark that no other save of any copy has.
+        self._mark = secrets.token_bytes(8)
+        self._saves = itertools.count()
+        #: Called after every trip with what it was for, its seconds, and how many moves it carried.
+        self.on_trip: Callable[[str, float, int], None] = lambda what, seconds, moves: None
+
+    # ------------------------------------------------------------------------------------------------------ store
+    async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
+        header = session.header
+        arguments = [
+            keys.session(header.id),
+            _encode(header_to_plain(header)),
+            _encode(live_to_plain(session)),
+            LIVE_TTL,
+            notice(header.id, 0, header.created_ms),
+            *(keys.bell(bot) for bot in bells.bots),
+        ]
+        # What only finds sessions again is written first: if we stop in between, an unknown id is found, and forgotten after
+        # a while.
+        for bot in {bot for bot in header.bots if bot}:
+            await self._ask(self.redis.sadd(keys.games_of(bot), header.id))
+        # A session that is there already keeps its place: asked for once more, its clocks must not be looked at later. A
+        # new one is looked at soon, whatever its first deadline: when its seats turn up shorter ones begin.
+        await self._ask(self.redis.zadd(keys.DUE, {header.id: header.created_ms + LATE_MS}, nx=True))
+        await self._ask(self.redis.zadd(keys.SESSIONS, {header.id: header.created_ms}, nx=True))
+        found = await self._script("_create_sha", CREATE, 1, arguments)
+        return None if found is None else header_from_plain(_decode(found))
+
+    async def load(self, session_id: str) -> Session:
+        header, live = await self._ask(self.redis.hmget(keys.session(session_id), ["h", "b"]))
+        if header is None or live is None:
+            raise UnknownSession(session_id)
+        return session_from_plain(header_from_plain(_decode(header)), _decode(live))
+
+    async def revision(self, session_id: str) -> int:
+        found = await self._ask(self.redis.hget(keys.session(session_id), "r"))
+        if found is None:
+            raise UnknownSession(session_id)
+        return int(found)
+
+    async def revisions(self, session_ids: Sequence[str]) -> list[int]:
+        if not session_ids:
+            return []
+        pipe = self.redis.pipeline(transaction=False)
+        for session_id in session_ids:
+            pipe.hget(keys.session(session_id), "r")
+        return [-1 if found is None else int(found) for found in await self._ask(pipe.execute())]
+
+    async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
+        session_id = session.header.id
+        channels = [keys.watch(session_id), *(keys.bell(bot) for bot in bells.bots)]
+        ttl = LIVE_TTL if session.status == ACTIVE else ENDED_TTL
+        arguments: list[Any] = [keys.session(session_id), keys.log(session_id), str(since), str(session.revision)]
+        arguments += [
+            _encode(live_to_plain(session)),
+            self._mark + next(self._saves).to_bytes(8, "little"),
+            ttl,
+            notice(session_id, session.revision, entries[-1].at_ms if entries else 0),
+            len(channels),
+            *channels,
+        ]
+        arguments += [_encode(entry_to_plain(entry)) for entry in entries]
+        done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Save(session_id, arguments, done))
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+        answer = await done
+        if answer[0] != 1:
+            # A trip whose answer was lost is sent again: then the revision is ours already, and so is the mark. The state would
+            # prove nothing: another copy may have made the very same move in the same millisecond.
+            if answer[1] == str(session.revision).encode() and answer[2] == arguments[5]:
+                return
+            raise Conflict(f"session {session_id} is no longer at revision {since}", session=session_id)
+
+    async def entries(self, session_id: str, after: int) -> list[Entry]:
+        pipe = self.redis.pipeline(transaction=False)
+        pipe.lrange(keys.log(session_id), after, -1)
+        pipe.exists(keys.session(session_id))
+        found, exists = await self._ask(pipe.execute())
+        if not exists:
+            raise UnknownSession(session_id)
+        return [entry_from_plain(_decode(entry)) for entry in found]
+
+    async def live(self) -> int:
+        return int(await self._ask(self.redis.zcard(keys.DUE)))
+
+    async def session_ids(self, start: int, count: int) -> list[str]:
+        found = await self._ask(self.redis.zrange(keys.SESSIONS, start, start + count - 1))
+        return [name.decode() if isinstance(name, bytes) else str(name) for name in found]
+
+    async def forget(self, session_id: str) -> None:
+        await self._ask(self.redis.delete(keys.session(session_id), keys.log(session_id)))
+        await self._ask(self.redis.zrem(keys.DUE, session_id))
+        await self._ask(self.redis.zrem(keys.SESSIONS, session_id))
+
+    # -------------------------------------------------------------------------------------------------- the trips
+    async def _write(self) -> None:
+        """Send what is waiting, again and again, until nothing is."""
+        while self._waiting:
+            batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+            begin = time.perf_counter()
+            try:
+                answers = await self._send(batch)
+                self.on_trip("save", time.perf_counter() - begin, len(batch))
+            except Exception as error:
+                # Whoever waits must hear of it, whatever it was; a bug is logged where it is answered.
+                told = _unavailable(error) if isinstance(error, AWAY) else error
+                for save in batch:
+                    if not save.done.done():
+                        save.done.set_exception(told)
+                continue
+            for save, answer in zip(batch, answers, strict=True):
+                if save.done.done():
+                    continue  # whoever waited has given up
+                if isinstance(answer, Exception):
+                    save.done.set_exception(_unavailable(answer))
+                else:
+                    save.done.set_result(answer)
+
+    async def _send(self, batch: list[_Save]) -> list[Any]:
+        """One script call a session; a lost connection or an unknown script is answered by sending once more."""
+        if not self._save_sha:
+            self._save_sha = await self._load_script(SAVE)
+        answers = await self._trip(batch)
+        again = [index for index, answer in enumerate(answers) if _is_worth_a_second_trip(answer)]
+        if again:
+            # The script is compare-and-set: sent twice it is still applied once, and `save` recognises its own work.
+            self._save_sha = await self._load_script(SAVE)
+            for index, answer in zip(again, await self._trip([batch[index] for index in again]), strict=True):
+                answers[index] = answer
+        return answers
+
+    async def _trip(self, batch: list[_Save]) -> list[Any]:
+        if self._is_cluster:
+            calls = [self.redis.evalsha(self._save_sha, 2, *save.arguments) for save in batch]
+            return list(await asyncio.gather(*calls, return_exceptions=True))
+        try:
+            return await self._wire.trip([("EVALSHA", self._save_sha, 2, *save.arguments) for save in batch])
+        except (RedisConnectionError, RedisTimeoutError, OSError) as error:
+            return [error] * len(batch)
+
+    async def _load_script(self, text: str) -> str:
+        return str(await self.redis.script_load(text))
+
+    async def _script(self, name: str, text: str, key_count: int, arguments: list[Any]) -> Any:
+        try:
+            async with self._gate:
+                if not getattr(self, name):
+                    setattr(self, name, await self._load_script(text))
+                try:
+                    return await self.redis.evalsha(getattr(self, name), key_count, *arguments)
+                except NoScriptError:  # Redis was restarted or told to forget
+                    setattr(self, name, await self._load_script(text))
+                    return await self.redis.evalsha(getattr(self, name), key_count, *arguments)
+        except AWAY as error:
+            raise _unavailable(error) from error
+
+    async def _ask(self, call: Any) -> Any:
+        """One command; a Redis that is away becomes StoreUnavailable."""
+        try:
+            async with self._gate:
+                begin = time.perf_counter()
+                answer = await call
+                self.on_trip("ask", time.perf_counter() - begin, 0)
+                return answer
+        except AWAY as error:
+            raise _unavailable(error) from error
+
+
+def _is_worth_a_second_trip(answer: Any) -> bool:
+    return isinstance(answer, (NoScriptError, RedisConnectionError, RedisTimeoutError, OSError))
+
+
+def _unavailable(error: Exception) -> StoreUnavailable:
+    return StoreUnavailable(f"the session store does not answer: {type(error).__name__}")

@@ -1,0 +1,251 @@
+"""Did it happen so? A replay with seeds is played again, by the very code that referees sessions.
+
+Whatever a session writes follows from what was said to it: an answer brings on the house's moves, the next questions and the
+end. So each line that somebody caused is said to a fresh session, and what that one writes must stand in the file.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from service import games
+from service.games.core import AnyGame, BadSetup
+from service.sessions import session as life
+from service.sessions.errors import ActionRefused, SessionError
+from service.sessions.replay import (
+    STATUSES,
+    BadReplay,
+    Replay,
+    outcome_line,
+    read_replay,
+)
+from service.sessions.session import (
+    ACT,
+    CANCELLED,
+    FAULTS,
+    HOUSE,
+    RESIGNED,
+    REVEAL,
+    TIMEOUT,
+    Entry,
+    Session,
+    commitment,
+    new_session,
+)
+
+HELD_BACK: Final = "seeds held back: game not replayed"
+RUNNING: Final = "still running: game not replayed"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a check. ``line`` and ``reason`` name the first thing that is wrong; a good replay has line 0."""
+
+    ok: bool
+    line: int
+    #: What is wrong, or for a good replay what was checked.
+    reason: str
+    #: True if the whole game was played again from its seeds.
+    is_replayed: bool = False
+    session: str = ""
+    game: str = ""
+    lines: int = 0
+    actions: int = 0
+    #: The hash of the last line, which stands for the whole file.
+    hash: str = ""
+    #: The line up to which the file is the one whose hash was given; 0 if none was.
+    pinned: int = 0
+
+
+def verify_replay(text: str, *, pin: str = "", allow_partial: bool = False) -> Verdict:
+    """Check a replay: form, chain, commitments, and the whole game played again from its seeds.
+
+    ``pin`` is a hash that is known from elsewhere: the line that has it, and all before it, must be in the file. A file that
+    stops before the outcome is bad unless ``allow_partial`` says that the game may still be running.
+    """
+    try:
+        replay = read_replay(text)
+        pinned = _pinned(replay, pin)
+        told = _check(replay, allow_partial)
+    except BadReplay as bad:
+        return Verdict(False, bad.line, bad.reason)
+    return Verdict(
+        True,
+        0,
+        told,
+        replay.seeds is not None,
+        replay.session,
+        replay.game,
+        len(replay.hashes),
+        sum(entry.kind in {ACT, HOUSE} for entry in replay.entries),
+        replay.hashes[-1],
+        pinned,
+    )
+
+
+def _pinned(replay: Replay, pin: str) -> int:
+    if not pin:
+        return 0
+    if pin.lower() not in replay.hashes:
+        raise BadReplay(
+            len(replay.hashes), "no line has the hash that was given: this is another file, or a part is missing"
+        )
+    return 1 + replay.hashes.index(pin.lower())
+
+
+def _check(replay: Replay, allow_partial: bool) -> str:
+    last = len(replay.hashes)
+    if replay.outcome is None:
+        if not allow_partial:
+            raise BadReplay(last, "the file stops before the outcome: the game was still running, or the file was cut")
+        return RUNNING
+    if replay.seeds is None:
+        if not replay.hold_seeds:
+            raise BadReplay(last, "the seeds are missing, though this session did not hold them back")
+        return HELD_BACK
+    for name, seed, published in zip(
+        ("table", "deck"), (replay.seeds.table, replay.seeds.deck), replay.commitments, strict=True
+    ):
+        if commitment(seed).hex() != published:
+            raise BadReplay(last, f"the {name} seed is not the one that was committed to before the first move")
+    game_of(replay)
+    _Referee(replay).run()
+    actions = sum(entry.kind in {ACT, HOUSE} for entry in replay.entries)
+    return f"{actions} {'action' if actions == 1 else 'actions'} replayed"
+
+
+def game_of(replay: Replay) -> AnyGame:
+    """The game of a replay, if this installation can play it as it was played; else BadReplay."""
+    try:
+        game = games.get(replay.game)
+        complete = game.complete(len(replay.bots), replay.options)
+    except BadSetup as error:
+        raise BadReplay(1, str(error)) from None
+    if game.version != replay.version:
+        raise BadReplay(
+            1, f"played by version {replay.version} of {game.id}; this installation has version {game.version}"
+        )
+    if complete != replay.options:
+        missing = ", ".join(sorted(complete.keys() - replay.options.keys()))
+        raise BadReplay(1, f"the options do not say {missing}")
+    return game
+
+
+def tables(replay: Replay) -> Iterator[Any]:
+    """The state of the table before the first entry, and after each. The states are the caller's own.
+
+    The replay must have been verified.
+    """
+    game = game_of(replay)
+    state = game.new(len(replay.bots), replay.options, replay.header().seeds)
+    yield game.copy(state)
+    for entry in replay.entries:
+        if entry.kind in {ACT, HOUSE}:
+            game.apply(state, entry.seat, game.read(entry.text))
+        yield game.copy(state)
+
+
+class _Referee:
+    """A fresh session that hears what the file says was said."""
+
+    def __init__(self, replay: Replay) -> None:
+        assert replay.seeds is not None
+        assert replay.outcome is not None
+        self.outcome = replay.outcome
+        self.entries = [*replay.entries, Entry(REVEAL, at_ms=replay.seeds.at_ms)]
+        self.session: Session = new_session(replay.header(), replay.created_ms)
+
+    def run(self) -> None:
+        """Play it all again; BadReplay where the file says otherwise."""
+        place = 0
+        while place < len(self.entries):
+            try:
+                made = self._say(place)
+            except ActionRefused as refused:
+                said = self.entries[place]
+                reason = f"seat {said.seat} may not say {said.text!r} here: {refused}"
+                raise BadReplay(self._line(place), reason) from None
+            except SessionError as error:
+                raise BadReplay(self._line(place), str(error)) from None
+            if not made:
+                raise BadReplay(self._line(place), self._why_not(place))
+            for offset, entry in enumerate(made):
+                self._compare(place + offset, entry)
+            place += len(made)
+        self._compare_outcome()
+
+    def _line(self, place: int) -> int:
+        """The line of an entry. The reveal is the seeds' line, which comes after the outcome's."""
+        return place + (2 if place < len(self.entries) - 1 else 3)
+
+    def _say(self, place: int) -> list[Entry]:
+        """What the session writes when the entry at this place is what happened to it next."""
+        said, session = self.entries[place], self.session
+        now = said.at_ms
+        match said.kind:
+            case life.SEATED:
+                return session.take_seat(said.seat, now)
+            case life.ACT:
+                return session.answer(said.seat, said.turn, said.text, said.note, now, said.think_ms)[1]
+            case life.REFUSAL:
+                refused = ActionRefused(said.text, "", said.note, readable=True)
+                return session.refuse(said.seat, said.turn, refused, now)
+            case life.FAULT if said.text == FAULTS[RESIGNED]:
+                return session.resign(said.seat, now)
+            case life.FAULT:
+                return session.expire(now, lambda seat: self._was_connected(seat, place))
+            case life.HOUSE:  # nothing before it asked the house to move, so the operator did, for everybody
+                return session.adjudicate([], now)
+            case life.END if said.text == STATUSES[CANCELLED]:
+                return session.cancel(said.note, now)
+            case life.END if self.outcome["ending"] == "ADJUDICATED":
+                return session.adjudicate(self.outcome["ranks"], now)
+            case life.REVEAL:
+                return session.reveal(now)
+        raise BadReplay(self._line(place), "the end, though the game is not over and nobody decided it")
+
+    def _was_connected(self, seat: int, place: int) -> bool:
+        """Whether the fault that the file has for the seat says so; nothing else in the file does."""
+        faults = (entry for entry in self.entries[place:] if entry.kind == life.FAULT and entry.seat == seat)
+        fault = next(faults, None)
+        return fault is not None and fault.text == FAULTS[TIMEOUT]
+
+    def _why_not(self, place: int) -> str:
+        said = self.entries[place]
+        match said.kind:
+            case life.SEATED:
+                return f"seat {said.seat} cannot take its place here"
+            case life.ACT:
+                return f"turn {said.turn} of seat {said.seat} was answered before"
+            case life.REFUSAL:
+                return f"turn {said.turn} is not an open question of seat {said.seat}"
+            case life.FAULT:
+                return f"{said.text} of seat {said.seat}, and no clock had run out"
+        return f"{said.kind!r} cannot happen here"
+
+    def _compare(self, place: int, made: Entry) -> None:
+        """The file must have this entry at this place."""
+        line, said = self._line(place), self.entries[place]
+        if said == made:
+            return
+        if said.kind != made.kind:
+            raise BadReplay(line, f"{_shown(said)}, where the game brings {_shown(made)}")
+        names = [field.name for field in fields(Entry) if getattr(said, field.name) != getattr(made, field.name)]
+        name = names[0]
+        word = name if name != "text" else {ACT: "action", HOUSE: "action of the house"}.get(said.kind, said.kind)
+        raise BadReplay(line, f"{word} is {getattr(said, name)!r}, where the game brings {getattr(made, name)!r}")
+
+    def _compare_outcome(self) -> None:
+        made = outcome_line(self.session)
+        for name, value in made.items():
+            if self.outcome[name] != value:
+                reason = f"{name!r} is {self.outcome[name]!r:.80}, where the game brings {value!r:.80}"
+                raise BadReplay(len(self.entries) + 1, reason)
+
+
+def _shown(entry: Entry) -> str:
+    """An entry in a few words."""
+    if entry.kind == REVEAL:
+        return "the seeds"
+    text = f" {entry.text!r}" if entry.text else ""
+    return f"{entry.kind!r}{text}" + (f" of seat {entry.seat}" if entry.seat >= 0 else "")

@@ -1,0 +1,568 @@
+"""The life of a session: questions, answers, clocks, faults, and the end. Pure: time comes in as a number.
+
+A session is its seeds, its options and what was said; the state kept beside them is only a cache of their replay. Every
+method that changes something returns the log entries it wrote, one for each revision; whoever calls it saves them or
+forgets the session.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Final
+
+from service import games
+from service.games.chance import Seeds, Stream
+from service.games.core import AnyGame, Line, OptionValue, Outcome, Refused, Result, Unreadable
+from service.sessions.errors import (
+    ActionRefused,
+    BadRequest,
+    NotYourTurn,
+    SeatForfeited,
+    SessionEnded,
+    SessionRunning,
+    StaleTurn,
+)
+
+#: Raised when stored sessions change their shape.
+FORMAT: Final = 1
+NOTE_LIMIT: Final = 1000
+REFUSAL_LIMIT: Final = 3
+#: What the way through the service may cost a bot, in milliseconds, before its clock is held against it.
+LAG_MS: Final = 150
+
+ACTIVE: Final = 1
+FINISHED: Final = 2
+CANCELLED: Final = 3
+
+NO_FAULT: Final = 0
+TIMEOUT: Final = 1
+DISCONNECTED: Final = 2
+REFUSED_ACTIONS: Final = 3
+RESIGNED: Final = 4
+NO_SHOW: Final = 5
+FAULTS: Final = ("", "TIMEOUT", "DISCONNECTED", "REFUSED_ACTIONS", "RESIGNED", "NO_SHOW")
+
+#: Kinds of log entries.
+ACT: Final = "act"  # a seat answered
+HOUSE: Final = "house"  # the house answered for a forfeited seat
+REFUSAL: Final = "refused"  # a seat's answer was refused
+SEATED: Final = "seated"  # a seat turned up, and its clock begins
+FAULT: Final = "fault"  # a seat was forfeited
+END: Final = "end"
+REVEAL: Final = "reveal"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """How long a seat may think, in milliseconds."""
+
+    move_ms: int = 10_000
+    bank_ms: int = 60_000
+    increment_ms: int = 0
+    seating_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What never changes in a session."""
+
+    id: str
+    game: str
+    version: int
+    options: dict[str, OptionValue]
+    table_seed: bytes
+    deck_seed: bytes
+    time_control: TimeControl
+    #: By seat: the bot's name, or "" for an open seat.
+    bots: tuple[str, ...]
+    hold_seeds: bool
+    created_ms: int
+
+    @property
+    def seats(self) -> int:
+        return len(self.bots)
+
+    @property
+    def seeds(self) -> Seeds:
+        return Seeds(self.table_seed, self.deck_seed)
+
+
+def commitment(seed: bytes) -> bytes:
+    """What is published of a seed before the first move."""
+    return blake2b(seed, digest_size=32).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that happened. Its place in the log is its revision."""
+
+    kind: str
+    seat: int = -1
+    turn: int = 0
+    #: An action's notation; for a fault its name; for a refusal its reason; for the end its status.
+    text: str = ""
+    think_ms: int = 0
+    note: str = ""
+    #: Said secretly: nobody else may read it until the seats speak openly again.
+    secret: bool = False
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An answer that stands: where, and what it was."""
+
+    revision: int
+    text: str
+    repeated: bool
+
+
+@dataclass(slots=True)
+class SeatClock:
+    """One seat's questions, clock and record."""
+
+    #: How many questions were put to this seat; the last one is open if asked_ms is set.
+    turn: int = 0
+    #: When the open question was put, 0 if there is none.
+    asked_ms: int = 0
+    bank_ms: int = 0
+    refusals: int = 0
+    fault: int = NO_FAULT
+    #: The place of its fault in the order of faults.
+    fault_order: int = 0
+    seated: bool = False
+    #: The last accepted answer: its turn, its text, its place among the legal actions, its revision.
+    answered_turn: int = 0
+    answered_text: str = ""
+    answered_index: int = 0
+    answered_revision: int = 0
+
+
+class Session:
+    """One play of a game."""
+
+    __slots__ = ("clocks", "ended_ms", "game", "header", "outcome", "revealed", "revision", "state", "status")
+
+    def __init__(self, header: Header, game: AnyGame, state: Any) -> None:
+        self.header = header
+        self.game = game
+        self.state = state
+        self.revision = 0
+        self.status = ACTIVE
+        self.clocks = [SeatClock(bank_ms=header.time_control.bank_ms) for _ in header.bots]
+        self.ended_ms = 0
+        self.outcome: Outcome | None = None
+        self.revealed = False
+
+    # ---------------------------------------------------------------------------------------------------------- asking
+    def open_seats(self) -> list[int]:
+        """The seats with an open question."""
+        return [seat for seat, clock in enumerate(self.clocks) if clock.asked_ms]
+
+    def deadline_ms(self, seat: int) -> int:
+        """When the seat's clock runs out, its reserve and the lag included; 0 if it has no open question."""
+        clock = self.clocks[seat]
+        if not clock.asked_ms:
+            return 0
+        control = self.header.time_control
+        if not clock.seated:
+            return clock.asked_ms + control.seating_ms + LAG_MS
+        return clock.asked_ms + control.move_ms + clock.bank_ms + LAG_MS
+
+    def next_deadline_ms(self) -> int:
+        """The earliest moment at which a clock runs out; 0 if none runs."""
+        return min((deadline for seat in self.open_seats() if (deadline := self.deadline_ms(seat))), default=0)
+
+    def clock_left(self, seat: int, now_ms: int) -> tuple[int, int]:
+        """What is left for the open question: of the move's own time, and of the reserve."""
+        clock = self.clocks[seat]
+        control = self.header.time_control
+        used = max(0, now_ms - clock.asked_ms) if clock.seated and clock.asked_ms else 0
+        return max(0, control.move_ms - used), max(0, clock.bank_ms - max(0, used - control.move_ms))
+
+    def legal_texts(self, seat: int) -> list[str]:
+        """What the seat may answer, in the order an index counts."""
+        return [self.game.text(action) for action in self.game.legal_actions(self.state, seat)]
+
+    # --------------------------------------------------------------------------------------------------------- changing
+    def begin(self, now_ms: int) -> None:
+        """Put the first questions."""
+        self._ask(now_ms)
+
+    def take_seat(self, seat: int, now_ms: int) -> list[Entry]:
+        """The seat has turned up: from now on its clock runs. Nothing happens the second time."""
+        clock = self.clocks[seat]
+        if clock.seated or self.status != ACTIVE or clock.fault:
+            return []
+        clock.seated = True
+        if clock.asked_ms:
+            clock.asked_ms = now_ms
+        return self._wrote(Entry(SEATED, seat, at_ms=now_ms))
+
+    def answer(
+        self, seat: int, turn: int, choice: int | str, note: str, now_ms: int, think_ms: int | None = None
+    ) -> tuple[Accepted, list[Entry]]:
+        """Answer the open question. Raises StaleTurn, NotYourTurn, SeatForfeited or SessionEnded; nothing has changed then.
+
+        ActionRefused leaves counting the refusal to the caller: see ``refuse``. ``think_ms`` is what the service measured
+        around the question; without it the time since the question was put counts.
+        """
+        self._known(seat)
+        # First of all: the answer that ended the game, or the seat's last one, may be the one whose reply was lost.
+        repeated = self._repeat(self.clocks[seat], turn, choice)
+        if repeated is not None:
+            return repeated, []
+        clock = self._speaker(seat)
+        if not clock.asked_ms:
+            raise NotYourTurn(f"seat {seat} has no open question", seat=str(seat), revision=str(self.revision))
+        if turn != clock.turn:
+            raise StaleTurn(
+                f"turn {turn} is not the open question of seat {seat}; that is turn {clock.turn}",
+                seat=str(seat),
+                turn=str(turn),
+                expected=str(clock.turn),
+                revision=str(self.revision),
+            )
+        if len(note) > NOTE_LIMIT:
+            raise BadRequest("note", f"{len(note)} characters", f"at most {NOTE_LIMIT}")
+        index, action = self._find(seat, choice)
+        used = max(0, now_ms - clock.asked_ms) if think_ms is None else think_ms
+        control = self.header.time_control
+        over = used - control.move_ms
+        if over > 0 and clock.seated:
+            clock.bank_ms = max(0, clock.bank_ms - over)
+        clock.bank_ms += control.increment_ms
+        clock.seated = True
+        clock.asked_ms = 0
+        text = self.game.text(action)
+        clock.answered_index = index
+        secret = self.game.is_secret(self.state)
+        self.game.apply(self.state, seat, action)
+        entries = self._wrote(Entry(ACT, seat, turn, text, used, note, secret, now_ms))
+        clock.answered_turn, clock.answered_text, clock.answered_revision = turn, text, self.revision
+        accepted = Accepted(self.revision, text, False)
+        return accepted, entries + self._go_on(now_ms)
+
+    def _known(self, seat: int) -> None:
+        if not 0 <= seat < len(self.clocks):
+            raise BadRequest("seat", seat, f"0 to {len(self.clocks) - 1}")
+
+    def _speaker(self, seat: int) -> SeatClock:
+        """The clock of a seat that may speak, or the reason why it may not."""
+        self._known(seat)
+        clock = self.clocks[seat]
+        if clock.fault:
+            raise SeatForfeited(
+                f"seat {seat} was forfeited ({FAULTS[clock.fault]}); the house plays it",
+                seat=str(seat),
+                fault=FAULTS[clock.fault],
+            )
+        if self.status != ACTIVE:
+            raise SessionEnded(
+                f"session {self.header.id} has ended", session=self.header.id, revision=str(self.revision)
+            )
+        return clock
+
+    def _repeat(self, clock: SeatClock, turn: int, choice: int | str) -> Accepted | None:
+        """The first reply again, if this very answer was accepted before; StaleTurn if another one was."""
+        if not turn or turn != clock.answered_turn:
+            return None
+        said = clock.answered_text
+        if isinstance(choice, str):
+            try:
+                same = self.game.text(self.game.read(choice)) == said
+            except Unreadable:
+                same = False
+        else:
+            same = choice == clock.answered_index
+        if same:
+            return Accepted(clock.answered_revision, said, True)
+        raise StaleTurn(
+            f"turn {turn} was answered with {said!r}",
+            turn=str(turn),
+            stands=said,
+            revision=str(clock.answered_revision),
+        )
+
+    def _find(self, seat: int, choice: int | str) -> tuple[int, Any]:
+        """The action meant and its place among the legal ones, or ActionRefused."""
+        actions = self.game.legal_actions(self.state, seat)
+        if isinstance(choice, int):
+            if 0 <= choice < len(actions):
+                return choice, actions[choice]
+            raise ActionRefused(
+                "NO_SUCH_INDEX", "", f"index {choice}: there are {len(actions)} legal actions", readable=False
+            )
+        try:
+            action = self.game.read(choice)
+        except Unreadable as error:
+            raise ActionRefused("UNREADABLE", "", str(error), readable=False) from None
+        if action not in actions:
+            try:
+                self.game.apply(self.game.copy(self.state), seat, action)
+            except Refused as refused:
+                raise ActionRefused(refused.reason, refused.rule, refused.message, readable=True) from None
+        return actions.index(action), action
+
+    def refuse(self, seat: int, turn: int, refused: ActionRefused, now_ms: int) -> list[Entry]:
+        """Count a refused answer; the third one forfeits the seat."""
+        clock = self._speaker(seat)
+        if turn != clock.turn or not clock.asked_ms:
+            return []
+        clock.refusals += 1
+        entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=str(refused)[:NOTE_LIMIT], at_ms=now_ms))
+        if clock.refusals >= REFUSAL_LIMIT:
+            entries += self._forfeit([seat], REFUSED_ACTIONS, now_ms)
+        return entries
+
+    def expire(self, now_ms: int, is_connected: Callable[[int], bool]) -> list[Entry]:
+        """Forfeit every seat whose clock has run out, in the order in which they ran out: the earlier fault is the lower."""
+        entries: list[Entry] = []
+        for seat in sorted(self.open_seats(), key=self.deadline_ms):
+            if self.status == ACTIVE and self.clocks[seat].asked_ms and now_ms > self.deadline_ms(seat):
+                fault = TIMEOUT if is_connected(seat) else DISCONNECTED
+                entries += self._forfeit([seat], fault if self.clocks[seat].seated else NO_SHOW, now_ms)
+        return entries
+
+    def resign(self, seat: int, now_ms: int) -> list[Entry]:
+        """The seat gives up."""
+        self._speaker(seat)
+        return self._forfeit([seat], RESIGNED, now_ms)
+
+    def adjudicate(self, ranks: list[int], now_ms: int) -> list[Entry]:
+        """End the session now: with these ranks, or with those the house reaches by playing every seat to the end."""
+        self._running()
+        if ranks:
+            good = sorted(ranks) == sorted(1 + sum(other < rank for other in ranks) for rank in ranks)
+            if len(ranks) != len(self.clocks) or not good:
+                expected = f"one rank for each of {len(self.clocks)} seats, such as 1 1 3: equals share the better rank"
+                raise BadRequest("ranks", ranks, expected)
+            outcome = self._bare_outcome(ranks)
+        else:
+            entries: list[Entry] = []
+            while self.game.to_act(self.state):
+                entries += self._house_move(self.game.to_act(self.state)[0], now_ms)
+            played = self.game.outcome(self.state)
+            assert played is not None
+            outcome = self._with_faults(played)
+            return entries + self._end(FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
+        return self._end(FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
+
+    def cancel(self, reason: str, now_ms: int) -> list[Entry]:
+        """End the session without a result."""
+        self._running()
+        return self._end(CANCELLED, None, now_ms, reason)
+
+    def reveal(self, now_ms: int) -> list[Entry]:
+        """Publish the seeds of an ended session. Nothing happens the second time."""
+        if self.status == ACTIVE:
+            raise SessionRunning(f"session {self.header.id} is still being played", session=self.header.id)
+        if self.revealed:
+            return []
+        self.revealed = True
+        return self._wrote(Entry(REVEAL, at_ms=now_ms))
+
+    # ----------------------------------------------------------------------------------------------------------- inside
+    def _running(self) -> None:
+        if self.status != ACTIVE:
+            raise SessionEnded(
+                f"session {self.header.id} has ended", session=self.header.id, revision=str(self.revision)
+            )
+
+    def _wrote(self, entry: Entry) -> list[Entry]:
+        self.revision += 1
+        return [entry]
+
+    def _ask(self, now_ms: int) -> None:
+        for seat in self.game.to_act(self.state):
+            clock = self.clocks[seat]
+            if not clock.asked_ms and not clock.fault:
+                clock.turn += 1
+                clock.asked_ms = now_ms
+
+    def _go_on(self, now_ms: int) -> list[Entry]:
+        """Let the house play for forfeited seats, then ask the next seats or end the game."""
+        entries: list[Entry] = []
+        while True:
+            acting = self.game.to_act(self.state)
+            if not acting:
+                played = self.game.outcome(self.state)
+                assert played is not None
+                return entries + self._end(FINISHED, self._with_faults(played), now_ms)
+            absent = [seat for seat in acting if self.clocks[seat].fault]
+            if not absent:
+                self._ask(now_ms)
+                return entries
+            entries += self._house_move(absent[0], now_ms)
+
+    def _house_move(self, seat: int, now_ms: int) -> list[Entry]:
+        """One decision by the automaton; its chance is keyed, so that a replay finds the same one."""
+        stream = Stream(self.header.deck_seed, f"house/{self.revision}")
+        action = self.game.automaton(self.state, seat, stream)
+        secret = self.game.is_secret(self.state)
+        self.game.apply(self.state, seat, action)
+        return self._wrote(Entry(HOUSE, seat, 0, self.game.text(action), secret=secret, at_ms=now_ms))
+
+    def _forfeit(self, seats: list[int], fault: int, now_ms: int) -> list[Entry]:
+        entries: list[Entry] = []
+        for seat in seats:
+            clock = self.clocks[seat]
+            clock.fault_order = 1 + max(other.fault_order for other in self.clocks)
+            clock.fault = fault
+            clock.asked_ms = 0
+            entries += self._wrote(Entry(FAULT, seat, clock.turn, FAULTS[fault], at_ms=now_ms))
+        if sum(not clock.fault for clock in self.clocks) < min(2, len(self.clocks)):
+            # Nobody is left to play against: the ranking is settled, and so is a solo game without its player.
+            ranks = [1] * len(self.clocks)
+            outcome = self._with_faults(replace(self._bare_outcome(ranks), ending="FORFEIT"))
+            return entries + self._end(FINISHED, outcome, now_ms)
+        return entries + self._go_on(now_ms)
+
+    def _bare_outcome(self, ranks: list[int]) -> Outcome:
+        """A result without a score sheet."""
+        results = [Result(f"seat {seat}", rank, 0, ()) for seat, rank in enumerate(ranks)]
+        return Outcome(tuple(results), "")
+
+    def _with_faults(self, outcome: Outcome) -> Outcome:
+        """Those who played are ranked among themselves; the forfeited come after them, the earliest fault last."""
+        if not any(clock.fault for clock in self.clocks):
+            return outcome
+        playing = [result.rank for seat, result in enumerate(outcome.seats) if not self.clocks[seat].fault]
+        results = []
+        for seat, result in enumerate(outcome.seats):
+            clock = self.clocks[seat]
+            if clock.fault:
+                later = sum(other.fault_order > clock.fault_order for other in self.clocks)
+                rank = 1 + len(playing) + later if len(self.clocks) > 1 else 2  # alone: nobody won but the house
+            else:
+                rank = 1 + sum(other < result.rank for other in playing)
+            results.append(replace(result, rank=rank))
+        return replace(outcome, seats=tuple(results))
+
+    def _end(self, status: int, outcome: Outcome | None, now_ms: int, note: str = "") -> list[Entry]:
+        self.status = status
+        self.outcome = outcome
+        self.ended_ms = now_ms
+        for clock in self.clocks:
+            clock.asked_ms = 0
+        entries = self._wrote(Entry(END, text=("", "", "FINISHED", "CANCELLED")[status], note=note, at_ms=now_ms))
+        return entries if self.header.hold_seeds else entries + self.reveal(now_ms)
+
+
+def new_session(header: Header, now_ms: int) -> Session:
+    """A table laid as the header says, with its first questions put."""
+    game = games.get(header.game)
+    state = game.new(header.seats, header.options, header.seeds)
+    session = Session(header, game, state)
+    session.begin(now_ms)
+    return session
+
+
+# ------------------------------------------------------------------------------------------------------------ plain data
+def outcome_to_plain(outcome: Outcome | None) -> Any:
+    """An outcome as lists."""
+    if outcome is None:
+        return None
+
+    def results(given: tuple[Result, ...]) -> list[Any]:
+        return [[r.name, r.rank, r.score, [[line.label, line.points] for line in r.lines]] for r in given]
+
+    return [results(outcome.seats), results(outcome.house), outcome.ending]
+
+
+def outcome_from_plain(plain: Any) -> Outcome | None:
+    """The outcome that ``outcome_to_plain`` wrote."""
+    if plain is None:
+        return None
+
+    def results(given: list[Any]) -> tuple[Result, ...]:
+        return tuple(Result(r[0], r[1], r[2], tuple(Line(line[0], line[1]) for line in r[3])) for r in given)
+
+    return Outcome(results(plain[0]), plain[2], results(plain[1]))
+
+
+def header_to_plain(header: Header) -> Any:
+    """A header as lists."""
+    control = header.time_control
+    return [
+        FORMAT,
+        header.id,
+        header.game,
+        header.version,
+        header.options,
+        header.table_seed,
+        header.deck_seed,
+        [control.move_ms, control.bank_ms, control.increment_ms, control.seating_ms],
+        list(header.bots),
+        header.hold_seeds,
+        header.created_ms,
+    ]
+
+
+def header_from_plain(plain: Any) -> Header:
+    """The header that ``header_to_plain`` wrote."""
+    if plain[0] != FORMAT:
+        raise ValueError(f"a session stored in format {plain[0]} cannot be read by this version, which writes {FORMAT}")
+    return Header(
+        plain[1],
+        plain[2],
+        plain[3],
+        plain[4],
+        plain[5],
+        plain[6],
+        TimeControl(*plain[7]),
+        tuple(plain[8]),
+        plain[9],
+        plain[10],
+    )
+
+
+def live_to_plain(session: Session) -> Any:
+    """What changes in a session, as lists."""
+    return [
+        session.revision,
+        session.status,
+        session.game.to_plain(session.state),
+        [
+            [
+                clock.turn,
+                clock.asked_ms,
+                clock.bank_ms,
+                clock.refusals,
+                clock.fault,
+                clock.fault_order,
+                clock.seated,
+                clock.answered_turn,
+                clock.answered_text,
+                clock.answered_index,
+                clock.answered_revision,
+            ]
+            for clock in session.clocks
+        ],
+        session.ended_ms,
+        outcome_to_plain(session.outcome),
+        session.revealed,
+    ]
+
+
+def session_from_plain(header: Header, plain: Any) -> Session:
+    """The session that a header and ``live_to_plain`` describe."""
+    game = games.get(header.game)
+    session = Session(header, game, game.from_plain(plain[2]))
+    session.revision = plain[0]
+    session.status = plain[1]
+    session.clocks = [SeatClock(*fields) for fields in plain[3]]
+    session.ended_ms = plain[4]
+    session.outcome = outcome_from_plain(plain[5])
+    session.revealed = plain[6]
+    return session
+
+
+def entry_to_plain(entry: Entry) -> list[Any]:
+    """A log entry as a list."""
+    return [entry.kind, entry.seat, entry.turn, entry.text, entry.think_ms, entry.note, entry.secret, entry.at_ms]
+
+
+def entry_from_plain(plain: list[Any]) -> Entry:
+    """The entry that ``entry_to_plain`` wrote."""
+    return Entry(*plain)

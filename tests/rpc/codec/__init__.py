@@ -1,0 +1,1 @@
+"""Messages and bytes: nothing lost, nothing added, nothing written twice."""

@@ -1,0 +1,126 @@
+"""What all sessions share, as messages: nothing told too early, nothing taken silently."""
+
+from dataclasses import replace
+
+import pytest
+
+from rubble.v1 import common_pb2, session_pb2
+from service.games.chance import seeds_of
+from service.games.core import Line, Outcome, Result
+from service.rpc import codec
+from service.sessions import session as sessions
+from service.sessions.errors import BadRequest
+from service.sessions.session import FAULTS, Header, Session, TimeControl, commitment, new_session
+
+SEEDS = seeds_of(9)
+HEADER = Header(
+    "s-9",
+    "sf1906-2e",
+    1,
+    {"map": "free", "solo_blocked": 1},
+    SEEDS.table,
+    SEEDS.deck,
+    TimeControl(1000, 2000, 30, 4000),
+    ("anna", ""),
+    hold_seeds=True,
+    created_ms=77,
+)
+
+
+def finished(hold_seeds: bool) -> Session:
+    session = new_session(replace(HEADER, hold_seeds=hold_seeds), 100)
+    session.resign(1, 200)
+    return session
+
+
+def test_options_go_there_and_back() -> None:
+    message = session_pb2.Session(options=codec.options_message(HEADER.options))
+
+    assert codec.options_from(session_pb2.Session.FromString(message.SerializeToString()).options) == HEADER.options
+
+
+def test_an_option_without_a_value_is_refused() -> None:
+    with pytest.raises(BadRequest, match=r"options\[map\]"):
+        codec.options_from({"map": common_pb2.OptionValue()})
+
+
+def test_time_controls_go_there_and_back() -> None:
+    control = TimeControl(1, 2, 3, 4)
+
+    assert codec.time_control_from(codec.time_control_message(control), TimeControl()) == control
+
+
+def test_only_a_seating_time_of_nothing_means_the_default() -> None:
+    given = common_pb2.TimeControl(move_ms=5)
+
+    assert codec.time_control_from(given, TimeControl(1, 2, 3, 4)) == TimeControl(5, 0, 0, 4)
+
+
+def test_seeds_go_there_and_back_and_bad_ones_are_not_repeated_in_the_error() -> None:
+    assert codec.seeds_from(codec.seeds_message(HEADER)) == SEEDS
+    with pytest.raises(BadRequest, match=r"seeds\.deck") as refused:
+        codec.seeds_from(common_pb2.Seeds(table=SEEDS.table, deck=b"secret"))
+    assert "secret" not in str(refused.value)
+
+
+def test_every_fault_and_status_has_its_word() -> None:
+    for number, word in enumerate(FAULTS):
+        assert common_pb2.Fault.Name(codec.fault_value(number)) == f"FAULT_{word or 'UNSPECIFIED'}"
+        assert codec.fault_of(word) == codec.fault_value(number)
+    assert len(FAULTS) == len(common_pb2.Fault.keys())
+    words = {sessions.ACTIVE: "ACTIVE", sessions.FINISHED: "FINISHED", sessions.CANCELLED: "CANCELLED"}
+    for number, word in words.items():
+        assert session_pb2.SessionStatus.Name(codec.status_value(number)) == f"SESSION_STATUS_{word}"
+
+
+def test_an_outcome_carries_its_score_sheet() -> None:
+    outcome = Outcome(
+        (Result("orange", 2, -3, (Line("development", -7), Line("buildings", 4))),),
+        "FINAL_YEAR",
+        (Result("Committee of Fifty", 1, 20, ()),),
+    )
+
+    message = common_pb2.Outcome.FromString(codec.outcome_message(outcome).SerializeToString())
+
+    assert message.ending == "FINAL_YEAR"
+    assert [(result.name, result.rank, result.score) for result in message.seats] == [("orange", 2, -3)]
+    assert [(line.label, line.points) for line in message.seats[0].lines] == [("development", -7), ("buildings", 4)]
+    assert message.house[0].name == "Committee of Fifty"
+
+
+def test_a_running_session_tells_what_everybody_may_know() -> None:
+    session = new_session(HEADER, 100)
+
+    message = codec.session_message(session)
+
+    assert (message.session, message.game, message.game_version) == ("s-9", "sf1906-2e", 1)
+    assert message.status == session_pb2.SESSION_STATUS_ACTIVE
+    assert [seat.bot for seat in message.seats] == ["anna", ""]
+    assert [seat.bank_ms for seat in message.seats] == [2000, 2000]
+    assert list(message.to_act) == session.open_seats() != []
+    assert message.commitments.deck == commitment(SEEDS.deck)
+    assert not message.HasField("seeds")
+    assert not message.HasField("outcome")
+    assert (message.created_at_ms, message.ended_at_ms) == (77, 0)
+    for seed in (SEEDS.table, SEEDS.deck):
+        assert seed not in message.SerializeToString()
+
+
+def test_the_seeds_are_told_once_they_are_revealed() -> None:
+    held, open_ended = finished(hold_seeds=True), finished(hold_seeds=False)
+
+    assert not codec.session_message(held).HasField("seeds")
+    assert codec.session_message(open_ended).seeds == codec.seeds_message(HEADER)
+    held.reveal(300)
+    assert codec.session_message(held).seeds == codec.seeds_message(HEADER)
+
+
+def test_an_ended_session_names_fault_and_outcome() -> None:
+    message = codec.session_message(finished(hold_seeds=True))
+
+    assert message.status == session_pb2.SESSION_STATUS_FINISHED
+    assert message.seats[1].fault == common_pb2.FAULT_RESIGNED
+    assert message.seats[0].fault == common_pb2.FAULT_UNSPECIFIED
+    assert [result.rank for result in message.outcome.seats] == [1, 2]
+    assert list(message.to_act) == []
+    assert message.ended_at_ms == 200

@@ -1,0 +1,169 @@
+"""A real server with stubs behind its doors, and callers of every kind."""
+
+import asyncio
+import importlib
+import pkgutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]  # it carries none
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+import rubble.v1
+from service.rpc.auth import Doorman, KeyRing, Signer
+from service.rpc.errors import Answers
+
+T = TypeVar("T")
+Behaviour = Callable[[Any, Any], Any]
+
+SECRET = "a-signing-secret-of-the-tests-only-0001"
+OPERATOR = "the-operator-of-the-tests-0001"
+#: grpc.aio's client, not our server, says so where a call is refused at the very moment its first request is being written:
+#: the status that came is lost. Whoever wants to know it asks again.
+_LOST_BY_THE_CLIENT = "Internal error from Core"
+#: Services of the contract that other servers answer.
+ELSEWHERE = {"rubble.v1.TournamentService"}
+
+
+def services() -> Iterator[ServiceDescriptor]:
+    """Every service that this server answers, ours and the usual ones."""
+    modules = [importlib.import_module(f"rubble.v1.{found.name}") for found in pkgutil.iter_modules(rubble.v1.__path__)]
+    for module in [*modules, health_pb2, reflection_pb2]:
+        if module.__name__.endswith("_grpc"):
+            continue
+        for service in module.DESCRIPTOR.services_by_name.values():
+            if service.full_name not in ELSEWHERE:
+                yield service
+
+
+def methods() -> dict[str, tuple[bool, bool]]:
+    """Every method by its full name: whether it takes a stream, whether it gives one."""
+    return {
+        f"/{service.full_name}/{method.name}": (method.client_streaming, method.server_streaming)
+        for service in services()
+        for method in service.methods
+    }
+
+
+class Stubs(grpc.GenericRpcHandler):
+    """Answers any of the given methods with the same behaviour, in the shape the method has."""
+
+    def __init__(self, shapes: dict[str, tuple[bool, bool]], unary: Behaviour, stream: Behaviour) -> None:
+        self._shapes = shapes
+        self._unary = unary
+        self._stream = stream
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        shape = self._shapes.get(handler_call_details.method)
+        makers: dict[tuple[bool, bool], Any] = {
+            (False, False): grpc.unary_unary_rpc_method_handler,
+            (False, True): grpc.unary_stream_rpc_method_handler,
+            (True, False): grpc.stream_unary_rpc_method_handler,
+            (True, True): grpc.stream_stream_rpc_method_handler,
+        }
+        if shape is None:
+            return None
+        return makers[shape](self._stream if shape[1] else self._unary)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+@asynccontextmanager
+async def serving(
+    *handlers: grpc.GenericRpcHandler,
+    interceptors: tuple[grpc.aio.ServerInterceptor, ...],
+    options: list[tuple[str, Any]] | None = None,
+    prepare: Callable[[grpc.aio.Server], None] | None = None,
+) -> AsyncIterator[grpc.aio.Channel]:
+    """A channel to a server with these handlers, on a port of its own."""
+    server = grpc.aio.server(interceptors=list(interceptors), options=options)
+    server.add_generic_rpc_handlers(handlers)
+    if prepare is not None:
+        prepare(server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield channel
+    finally:
+        await server.stop(0)
+
+
+def nowhere() -> "Redis":
+    """A Redis that is away."""
+    return Redis(host="127.0.0.1", port=1, socket_connect_timeout=0.2, retry=Retry(NoBackoff(), 0))
+
+
+def doors(
+    redis: "Redis | None" = None, secrets: tuple[str, ...] = (SECRET,)
+) -> tuple[tuple[grpc.aio.ServerInterceptor, ...], Signer, KeyRing]:
+    """The interceptors as a server uses them."""
+    signer = Signer(secrets)
+    ring = KeyRing(signer, redis if redis is not None else nowhere())
+    return (Answers(), Doorman(signer, ring, OPERATOR)), signer, ring
+
+
+async def call(
+    channel: grpc.aio.Channel, method: str, shape: tuple[bool, bool], token: str | None = None, request: bytes = b""
+) -> list[bytes]:
+    """Call any method with one request, and gather what comes."""
+    metadata = None if token is None else [("authorization", f"Bearer {token}")]
+
+    async def requests() -> AsyncIterator[bytes]:
+        yield request
+
+    kinds: dict[tuple[bool, bool], Any] = {
+        (False, False): channel.unary_unary,
+        (False, True): channel.unary_stream,
+        (True, False): channel.stream_unary,
+        (True, True): channel.stream_stream,
+    }
+    while True:
+        started: Any = kinds[shape](method)(requests() if shape[0] else request, metadata=metadata, timeout=10)
+        try:
+            if shape[1]:
+                return [response async for response in started]
+            return [await started]
+        except grpc.aio.AioRpcError as error:
+            if not (shape[0] and error.details() == _LOST_BY_THE_CLIENT):
+                raise
+
+
+class Told:
+    """An error as a client sees it."""
+
+    def __init__(self, error: grpc.aio.AioRpcError) -> None:
+        self.code = error.code()
+        self.message = error.details() or ""
+        self.reason = self.domain = ""
+        self.facts: dict[str, str] = {}
+        self.retry_ms = 0
+        trailers = dict(error.trailing_metadata() or ())
+        status = status_pb2.Status.FromString(trailers.get("grpc-status-details-bin", b""))
+        if status.details:
+            assert status.message == self.message
+            assert status.code == self.code.value[0]
+        for detail in status.details:
+            info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+            if detail.Unpack(info):
+                self.reason, self.domain, self.facts = info.reason, info.domain, dict(info.metadata)
+            elif detail.Unpack(retry):
+                self.retry_ms = retry.retry_delay.ToMilliseconds()
+
+
+async def told(work: Awaitable[Any]) -> Told:
+    """The error a call ends with."""
+    try:
+        answer = await work
+    except grpc.aio.AioRpcError as error:
+        return Told(error)
+    raise AssertionError(f"it was answered: {answer!r}")

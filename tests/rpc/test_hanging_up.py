@@ -1,0 +1,162 @@
+"""A caller that hangs up in the midst of its call: what was begun is seen through, and paid for."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from rubble.v1 import session_pb2, simulation_pb2
+from service.rpc import simulation
+from service.rpc.auth import Caller, Kind, Signer, _current
+from service.rpc.limits import Limits
+from service.rpc.sessions import SessionServicer
+from service.rpc.simulation import SimulationServicer
+from service.sessions.arena import Arena, Change
+from service.sessions.bells import Bells
+from service.sessions.session import ACT, Entry, Session
+from service.sessions.store import Bells as Rung
+from service.sessions.store import MemoryStore
+from tests.sessions.tables import START, header_of
+
+
+class SlowStore(MemoryStore):
+    """Saves at once, and answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Rung) -> None:
+        await super().save(session, since, entries, bells)
+        self.saved.set()
+        await self.may_answer.wait()
+
+
+def _limits() -> Limits:
+    return Limits.of(
+        streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, sessions_per_caller=10_000
+    )
+
+
+async def _fade(session_id: str) -> None:
+    del session_id
+
+
+def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None:
+    """Else their clocks would run for as long as it takes a poll to find it, as often as a rival cares to hang up."""
+
+    async def scenario() -> None:
+        store = SlowStore()
+        arena = Arena(store, lambda: START)
+        session = await arena.create(header_of("sf1906-2e", 2))
+        heard: list[Change] = []
+        arena.listen(heard.append)
+        signer = Signer(["s" * 32])
+        servicer = SessionServicer(arena, Bells(Redis()), signer, _limits(), _fade)
+        _current.set(Caller(Kind.SEAT, session=session.header.id, seat=session.open_seats()[0]))
+
+        call = asyncio.create_task(
+            servicer.Act(session_pb2.ActRequest(session=session.header.id, turn=1, index=0), None)
+        )
+        await store.saved.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        store.may_answer.set()
+        async with asyncio.timeout(60):
+            while not heard:
+                await asyncio.sleep(0.01)
+        assert [entry.kind for entry in heard[0].entries] == [ACT]
+
+    asyncio.run(scenario())
+
+
+class Held:
+    """Work in a thread that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.may_end = threading.Event()
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.began.set()
+        assert self.may_end.wait(60)
+        end = time.thread_time() + 0.01  # it does some work
+        while time.thread_time() < end:
+            pass
+        return simulation_pb2.SimulationResult(), None
+
+
+def test_simulations_are_paid_for_also_by_those_who_hang_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is done all the same; if it cost nothing, hanging up would be a way around the budget."""
+    work = Held()
+    monkeypatch.setattr(simulation, "_run", work)
+
+    async def scenario() -> None:
+        limits = _limits()
+        signer = Signer(["s" * 32])
+        servicer = SimulationServicer(Arena(MemoryStore(), lambda: START), signer, limits)
+        caller = Caller(Kind.BOT, bot="hasty", generation=1)
+        _current.set(caller)
+        before = limits.simulation.left_ms(caller.id)
+        world = signer.sign_blob("world", ("relief", None), signer.expires_in(60), caller.id)
+        request = simulation_pb2.SimulateRequest(simulations=[simulation_pb2.Simulation(world=world, playouts=1)])
+
+        call = asyncio.create_task(servicer.Simulate(request, None))
+        await asyncio.to_thread(work.began.wait, 60)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert limits.simulation.left_ms(caller.id) == before
+        work.may_end.set()
+        async with asyncio.timeout(60):
+            while not limits.simulation._left:
+                await asyncio.sleep(0.01)
+        assert limits.simulation._left[caller.id][0] < before
+        servicer.close()
+
+    asyncio.run(scenario())
+
+
+def test_one_caller_has_one_simulation_under_way_and_the_others_wait_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is one thread for all. Whoever sends a hundred requests at once must not be before everybody else a hundred times."""
+    order: list[str] = []
+    gate = threading.Event()
+
+    def run(game: Any, plain: Any, *arguments: Any) -> Any:
+        assert gate.wait(60)
+        order.append(plain)
+        return simulation_pb2.SimulationResult(), None
+
+    monkeypatch.setattr(simulation, "_run", run)
+
+    async def scenario() -> None:
+        signer = Signer(["s" * 32])
+        servicer = SimulationServicer(Arena(MemoryStore(), lambda: START), signer, _limits())
+
+        async def ask(bot: str) -> None:
+            caller = Caller(Kind.BOT, bot=bot, generation=1)
+            _current.set(caller)
+            world = signer.sign_blob("world", ("relief", bot), signer.expires_in(60), caller.id)
+            await servicer.Simulate(
+                simulation_pb2.SimulateRequest(simulations=[simulation_pb2.Simulation(world=world)]), None
+            )
+
+        greedy = [asyncio.create_task(ask("greedy")) for _ in range(5)]
+        modest = asyncio.create_task(ask("modest"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(*greedy, modest)
+        assert order.index("modest") == 1
+        assert order.count("greedy") == 5
+        servicer.close()
+
+    asyncio.run(scenario())

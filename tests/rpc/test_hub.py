@@ -1,0 +1,62 @@
+"""The hub, with a real Valkey behind it: what a bot is told when things happen in the wrong order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from redis.asyncio import Redis
+
+from rubble.v1 import bot_pb2
+from service.embedded import EmbeddedRedis
+from service.rpc.hub import BotStream, Hub
+from service.sessions.arena import Arena
+from service.sessions.bells import Bells
+from service.sessions.presence import Presence
+from service.sessions.redis_store import RedisStore
+from tests.sessions.tables import START, header_of
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    with EmbeddedRedis(tmp_path_factory.mktemp("valkey")) as running:
+        yield running
+
+
+@asynccontextmanager
+async def _hub(server: EmbeddedRedis) -> AsyncIterator[Hub]:
+    async with asyncio.timeout(2 * PATIENCE_S), Redis.from_url(server.url) as client:
+        await client.flushall()
+        yield Hub(Arena(RedisStore(client), lambda: START), Presence(client), Bells(client))
+
+
+async def _started(stream: BotStream) -> str:
+    """The next game that the bot is told of."""
+    while True:
+        for event in bot_pb2.PlayResponse.FromString(await stream.next_batch()).events:
+            if event.HasField("game_start"):
+                return event.game_start.session
+
+
+def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: EmbeddedRedis) -> None:
+    """A bot that plays one game at a time has two more waiting, of which the first disappears without a word."""
+
+    async def scenario() -> None:
+        async with _hub(server) as hub:
+            arena = hub.arena
+            for number in (1, 2, 3):
+                await arena.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
+            stream = await hub.connect("ada", "test", 1)
+            assert await _started(stream) == "relief-1"
+            while len(stream.session_ids()) < 3:
+                await asyncio.sleep(0.01)
+            await arena.store.forget("relief-2")
+            arena.forget("relief-2")
+            await arena.change("relief-1", lambda session: (None, session.cancel("tea", START)))
+            await hub._resync(stream)
+            assert await _started(stream) == "relief-3"
+            await hub.disconnect(stream)
+
+    asyncio.run(scenario())

@@ -1,0 +1,135 @@
+"""What goes on beside the calls, on a real Valkey: bells that nobody misses, and a sweep that one bad session does not stop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+
+from service.embedded import EmbeddedRedis
+from service.sessions import keys
+from service.sessions.arena import Arena
+from service.sessions.bells import Bells
+from service.sessions.presence import Presence
+from service.sessions.redis_store import LATE_MS, RedisStore
+from service.sessions.session import ACTIVE, FINISHED
+from service.sessions.sweep import Sweep
+from tests.sessions.tables import START, header_of
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    with EmbeddedRedis(tmp_path_factory.mktemp("valkey")) as running:
+        yield running
+
+
+def _with(server: EmbeddedRedis, scenario: Callable[["Redis"], Awaitable[None]]) -> None:
+    async def tell() -> None:
+        async with asyncio.timeout(2 * PATIENCE_S), Redis.from_url(server.url) as client:
+            await client.flushall()
+            await scenario(client)
+
+    asyncio.run(tell())
+
+
+async def _heard(heard: list[str], ring: Callable[[], Awaitable[Any]]) -> bool:
+    """Ring until it is heard."""
+    end = asyncio.get_running_loop().time() + 5
+    while not heard and asyncio.get_running_loop().time() < end:
+        await ring()
+        await asyncio.sleep(0.05)
+    return bool(heard)
+
+
+# ------------------------------------------------------------------------------------------------------------------ bells
+def test_who_begins_to_listen_while_the_subscription_is_being_made_hears_the_bell(
+    server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crowd of bots comes when a copy starts, or comes back: none of them may live by polls alone."""
+
+    async def scenario(client: "Redis") -> None:
+        asked, go_on = asyncio.Event(), asyncio.Event()
+        subscribe = PubSub.subscribe
+
+        async def slowly(self: PubSub, *channels: Any, **handlers: Any) -> None:
+            await subscribe(self, *channels, **handlers)
+            if not asked.is_set():
+                asked.set()
+                await go_on.wait()
+
+        monkeypatch.setattr(PubSub, "subscribe", slowly)
+        bells = Bells(client)
+        await bells.start()
+        await asked.wait()
+        heard: list[str] = []
+        await bells.add("late", heard.append)
+        go_on.set()
+        try:
+            assert await _heard(heard, lambda: client.publish("late", "ding"))
+        finally:
+            await bells.stop()
+
+    _with(server, scenario)
+
+
+def test_noise_on_a_channel_does_not_silence_the_bells(server: EmbeddedRedis) -> None:
+    async def scenario(client: "Redis") -> None:
+        bells = Bells(client)
+        await bells.start()
+        heard: list[str] = []
+        await bells.add("front", heard.append)
+        assert await _heard(heard, lambda: client.publish("front", "ding"))
+        await client.publish("front", b"\xff\xfe")
+        heard.clear()
+        try:
+            assert await _heard(heard, lambda: client.publish("front", "dong"))
+        finally:
+            await bells.stop()
+
+    _with(server, scenario)
+
+
+# ------------------------------------------------------------------------------------------------------------------ the sweep
+def test_a_session_that_cannot_be_read_does_not_keep_the_sweep_from_the_others(
+    server: EmbeddedRedis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may have been written by a newer copy, in a format or of a game that this one does not know."""
+
+    async def scenario(client: "Redis") -> None:
+        now = [START]
+        arena = Arena(RedisStore(client), lambda: now[0])
+        sweep = Sweep(client, arena, Presence(client))
+        for number in (1, 2, 3):
+            await arena.create(header_of("relief", 2, number))
+        await client.hset(keys.session("relief-1"), "h", b"\x91\xcd\x03\xe7")
+        for number in (1, 2, 3):
+            arena.forget(f"relief-{number}")
+        now[0] += 10 * 60_000
+        await sweep.once()
+        assert (await arena.read("relief-2")).status == FINISHED
+        assert (await arena.read("relief-3")).status == FINISHED
+        assert await client.zscore(keys.DUE, "relief-1") == now[0] + LATE_MS  # it is not lost: another copy may know it
+        assert "relief-1" in caplog.text
+
+    _with(server, scenario)
+
+
+def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_others(server: EmbeddedRedis) -> None:
+    async def scenario(client: "Redis") -> None:
+        now = [START]
+        arena = Arena(RedisStore(client), lambda: now[0])
+        for number in (1, 2, 3):
+            await arena.create(header_of("relief", 2, number))
+        for number in (1, 2, 3):
+            assert (await arena.read(f"relief-{number}")).status == ACTIVE
+        await client.hset(keys.session("relief-2"), mapping={"h": b"\x91\xcd\x03\xe7", "r": "7"})
+        now[0] += 10 * 60_000
+        await arena.ring_alarms()
+        assert (await arena.read("relief-1")).status == FINISHED
+        assert (await arena.read("relief-3")).status == FINISHED
+
+    _with(server, scenario)

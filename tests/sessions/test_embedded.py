@@ -1,0 +1,75 @@
+"""The embedded Redis: one a folder, and never two on the same data."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.embedded import EmbeddedError, EmbeddedRedis, InUse
+
+
+def test_a_folder_has_one_server(tmp_path: Path) -> None:
+    """The second one is told how to join the first."""
+    with EmbeddedRedis(tmp_path) as first, pytest.raises(EmbeddedError, match=f"join it with --redis {first.url}"):
+        EmbeddedRedis(tmp_path).start()
+
+
+def test_what_was_written_is_there_after_a_stop_and_after_a_power_cut(tmp_path: Path) -> None:
+    server = EmbeddedRedis(tmp_path, fsync="always")
+    server.start()
+    redis.Redis.from_url(server.url).set("kept", "yes")
+    server.stop()
+    server = EmbeddedRedis(tmp_path, fsync="always")
+    server.start()
+    redis.Redis.from_url(server.url).set("also", "yes")
+    server.kill()
+    server.stop()
+
+    with EmbeddedRedis(tmp_path) as server:
+        client = redis.Redis.from_url(server.url)
+        assert (client.get("kept"), client.get("also")) == (b"yes", b"yes")
+
+
+def test_a_server_whose_owner_was_killed_is_stopped_before_another_one_starts(tmp_path: Path) -> None:
+    """Two servers would write the same file."""
+    script = (
+        "import sys, time; from pathlib import Path; from service.embedded import EmbeddedRedis\n"
+        "server = EmbeddedRedis(Path(sys.argv[1])); server.start(); print(server.pid, flush=True); sys.stdin.read()"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdin is not None
+    assert owner.stdout is not None
+    orphan = int(owner.stdout.readline())
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    owner.stdin.close()
+    owner.stdout.close()
+    os.kill(orphan, 0)  # it lives on
+
+    with EmbeddedRedis(tmp_path) as server:
+        assert server.pid != orphan
+        assert redis.Redis.from_url(server.url).ping()
+
+
+def test_whoever_comes_while_a_server_is_starting_stops_nobody(tmp_path: Path) -> None:
+    """The folder's last server was killed with its owner, and its number now belongs to somebody else."""
+    bystander = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    starting, late = EmbeddedRedis(tmp_path), EmbeddedRedis(tmp_path)
+    (starting.folder / "lock").write_text(f"{bystander.pid} {dead.pid}\n")
+    try:
+        starting._take_lock()
+        with pytest.raises(InUse):
+            late.start()
+        assert bystander.poll() is None
+    finally:
+        starting.stop()
+        bystander.communicate()
+    assert bystander.returncode == 0

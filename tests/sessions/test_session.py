@@ -1,0 +1,669 @@
+"""The life of a session: questions, answers, clocks, faults, the end."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from service.games import all_games
+from service.sessions.errors import (
+    ActionRefused,
+    BadRequest,
+    NotYourTurn,
+    SeatForfeited,
+    SessionEnded,
+    SessionRunning,
+    StaleTurn,
+)
+from service.sessions.session import (
+    ACT,
+    ACTIVE,
+    CANCELLED,
+    DISCONNECTED,
+    END,
+    FAULT,
+    FINISHED,
+    HOUSE,
+    LAG_MS,
+    NO_SHOW,
+    NOTE_LIMIT,
+    REFUSAL,
+    REFUSED_ACTIONS,
+    RESIGNED,
+    REVEAL,
+    SEATED,
+    TIMEOUT,
+    Entry,
+    Session,
+    TimeControl,
+    entry_from_plain,
+    entry_to_plain,
+    header_from_plain,
+    header_to_plain,
+    live_to_plain,
+    new_session,
+    outcome_from_plain,
+    outcome_to_plain,
+    session_from_plain,
+)
+from tests.sessions.tables import CONTROL, START, Table, header_of
+
+WHOLE_BANK = CONTROL.move_ms + CONTROL.bank_ms + LAG_MS
+
+
+def is_together(session: Session) -> bool:
+    """All seats of the table have an open question."""
+    return len(session.open_seats()) == session.header.seats
+
+
+def together(seats: int = 3, number: int = 1) -> Table:
+    """A table of relief at which everybody has been asked at once, for the leader."""
+    table = Table("relief", seats, number)
+    table.seat_all()
+    table.play_until(is_together)
+    return table
+
+
+def ordinary(game: str = "sf1906-2e", seats: int = 2, **changes: Any) -> Table:
+    """A table at which one seat at a time is asked, with everybody seated."""
+    table = Table(game, seats, **changes)
+    table.seat_all()
+    return table
+
+
+# ----------------------------------------------------------------------------------------------------- turns and repeats
+@pytest.mark.parametrize("game", list(all_games()))
+def test_a_game_is_played_to_its_end(game: str) -> None:
+    table = Table(game, 2).finish()
+
+    assert table.session.status == FINISHED
+    assert table.ended_well()
+    assert table.session.outcome == table.session.game.outcome(table.session.state)
+    assert table.session.revealed
+
+
+def test_the_first_question_is_put_when_the_table_is_laid() -> None:
+    table = Table("sf1906-2e", 3)
+
+    assert len(table.open) == 1
+    assert table.turn(table.open[0]) == 1
+    assert table.session.revision == 0
+
+
+def test_a_question_is_answered_by_index_or_by_text() -> None:
+    by_index, by_text = ordinary(), ordinary()
+    seat = by_index.open[0]
+    text = by_text.session.legal_texts(seat)[1]
+
+    assert by_index.answer(seat, 1).text == by_text.answer(seat, f"  {text} ").text == text
+    assert by_index.entries == by_text.entries
+
+
+def test_a_repeat_gets_the_first_reply() -> None:
+    table = ordinary()
+    seat = table.open[0]
+    while seat in table.open:
+        turn, first = table.turn(seat), table.answer(seat, 0)
+    table.play(1)
+    revision = table.session.revision
+
+    for choice in (0, first.text, f" {first.text}"):
+        again, entries = table.session.answer(seat, turn, choice, "", table.now)
+        assert (again.revision, again.text, again.repeated) == (first.revision, first.text, True)
+        assert entries == []
+    assert table.session.revision == revision
+
+
+@pytest.mark.parametrize("other", [1, "no such words"])
+def test_another_answer_to_an_answered_turn_is_stale_and_told_what_stands(other: int | str) -> None:
+    table = ordinary()
+    seat = table.open[0]
+    first = table.answer(seat, 0)
+
+    with pytest.raises(StaleTurn) as stale:
+        table.session.answer(seat, 1, other, "", table.now)
+    assert stale.value.facts["stands"] == first.text
+    assert stale.value.facts["revision"] == str(first.revision)
+
+
+def test_the_answer_that_ended_the_game_may_be_repeated_too() -> None:
+    """Its reply is the one most easily lost: the arena hangs up after it."""
+    table = ordinary().finish()
+    last = next(entry for entry in reversed(table.entries) if entry.kind == ACT)
+
+    again, entries = table.session.answer(last.seat, last.turn, last.text, "", table.now + 1)
+    assert again.repeated
+    assert again.text == last.text
+    assert table.entries[again.revision - 1] == last
+    assert entries == []
+
+
+def test_a_seat_forfeited_since_may_still_hear_its_first_reply() -> None:
+    table = ordinary(seats=3)
+    seat = table.open[0]
+    first = table.answer(seat, 0)
+    table.resign(seat)
+
+    assert table.session.answer(seat, 1, 0, "", table.now)[0].revision == first.revision
+    with pytest.raises(SeatForfeited):
+        table.session.answer(seat, 2, 0, "", table.now)
+
+
+@pytest.mark.parametrize("turn", [0, 2, 99])
+def test_a_wrong_turn_is_stale(turn: int) -> None:
+    table = ordinary()
+
+    with pytest.raises(StaleTurn) as stale:
+        table.session.answer(table.open[0], turn, 0, "", table.now)
+    assert stale.value.facts["expected"] == "1"
+
+
+def test_a_seat_without_a_question_is_told_so() -> None:
+    table = ordinary()
+    other = 1 - table.open[0]
+
+    with pytest.raises(NotYourTurn):
+        table.session.answer(other, 1, 0, "", table.now)
+
+
+@pytest.mark.parametrize("seat", [-1, 2])
+def test_there_is_no_such_seat(seat: int) -> None:
+    table = ordinary()
+
+    with pytest.raises(BadRequest):
+        table.session.answer(seat, 1, 0, "", table.now)
+    with pytest.raises(BadRequest):
+        table.session.resign(seat, table.now)
+
+
+def test_nothing_has_changed_after_a_wrong_answer() -> None:
+    table = ordinary()
+    before = live_to_plain(table.session)
+    seat = table.open[0]
+
+    for turn, choice, note in ((1, -1, ""), (1, 999, ""), (1, "sing", ""), (7, 0, ""), (1, 0, "x" * (NOTE_LIMIT + 1))):
+        with pytest.raises((ActionRefused, StaleTurn, BadRequest)):
+            table.session.answer(seat, turn, choice, note, table.now)
+    assert live_to_plain(table.session) == before
+
+
+def test_a_note_is_kept_up_to_its_limit() -> None:
+    table = ordinary()
+    table.answer(note="é" * NOTE_LIMIT)
+
+    assert table.entries[-1].note == "é" * NOTE_LIMIT
+
+
+def test_nothing_can_be_said_after_the_end() -> None:
+    table = ordinary().finish()
+
+    for seat in range(2):
+        with pytest.raises(SessionEnded):
+            table.session.answer(seat, table.turn(seat) + 1, 0, "", table.now)
+        with pytest.raises(SessionEnded):
+            table.session.resign(seat, table.now)
+    with pytest.raises(SessionEnded):
+        table.session.cancel("", table.now)
+    with pytest.raises(SessionEnded):
+        table.session.adjudicate([], table.now)
+    assert table.session.take_seat(0, table.now) == []
+    assert table.session.expire(table.now + 10**9, lambda _: True) == []
+
+
+# --------------------------------------------------------------------------------------------------- speaking in secret
+def test_several_seats_answer_in_any_order() -> None:
+    table = together()
+    turns = [table.turn(seat) for seat in range(3)]
+
+    for seat in (2, 0):
+        while seat in table.open:
+            table.answer(seat)
+            assert table.entries[-1].secret
+    assert table.open == [1]
+    assert table.turn(1) == turns[1]
+    while table.session.game.is_secret(table.session.state):
+        table.answer(1)
+    assert {entry.seat for entry in table.entries if entry.secret} == {0, 1, 2}
+
+
+def test_the_answer_of_another_does_not_make_mine_stale() -> None:
+    table = together()
+    turn = table.turn(0)
+    table.answer(1)
+    table.answer(2)
+
+    accepted, _ = table.session.answer(0, turn, 0, "", table.now)
+    assert not accepted.repeated
+
+
+def test_a_repeat_in_secret_gets_the_first_reply() -> None:
+    table = together()
+    turn, first = table.turn(1), table.answer(1, 0)
+
+    assert table.session.answer(1, turn, 0, "", table.now)[0].revision == first.revision
+    with pytest.raises(StaleTurn):
+        table.session.answer(1, turn, 1, "", table.now)
+
+
+def test_the_house_speaks_secretly_for_a_forfeited_seat() -> None:
+    table = together()
+    table.resign(1)
+
+    said = table.entries[table.kinds.index(FAULT) + 1 :]
+    assert {(entry.kind, entry.seat, entry.secret) for entry in said} == {(HOUSE, 1, True)}
+    assert table.open == [0, 2]
+
+
+# --------------------------------------------------------------------------------------------------------------- clocks
+def test_a_seat_that_has_not_turned_up_has_the_seating_time() -> None:
+    table = Table("sf1906-2e", 2)
+    seat = table.open[0]
+
+    assert table.session.deadline_ms(seat) == START + CONTROL.seating_ms + LAG_MS
+    assert table.session.next_deadline_ms() == table.session.deadline_ms(seat)
+    assert table.session.deadline_ms(1 - seat) == 0
+
+
+def test_the_clock_begins_when_the_seat_turns_up() -> None:
+    table = Table("sf1906-2e", 2)
+    seat = table.open[0]
+    table.now += 15_000
+    table.seat_all()
+
+    assert table.kinds == [SEATED, SEATED]
+    assert table.session.deadline_ms(seat) == START + 15_000 + WHOLE_BANK
+    assert table.session.clock_left(seat, table.now + 400) == (600, 5_000)
+    assert table.session.take_seat(seat, table.now + 1) == []
+
+
+def test_whoever_answers_has_turned_up() -> None:
+    table = Table("sf1906-2e", 2)
+    seat = table.open[0]
+    table.answer(seat, after=19_000)
+
+    assert table.session.clocks[seat].seated
+    assert table.session.clocks[seat].bank_ms == CONTROL.bank_ms
+    assert table.session.take_seat(seat, table.now) == []
+
+
+def test_a_move_in_time_costs_nothing() -> None:
+    table = ordinary()
+    seat = table.open[0]
+    table.answer(after=1_000)
+
+    assert table.session.clocks[seat].bank_ms == CONTROL.bank_ms
+    assert table.entries[-1].think_ms == 1_000
+
+
+def test_a_late_move_is_paid_from_the_bank() -> None:
+    table = ordinary()
+    seat = table.open[0]
+    assert table.session.clock_left(seat, table.now + 3_500) == (0, 2_500)
+    table.answer(after=3_500)
+
+    assert table.session.clocks[seat].bank_ms == 2_500
+
+
+def test_the_bank_is_never_overdrawn_and_the_increment_comes_after() -> None:
+    control = TimeControl(move_ms=1_000, bank_ms=100, increment_ms=30, seating_ms=1)
+    table = ordinary(time_control=control)
+    seat = table.open[0]
+    table.answer(after=1_000 + 100 + LAG_MS)
+
+    assert table.session.clocks[seat].bank_ms == 30
+
+
+def test_what_the_service_measured_counts() -> None:
+    table = ordinary()
+    seat = table.open[0]
+    _, entries = table.session.answer(seat, 1, 0, "", START + 5_000, think_ms=1_200)
+
+    assert entries[0].think_ms == 1_200
+    assert table.session.clocks[seat].bank_ms == CONTROL.bank_ms - 200
+
+
+def test_the_clock_runs_out_after_the_lag_and_not_before() -> None:
+    table = ordinary(seats=3)
+    seat = table.open[0]
+
+    assert table.expire(WHOLE_BANK, seat) == []
+    assert table.expire(1, seat)[0].kind == FAULT
+    assert table.fault(seat) == TIMEOUT
+
+
+@pytest.mark.parametrize(("is_there", "fault"), [(True, TIMEOUT), (False, DISCONNECTED)])
+def test_an_empty_bank_names_who_was_there(is_there: bool, fault: int) -> None:
+    table = ordinary(seats=3)
+    seat = table.open[0]
+    table.expire(WHOLE_BANK + 1, *([seat] if is_there else []))
+
+    assert table.fault(seat) == fault
+
+
+def test_whoever_never_came_is_a_no_show() -> None:
+    table = Table("sf1906-2e", 3)
+    seat = table.open[0]
+
+    assert table.expire(CONTROL.seating_ms + LAG_MS) == []
+    table.expire(1)
+    assert table.fault(seat) == NO_SHOW
+    assert table.entries[0].text == "NO_SHOW"
+
+
+def test_only_whoever_was_asked_can_be_late() -> None:
+    table = ordinary(seats=3)
+    seat = table.open[0]
+    table.expire(10**6)
+
+    assert [table.fault(other) for other in range(3) if other != seat] == [0, 0]
+    assert table.expire(WHOLE_BANK) == []  # the next seat's question was put just now
+
+
+def test_clocks_fault_in_the_order_in_which_they_ran_out() -> None:
+    """The earlier fault is the lower, whatever the seats are called."""
+    table = together(2)
+    table.session.clocks[0].bank_ms += 500
+    table.expire(10**6, 0, 1)
+
+    assert table.entries[-3].seat == 1
+    assert table.ranks == (1, 2)
+
+
+def test_two_of_three_who_are_late_together_end_the_game() -> None:
+    table = together(3)
+    table.answer(1)
+    table.expire(10**6, 0)
+
+    assert [table.fault(seat) for seat in range(3)] == [TIMEOUT, 0, DISCONNECTED]
+    assert table.ranks == (3, 1, 2)
+    assert table.ended_well()
+
+
+# --------------------------------------------------------------------------------------------------------------- faults
+def test_the_third_refusal_forfeits_the_seat() -> None:
+    table = ordinary(seats=3)
+    seat = table.open[0]
+
+    assert table.answer_wrongly(seat) == "NO_SUCH_INDEX"
+    assert table.answer_wrongly(seat, "sing") == "UNREADABLE"
+    assert table.session.clocks[seat].refusals == 2
+    assert table.open == [seat]
+    table.answer_wrongly(seat)
+    assert table.kinds[3:7] == [REFUSAL, REFUSAL, REFUSAL, FAULT]
+    assert table.fault(seat) == REFUSED_ACTIONS
+
+
+def test_refusals_are_counted_over_the_whole_game() -> None:
+    table = ordinary(seats=3)
+    seat = table.open[0]
+    table.answer_wrongly(seat)
+    table.answer(seat)
+    table.play_until(lambda session: seat in session.open_seats())
+    table.answer_wrongly(seat)
+    table.answer_wrongly(seat)
+
+    assert table.fault(seat) == REFUSED_ACTIONS
+
+
+def test_an_action_of_the_game_that_is_not_allowed_now_is_refused_with_its_rule() -> None:
+    table = ordinary()
+    seat = table.open[0]
+    legal = set(table.session.legal_texts(seat))
+    other = ordinary(number=2)
+    said: list[str] = []
+    while not other.is_over:
+        said += other.session.legal_texts(other.open[0])
+        other.answer()
+    wrong = next(text for text in said if text not in legal)
+
+    with pytest.raises(ActionRefused) as refused:
+        table.session.answer(seat, 1, wrong, "", table.now)
+    assert refused.value.readable
+    assert refused.value.facts["rule"]
+
+
+def test_a_refusal_of_a_closed_question_is_not_counted() -> None:
+    table = ordinary()
+    seat = table.open[0]
+    refused = ActionRefused("NO", "", "no", readable=True)
+    table.answer(seat)
+
+    assert table.session.refuse(seat, 1, refused, table.now) == []
+    assert table.session.clocks[seat].refusals == 0
+
+
+def test_a_seat_may_resign_out_of_turn() -> None:
+    table = ordinary(seats=3)
+    idle = next(seat for seat in range(3) if seat not in table.open)
+    asked = table.open
+    table.resign(idle)
+
+    assert table.fault(idle) == RESIGNED
+    assert table.kinds[-1] == FAULT
+    assert table.open == asked
+    with pytest.raises(SeatForfeited):
+        table.session.resign(idle, table.now)
+
+
+@pytest.mark.parametrize(("game", "seats"), [("relief", 3), ("sf1906-1e", 3), ("sf1906-2e", 4)])
+def test_the_house_plays_a_forfeited_seat_to_the_end(game: str, seats: int) -> None:
+    table = ordinary(game, seats)
+    table.play(5)
+    table.resign(1)
+    table.finish()
+
+    later = table.entries[table.kinds.index(FAULT) :]
+    assert {entry.kind for entry in later if entry.seat == 1} == {FAULT, HOUSE}
+    assert {entry.seat for entry in later if entry.kind == HOUSE} == {1}
+    assert table.ranks[1] == seats
+    played = table.session.game.outcome(table.session.state)
+    assert played is not None
+    assert table.session.outcome is not None
+    assert table.session.outcome.scores == played.scores
+    others = [seat for seat in range(seats) if seat != 1]
+    assert sorted(others, key=lambda seat: played.ranks[seat]) == sorted(others, key=lambda seat: table.ranks[seat])
+    assert min(table.ranks) == 1
+
+
+def test_the_house_chooses_the_same_again() -> None:
+    """Its chance is keyed by the deck seed and the revision."""
+
+    def played() -> list[Entry]:
+        table = ordinary("relief", 3)
+        table.play(7)
+        table.resign(2)
+        return table.finish().entries
+
+    assert played() == played()
+
+
+@pytest.mark.parametrize("seats", [3, 4])
+def test_the_game_ends_at_once_when_one_seat_is_left(seats: int) -> None:
+    table = ordinary("sf1906-2e", seats)
+    table.play(3)
+    order = list(range(1, seats))
+    for seat in order[:-1]:
+        table.resign(seat)
+        assert not table.is_over
+    table.resign(order[-1])
+
+    assert table.is_over
+    assert table.ending == "FORFEIT"
+    assert table.ranks == (1, *range(seats, 1, -1))  # the earlier the fault, the lower
+    assert table.ended_well()
+
+
+def test_a_game_of_two_ends_with_the_first_fault() -> None:
+    table = ordinary()
+    table.resign(0)
+
+    assert table.kinds[-3:] == [FAULT, END, REVEAL]
+    assert HOUSE not in table.kinds
+    assert table.ranks == (2, 1)
+    assert table.session.outcome is not None
+    assert table.session.outcome.scores == (0, 0)
+
+
+def test_a_solo_game_ends_with_its_player() -> None:
+    table = Table("sf1906-2e", 1)
+    table.play(2)
+    table.resign(0)
+
+    assert table.ending == "FORFEIT"
+    assert table.ended_well()
+
+
+def test_the_forfeited_rank_below_those_who_played_the_earlier_the_lower() -> None:
+    table = ordinary("sf1906-2e", 4)
+    table.play(2)
+    table.resign(3)
+    table.play(2)
+    table.resign(0)
+    table.finish()
+
+    assert (table.ranks[3], table.ranks[0]) == (4, 3)
+    assert sorted((table.ranks[1], table.ranks[2])) in ([1, 1], [1, 2])
+
+
+# -------------------------------------------------------------------------------------------------------------- the end
+def test_adjudicated_with_ranks() -> None:
+    table = ordinary(seats=3)
+    table.play(2)
+    table.adjudicate(2, 1, 2)
+
+    assert (table.ranks, table.ending) == ((2, 1, 2), "ADJUDICATED")
+    assert HOUSE not in table.kinds
+    assert table.ended_well()
+
+
+@pytest.mark.parametrize("ranks", [[1], [1, 2, 3, 4], [0, 1, 2], [1, 1, 2], [2, 2, 3], [1, 3, 3]])
+def test_ranks_must_be_ranks(ranks: list[int]) -> None:
+    table = ordinary(seats=3)
+
+    with pytest.raises(BadRequest):
+        table.session.adjudicate(ranks, table.now)
+    assert table.session.status == ACTIVE
+
+
+def test_adjudicated_without_ranks_the_house_plays_every_seat_to_the_end() -> None:
+    table = together(3)
+    table.answer(0)
+    table.adjudicate()
+
+    assert table.ending == "ADJUDICATED"
+    assert set(table.kinds[-10:-2]) == {HOUSE}
+    played = table.session.game.outcome(table.session.state)
+    assert played is not None
+    assert table.ranks == played.ranks
+    assert table.ended_well()
+
+
+def test_adjudication_forgives_no_fault() -> None:
+    table = ordinary("relief", 3)
+    table.resign(0)
+    table.adjudicate()
+
+    assert table.ranks[0] == 3
+
+
+def test_a_cancelled_session_has_no_outcome() -> None:
+    table = ordinary()
+    table.wrote(table.session.cancel("the room is on fire", table.now))
+
+    assert table.session.status == CANCELLED
+    assert table.session.outcome is None
+    assert table.entries[-2].note == "the room is on fire"
+    assert table.ended_well()
+
+
+def test_seeds_are_not_revealed_while_the_game_runs() -> None:
+    table = ordinary()
+
+    with pytest.raises(SessionRunning):
+        table.session.reveal(table.now)
+
+
+def test_held_seeds_are_revealed_when_asked_for_and_once() -> None:
+    table = ordinary(hold_seeds=True).finish()
+
+    assert table.kinds[-1] == END
+    assert not through_the_wire(table.session).revealed
+    assert [entry.kind for entry in table.wrote(table.session.reveal(table.now))] == [REVEAL]
+    assert table.session.revealed
+    assert table.session.reveal(table.now) == []
+
+
+# ----------------------------------------------------------------------------------------------------------- plain data
+def through_the_wire(session: Session) -> Session:
+    """Header and live part as a store keeps them."""
+    wire = msgspec.msgpack.encode([header_to_plain(session.header), live_to_plain(session)])
+    header, live = msgspec.msgpack.decode(wire)
+    return session_from_plain(header_from_plain(header), live)
+
+
+@pytest.mark.parametrize(("game", "seats"), [("relief", 2), ("relief", 3), ("sf1906-1e", 2), ("sf1906-2e", 4)])
+def test_a_session_plays_on_identically_from_its_plain_data(game: str, seats: int) -> None:
+    kept, sent = Table(game, seats), Table(game, seats)
+    for table in (kept, sent):
+        table.seat_all()
+    step = 0
+    while not kept.is_over:
+        if step == 6 and seats > 2:
+            for table in (kept, sent):
+                table.resign(1)
+        sent.session = through_the_wire(sent.session)
+        assert live_to_plain(sent.session) == live_to_plain(kept.session)
+        for table in (kept, sent):
+            table.answer(after=900 + step)
+        step += 1
+    assert sent.entries == kept.entries
+    assert through_the_wire(sent.session).outcome == kept.session.outcome
+    assert through_the_wire(sent.session).revealed
+
+
+def test_a_header_survives_the_wire() -> None:
+    header = header_of("relief", 3, options={"objectives": "own"}, bots=("a", "", "ü"), hold_seeds=True)
+
+    assert header_from_plain(msgspec.msgpack.decode(msgspec.msgpack.encode(header_to_plain(header)))) == header
+
+
+def test_another_format_is_told_apart() -> None:
+    plain = header_to_plain(header_of())
+    plain[0] = 999
+
+    with pytest.raises(ValueError, match="format 999"):
+        header_from_plain(plain)
+
+
+def test_entries_survive_the_wire() -> None:
+    table = together()
+    table.answer(note="eine Brücke?")
+    table.finish()
+
+    for entry in table.entries:
+        assert entry_from_plain(msgspec.msgpack.decode(msgspec.msgpack.encode(entry_to_plain(entry)))) == entry
+
+
+def test_outcomes_survive_the_wire() -> None:
+    solo = Table("sf1906-2e", 1).finish().session.outcome
+
+    assert solo is not None
+    assert solo.house
+    assert outcome_from_plain(msgspec.msgpack.decode(msgspec.msgpack.encode(outcome_to_plain(solo)))) == solo
+
+
+def test_no_outcome_survives_the_wire() -> None:
+    assert outcome_from_plain(outcome_to_plain(None)) is None
+
+
+def test_the_state_is_only_a_cache_of_what_was_said() -> None:
+    table = together()
+    table.play(4)
+    table.resign(2)
+    table.finish()
+    again = new_session(table.session.header, START)
+
+    for entry in table.entries:
+        if entry.kind in {ACT, HOUSE}:
+            again.game.apply(again.state, entry.seat, again.game.read(entry.text))
+    assert again.game.to_plain(again.state) == table.session.game.to_plain(table.session.state)

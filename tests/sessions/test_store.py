@@ -1,0 +1,460 @@
+"""What every store promises, asked of the one in memory and of a real Valkey."""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from service.embedded import EmbeddedRedis
+from service.sessions import keys
+from service.sessions.arena import Arena
+from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
+from service.sessions.redis_store import ENDED_TTL, LATE_MS, LIVE_TTL, RedisStore, read_notice
+from service.sessions.session import END, REVEAL, Entry, Header, Session, live_to_plain, new_session
+from service.sessions.store import Bells, MemoryStore, Store
+from tests.sessions.tables import START, header_of
+
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+NOBODY = Bells()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    """One Valkey for the tests of this file; every test has session ids of its own."""
+    with EmbeddedRedis(tmp_path_factory.mktemp("valkey")) as running:
+        yield running
+
+
+@asynccontextmanager
+async def redis_store(server: EmbeddedRedis) -> AsyncIterator[RedisStore]:
+    async with Redis.from_url(server.url) as client:
+        yield RedisStore(client)
+
+
+@pytest.fixture(params=["memory", "redis"])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    """A way to open the store: the same sessions are there each time."""
+    if request.param == "redis":
+        server: EmbeddedRedis = request.getfixturevalue("server")
+        return lambda: redis_store(server)
+    memory = MemoryStore()
+
+    @asynccontextmanager
+    async def in_memory() -> AsyncIterator[Store]:
+        yield memory
+
+    return in_memory
+
+
+def asked(opened: Opened, questions: Callable[[Store], Awaitable[None]]) -> None:
+    """Open the store, ask, close it."""
+
+    async def ask() -> None:
+        async with opened() as store:
+            await questions(store)
+
+    asyncio.run(ask())
+
+
+def fresh(game: str = "sf1906-2e", **changes: Any) -> Session:
+    """A session whose id nobody has used."""
+    return new_session(header_of(game, 2, **{"id": uuid.uuid4().hex} | changes), START)
+
+
+def said(session: Session, choice: int = 0, note: str = "") -> list[Entry]:
+    """The next answer, and what was written of it."""
+    seat = session.open_seats()[0]
+    return session.answer(seat, session.clocks[seat].turn, choice, note, START + 100 + session.revision)[1]
+
+
+def same(one: Session, other: Session) -> bool:
+    return one.header == other.header and live_to_plain(one) == live_to_plain(other)
+
+
+# -------------------------------------------------------------------------------------------------------------- the contract
+@pytest.mark.parametrize("game", ["relief", "sf1906-1e", "sf1906-2e"])
+def test_what_was_created_is_there(opened: Opened, game: str) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh(game)
+
+        assert await store.create(session) is None
+        assert same(await store.load(session.header.id), session)
+        assert await store.revision(session.header.id) == 0
+        assert await store.entries(session.header.id, 0) == []
+
+    asked(opened, questions)
+
+
+def test_a_second_create_changes_nothing_and_shows_what_is_there(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh()
+        await store.create(session)
+        entries = said(session)
+        await store.save(session, 0, entries, NOBODY)
+        other = fresh("relief", id=session.header.id)
+
+        assert await store.create(other) == session.header
+        assert same(await store.load(session.header.id), session)
+        assert await store.entries(session.header.id, 0) == entries
+
+    asked(opened, questions)
+
+
+def test_nobody_knows_an_unknown_session(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        for question in (store.load("nobody"), store.revision("nobody"), store.entries("nobody", 0)):
+            with pytest.raises(UnknownSession):
+                await question
+
+    asked(opened, questions)
+
+
+def test_where_several_sessions_stand_is_one_question(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        sessions = [fresh() for _ in range(3)]
+        for moves, session in enumerate(sessions):
+            await store.create(session)
+            for _ in range(moves):
+                since = session.revision
+                await store.save(session, since, said(session), NOBODY)
+
+        ids = [session.header.id for session in sessions]
+        assert await store.revisions([ids[2], "nobody", *ids]) == [2, -1, 0, 1, 2]
+        assert await store.revisions([]) == []
+
+    asked(opened, questions)
+
+
+def test_a_glance_shows_only_what_is_remembered_as_it_is_stored(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        here, elsewhere = Arena(store, lambda: START), Arena(store, lambda: START)
+        same_here, moved_elsewhere, made_elsewhere = (fresh() for _ in range(3))
+        for session in (same_here, moved_elsewhere):
+            await here.create(session.header)
+        await elsewhere.create(made_elsewhere.header)
+        seat = moved_elsewhere.open_seats()[0]
+        await elsewhere.answer(moved_elsewhere.header.id, seat, 1, 0, "")
+
+        ids = [session.header.id for session in (same_here, moved_elsewhere, made_elsewhere)]
+        assert list(await here.glance([*ids, "nobody"])) == [same_here.header.id]
+
+    asked(opened, questions)
+
+
+def test_a_missing_session_is_a_mismatch(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh()
+        with pytest.raises(Conflict):
+            await store.save(session, 0, said(session), NOBODY)
+        with pytest.raises(UnknownSession):
+            await store.load(session.header.id)
+
+    asked(opened, questions)
+
+
+def test_a_save_on_an_old_revision_is_a_conflict_and_changes_nothing(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh()
+        await store.create(session)
+        slow = await store.load(session.header.id)
+        entries = said(session)
+        await store.save(session, 0, entries, NOBODY)
+
+        for since in (0, 2, 99):
+            late = await store.load(session.header.id) if since else slow
+            with pytest.raises(Conflict):
+                await store.save(late, since, said(late, 1), NOBODY)
+        assert same(await store.load(session.header.id), session)
+        assert await store.entries(session.header.id, 0) == entries
+
+    asked(opened, questions)
+
+
+def test_a_whole_game_move_by_move_from_what_is_stored(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh("relief")
+        session_id = session.header.id
+        await store.create(session)
+        log: list[Entry] = []
+        while session.outcome is None:
+            session = await store.load(session_id)
+            since = session.revision
+            entries = said(session, note=f"move {since}")
+            await store.save(session, since, entries, NOBODY)
+            log += entries
+            assert await store.revision(session_id) == len(log)
+        assert same(await store.load(session_id), session)
+        assert await store.entries(session_id, 0) == log
+        assert await store.entries(session_id, 7) == log[7:]
+        assert await store.entries(session_id, len(log)) == []
+        assert [entry.kind for entry in log[-2:]] == [END, REVEAL]
+
+    asked(opened, questions)
+
+
+def test_nobody_shares_an_object_with_the_store(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh("relief", options={"objectives": "own"})
+        await store.create(session)
+        stored = live_to_plain(await store.load(session.header.id))
+        for _ in range(12):
+            said(session)
+        loaded = await store.load(session.header.id)
+        for _ in range(12):
+            said(loaded)
+        (await store.entries(session.header.id, 0)).append(Entry(END))
+
+        assert live_to_plain(await store.load(session.header.id)) == stored
+        assert await store.entries(session.header.id, 0) == []
+
+    asked(opened, questions)
+
+
+def test_exactly_one_of_many_who_save_at_once_wins(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh()
+        await store.create(session)
+        rivals = [await store.load(session.header.id) for _ in range(len(session.legal_texts(session.open_seats()[0])))]
+        entries = [said(rival, choice, f"rival {choice}") for choice, rival in enumerate(rivals)]
+        assert len(rivals) > 2
+
+        results = await asyncio.gather(
+            *(store.save(rival, 0, made, NOBODY) for rival, made in zip(rivals, entries, strict=True)),
+            return_exceptions=True,
+        )
+        winners = [place for place, result in enumerate(results) if result is None]
+        assert len(winners) == 1
+        assert all(isinstance(result, Conflict) for result in results if result is not None)
+        assert same(await store.load(session.header.id), rivals[winners[0]])
+        assert await store.entries(session.header.id, 0) == entries[winners[0]]
+
+    asked(opened, questions)
+
+
+def test_many_sessions_are_saved_together(opened: Opened) -> None:
+    """More than fit into one trip, one of them too late: it alone fails."""
+
+    async def questions(store: Store) -> None:
+        sessions = [fresh() for _ in range(300)]
+        await asyncio.gather(*(store.create(session) for session in sessions))
+        late = sessions[150]
+        await store.save(late, 0, said(late), NOBODY)
+
+        results = await asyncio.gather(
+            *(store.save(session, 0, said(session), NOBODY) for session in sessions), return_exceptions=True
+        )
+        assert [place for place, result in enumerate(results) if result is not None] == [150]
+        assert isinstance(results[150], Conflict)
+        for session in (sessions[0], sessions[127], sessions[128], sessions[299]):
+            assert same(await store.load(session.header.id), session)
+            assert await store.revision(session.header.id) == 1
+
+    asked(opened, questions)
+
+
+def test_a_forgotten_session_is_gone_and_its_id_is_free(opened: Opened) -> None:
+    async def questions(store: Store) -> None:
+        session = fresh()
+        await store.create(session)
+        await store.save(session, 0, said(session), NOBODY)
+        assert session.header.id in await store.session_ids(0, 10_000)
+        await store.forget(session.header.id)
+        await store.forget(session.header.id)
+
+        with pytest.raises(UnknownSession):
+            await store.load(session.header.id)
+        with pytest.raises(UnknownSession):
+            await store.entries(session.header.id, 0)
+        assert session.header.id not in await store.session_ids(0, 10_000)
+        assert await store.create(fresh(id=session.header.id)) is None
+        assert await store.entries(session.header.id, 0) == []
+
+    asked(opened, questions)
+
+
+# ------------------------------------------------------------------------------------------------------------- Valkey alone
+def with_redis(server: EmbeddedRedis, questions: Callable[[RedisStore], Awaitable[None]]) -> None:
+    async def ask() -> None:
+        async with redis_store(server) as store:
+            await questions(store)
+
+    asyncio.run(ask())
+
+
+def test_two_copies_of_the_service_see_the_same_session(server: EmbeddedRedis) -> None:
+    async def questions(one: RedisStore) -> None:
+        async with redis_store(server) as other:
+            session = fresh()
+            await one.create(session)
+            entries = said(session)
+            await other.save(session, 0, entries, NOBODY)
+
+            assert same(await one.load(session.header.id), session)
+            stale = fresh(id=session.header.id)
+            with pytest.raises(Conflict):
+                await one.save(stale, 0, said(stale, 1), NOBODY)
+
+    with_redis(server, questions)
+
+
+def test_scripts_that_were_forgotten_are_sent_again(server: EmbeddedRedis) -> None:
+    async def questions(store: RedisStore) -> None:
+        session = fresh()
+        await store.create(session)
+        await store.save(session, 0, said(session), NOBODY)
+        await store.redis.script_flush()
+        sessions = [fresh() for _ in range(5)]
+        for each in sessions:
+            await store.create(each)
+        await store.redis.script_flush()
+        await asyncio.gather(*(store.save(each, each.revision, said(each), NOBODY) for each in (session, *sessions)))
+
+        assert await store.revision(session.header.id) == 2
+        assert [await store.revision(each.header.id) for each in sessions] == [1] * 5
+
+    with_redis(server, questions)
+
+
+def test_a_killed_connection_costs_nothing(server: EmbeddedRedis) -> None:
+    async def questions(store: RedisStore) -> None:
+        async with Redis.from_url(server.url) as operator:
+            session = fresh()
+            await store.create(session)
+            for _ in range(5):
+                await operator.client_kill_filter(_type="normal", skipme=True)
+                since = session.revision
+                await store.save(session, since, said(session), NOBODY)
+            await operator.client_kill_filter(_type="normal", skipme=True)
+
+            assert same(await store.load(session.header.id), session)
+            assert len(await store.entries(session.header.id, 0)) == session.revision
+
+    with_redis(server, questions)
+
+
+def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> None:
+    """It is sent again, finds its own work, and is content; the log has it once."""
+
+    async def questions(store: RedisStore) -> None:
+        session = fresh()
+        await store.create(session)
+        entries = said(session)
+        trip = store._trip
+        lost = [True]
+
+        async def unlucky(batch: list[Any]) -> list[Any]:
+            answers = await trip(batch)
+            return [ConnectionResetError()] * len(batch) if lost and lost.pop() else answers
+
+        store._trip = unlucky  # type: ignore[method-assign]  # the wire between the two breaks once
+        await store.save(session, 0, entries, NOBODY)
+
+        assert await store.entries(session.header.id, 0) == entries
+
+    with_redis(server, questions)
+
+
+def test_keys_expire_sooner_when_the_game_is_over(server: EmbeddedRedis) -> None:
+    async def questions(store: RedisStore) -> None:
+        session = fresh()
+        session_id = session.header.id
+        await store.create(session)
+        assert LIVE_TTL - 60 < await store.redis.ttl(keys.session(session_id)) <= LIVE_TTL
+        await store.save(session, 0, said(session), NOBODY)
+        assert LIVE_TTL - 60 < await store.redis.ttl(keys.log(session_id)) <= LIVE_TTL
+        since = session.revision
+        await store.save(session, since, session.resign(0, START + 900), NOBODY)
+        for key in (keys.session(session_id), keys.log(session_id)):
+            assert ENDED_TTL - 60 < await store.redis.ttl(key) <= ENDED_TTL
+
+    with_redis(server, questions)
+
+
+def test_a_second_create_leaves_the_clocks_where_they_are(server: EmbeddedRedis) -> None:
+    """Else a session asked for once more would have its clocks looked at too late."""
+
+    async def questions(store: RedisStore) -> None:
+        session = fresh()
+        await store.create(session)
+        due = await store.redis.zscore(keys.DUE, session.header.id)
+        again = new_session(Header(**_fields(session.header) | {"created_ms": START + 50_000}), START + 50_000)
+        await store.create(again)
+
+        assert due == START + LATE_MS
+        assert await store.redis.zscore(keys.DUE, session.header.id) == due
+        assert await store.redis.zscore(keys.SESSIONS, session.header.id) == START
+
+    with_redis(server, questions)
+
+
+def _fields(header: Header) -> dict[str, Any]:
+    return {name: getattr(header, name) for name in header.__slots__}
+
+
+def test_a_saved_move_is_announced_to_watchers_and_bots(server: EmbeddedRedis) -> None:
+    async def questions(store: RedisStore) -> None:
+        session = fresh()
+        await store.create(session)
+        bot = f"bot-{session.header.id}"
+        async with Redis.from_url(server.url) as listener, listener.pubsub() as heard:
+            await heard.subscribe(keys.watch(session.header.id), keys.bell(bot))
+            for _ in range(2):
+                await heard.get_message(timeout=5)
+            with contextlib.suppress(Conflict):
+                await store.save(session, 9, [], Bells((bot,)))
+            await store.save(session, 0, said(session), Bells((bot,)))
+            notices = [await heard.get_message(timeout=5) for _ in range(2)]
+
+        told = {notice["channel"].decode(): notice["data"].decode() for notice in notices if notice}
+        assert set(told) == {keys.watch(session.header.id), keys.bell(bot)}
+        assert all(read_notice(notice)[:2] == (session.header.id, 1) for notice in told.values())
+
+    with_redis(server, questions)
+
+
+@pytest.mark.parametrize("is_power_cut", [False, True])
+def test_a_restarted_server_has_every_saved_move(tmp_path: Path, is_power_cut: bool) -> None:
+    sessions = [fresh("relief") for _ in range(3)]
+
+    async def play_a_little(store: RedisStore) -> None:
+        for session in sessions:
+            since = session.revision
+            if not since:
+                await store.create(session)
+            for _ in range(4):
+                since = session.revision
+                await store.save(session, since, said(session), NOBODY)
+
+    async def across(folder: Path) -> None:
+        first = EmbeddedRedis(folder, fsync="always")
+        first.start()
+        try:
+            async with redis_store(first) as store:
+                await play_a_little(store)
+                if is_power_cut:
+                    first.kill()
+                first.stop()
+                with pytest.raises(StoreUnavailable):
+                    await store.load(sessions[0].header.id)
+                with pytest.raises(StoreUnavailable):
+                    await store.create(fresh())
+                late = fresh()
+                with pytest.raises(StoreUnavailable):
+                    await store.save(late, 0, said(late), NOBODY)
+        finally:
+            first.stop()
+        with EmbeddedRedis(folder, fsync="always") as second:
+            async with redis_store(second) as store:
+                for session in sessions:
+                    assert same(await store.load(session.header.id), session)
+                await play_a_little(store)
+                for session in sessions:
+                    assert len(await store.entries(session.header.id, 0)) == session.revision
+
+    asyncio.run(across(tmp_path))
