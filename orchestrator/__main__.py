@@ -1,0 +1,88 @@
+"""``python -m orchestrator [worker | beat | api] [--beat]``: the processes of the orchestrator.
+
+A worker plays matches; ``--beat`` also hands them out. ``beat`` does only that: it rings every two seconds, and some worker
+does the work. ``api`` answers TournamentService.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from orchestrator import metrics, tasks
+from orchestrator.book import Book
+from orchestrator.settings import BadSetting, Settings, read_settings
+from service import logs
+
+_LOG: Final = logging.getLogger(__name__)
+_BAD_SETTING: Final = 2
+_CANNOT_START: Final = 1
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Work until told to stop."""
+    role = "worker" if not arguments or arguments[0].startswith("-") else arguments[0]
+    try:
+        if role == "api":
+            from orchestrator.api.serve import serve
+
+            sys.exit(serve())
+        settings = read_settings()
+    except BadSetting as error:
+        print(f"rubble {role}: {error}", file=sys.stderr)
+        sys.exit(_BAD_SETTING)
+    logs.configure("info", "logfmt", [settings.door.operator_token])
+    stop = _serve_metrics(settings, role, hands_out=role == "beat" or "--beat" in arguments)
+    try:
+        _beat(settings) if role == "beat" else _work(settings, is_beat="--beat" in arguments)
+    finally:
+        stop()
+
+
+def _work(settings: Settings, *, is_beat: bool) -> None:
+    metrics.WORKER_CONCURRENCY.set(settings.concurrency)
+    command = [
+        "--quiet",
+        "worker",
+        "--pool",
+        "threads",
+        "--concurrency",
+        str(settings.concurrency),
+        "--loglevel",
+        "warning",
+    ]
+    command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    if is_beat:
+        command.append("--beat")
+    tasks.configure(settings).worker_main(command)  # it ends the process itself
+
+
+def _beat(settings: Settings) -> None:
+    beat = tasks.configure(settings).Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", quiet=True)
+    beat.run()  # it ends the process itself
+
+
+def _serve_metrics(settings: Settings, role: str, *, hands_out: bool) -> Callable[[], None]:
+    """Answer Prometheus, if it is wanted; what to call at the end."""
+    if not settings.metrics:
+        return lambda: None
+    book = Book(settings.book) if hands_out else None
+    if book is not None:
+        metrics.show_arena(role, metrics.ArenaCollector(book, settings.window, tasks.queue_length))
+    try:
+        address, stop = metrics.serve(settings.metrics, role)
+    except OSError as error:
+        print(f"rubble {role}: cannot answer scrapes on {settings.metrics}: {error.strerror}", file=sys.stderr)
+        sys.exit(_CANNOT_START)
+    print(f"metrics on {address}", flush=True)
+
+    def end() -> None:
+        stop()
+        if book is not None:
+            book.close()
+
+    return end
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,124 @@
+"""The tournament desk of an arena far away: the same questions, asked over gRPC."""
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Final
+
+import grpc
+
+from orchestrator.client import Door, open_channel, raised
+from rubble.v1 import tournament_pb2, tournament_pb2_grpc
+
+_CALL_S: Final = 30.0
+#: Planning a hundred thousand matches, or drawing a report of as many, takes its time.
+_LONG_S: Final = 600.0
+
+
+class TournamentClient:
+    """TournamentService, for the command line. ServiceError, with the API's own words, if it says no."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+        token = door.operator_token
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        self._channel = open_channel(door)
+        self._stub = tournament_pb2_grpc.TournamentServiceStub(self._channel)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._channel.close()
+
+    def __enter__(self) -> "TournamentClient":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, method: Any, request: Any, timeout_s: float = _CALL_S) -> Any:
+        try:
+            return method(request, timeout=timeout_s, metadata=self._metadata, wait_for_ready=True)
+        except grpc.RpcError as error:
+            raise raised(error) from None
+
+    def _follow(self, method: Any, request: Any, timeout_s: float | None) -> Iterator[Any]:
+        try:
+            yield from method(request, timeout=timeout_s, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise raised(error) from None
+
+    def create(self, text: str, *, check_only: bool = False) -> tournament_pb2.CreateTournamentResponse:
+        """Plan a roster's tournament."""
+        request = tournament_pb2.CreateTournamentRequest(roster=text, check_only=check_only)
+        found: tournament_pb2.CreateTournamentResponse = self._ask(self._stub.CreateTournament, request, _LONG_S)
+        return found
+
+    def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
+        """A key for a remote entrant."""
+        request = tournament_pb2.IssueEntrantKeyRequest(tournament=name, entrant=entrant)
+        key: tournament_pb2.EntrantKey = self._ask(self._stub.IssueEntrantKey, request).key
+        return key
+
+    def tournament(self, name: str) -> tournament_pb2.Tournament:
+        """How a tournament stands."""
+        request = tournament_pb2.GetTournamentRequest(tournament=name)
+        found: tournament_pb2.Tournament = self._ask(self._stub.GetTournament, request).tournament
+        return found
+
+    def tournaments(self, *, page_token: str = "") -> tournament_pb2.ListTournamentsResponse:
+        """Tournaments, the latest first."""
+        request = tournament_pb2.ListTournamentsRequest(page_token=page_token)
+        found: tournament_pb2.ListTournamentsResponse = self._ask(self._stub.ListTournaments, request)
+        return found
+
+    def matches(self, name: str, *, page_token: str = "") -> tournament_pb2.ListMatchesResponse:
+        """Matches in schedule order."""
+        request = tournament_pb2.ListMatchesRequest(tournament=name, page_token=page_token)
+        found: tournament_pb2.ListMatchesResponse = self._ask(self._stub.ListMatches, request)
+        return found
+
+    def standings(self, name: str) -> tournament_pb2.Standings:
+        """The table so far."""
+        request = tournament_pb2.GetStandingsRequest(tournament=name)
+        found: tournament_pb2.Standings = self._ask(self._stub.GetStandings, request, _LONG_S).standings
+        return found
+
+    def report(self, name: str) -> str:
+        """The report as one HTML page."""
+        request = tournament_pb2.GetReportRequest(tournament=name)
+        return b"".join(piece.data for piece in self._follow(self._stub.GetReport, request, _LONG_S)).decode()
+
+    def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
+        """Everything as files, one after the other."""
+        request = tournament_pb2.ExportTournamentRequest(tournament=name, without_replays=without_replays)
+        path, data = "", bytearray()
+        for piece in self._follow(self._stub.ExportTournament, request, None):
+            if piece.path != path and path:
+                yield path, bytes(data)
+                data.clear()
+            path = piece.path
+            data += piece.data
+        if path:
+            yield path, bytes(data)
+
+    def pause(self, name: str) -> tournament_pb2.Tournament:
+        """Begin no more matches."""
+        return self._changed(self._stub.PauseTournament, tournament_pb2.PauseTournamentRequest(tournament=name))
+
+    def resume(self, name: str) -> tournament_pb2.Tournament:
+        """Go on."""
+        return self._changed(self._stub.ResumeTournament, tournament_pb2.ResumeTournamentRequest(tournament=name))
+
+    def cancel(self, name: str) -> tournament_pb2.Tournament:
+        """Drop whatever has not been played."""
+        return self._changed(self._stub.CancelTournament, tournament_pb2.CancelTournamentRequest(tournament=name))
+
+    def _changed(self, method: Callable[..., Any], request: Any) -> tournament_pb2.Tournament:
+        found: tournament_pb2.Tournament = self._ask(method, request).tournament
+        return found
+
+    def watch(self, name: str, *, standings: bool) -> Iterator[tournament_pb2.WatchTournamentResponse]:
+        """How a tournament stands, again and again, to its end."""
+        request = tournament_pb2.WatchTournamentRequest(tournament=name, standings=standings)
+        yield from self._follow(self._stub.WatchTournament, request, None)

@@ -1,0 +1,130 @@
+"""Running the API until a signal ends it."""
+
+import asyncio
+import logging
+import signal
+import sys
+from typing import Final
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from sqlalchemy.exc import SQLAlchemyError
+
+from orchestrator import metrics
+from orchestrator.api.auth import Porter
+from orchestrator.api.errors import TABLE
+from orchestrator.api.servicer import TournamentServicer, in_thread
+from orchestrator.api.settings import ApiSettings, read_api_settings
+from orchestrator.book import Book
+from orchestrator.client import ArenaClient
+from orchestrator.desk import LARGEST_ROSTER, Desk
+from orchestrator.desk_errors import BookAway
+from rubble.v1 import tournament_pb2, tournament_pb2_grpc
+from service import logs
+from service.config import BadSetting as BadTls
+from service.config import is_exposed, server_credentials
+from service.rpc.errors import Answers
+from service.rpc.letters import Letters
+from service.rpc.limits import message_options
+from service.rpc.meter import Meter
+
+_LOG: Final = logging.getLogger(__name__)
+_SERVICE: Final = tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name
+_HEALTH_S: Final = 2.0
+_DRAIN_S: Final = 5.0
+_BAD_SETTING, _CANNOT_START = 2, 1
+
+
+def serve() -> int:
+    """Serve until SIGTERM or Ctrl-C; the exit code. BadSetting before anything starts."""
+    settings = read_api_settings()
+    logs.configure("info", "logfmt", [settings.door.operator_token])
+    try:
+        server_credentials(settings)
+        book = Book(settings.book)
+    except BadTls as error:
+        print(f"rubble api: {error}", file=sys.stderr)
+        return _BAD_SETTING
+    except (SQLAlchemyError, ImportError) as error:
+        print(f"rubble api: the book cannot be opened: {str(error).splitlines()[0]}", file=sys.stderr)
+        return _CANNOT_START
+    if is_exposed(settings.listen, settings):
+        print(f"WARNING: {settings.listen} can be reached from other machines, and nothing is encrypted", flush=True)
+    try:
+        with ArenaClient(settings.door) as client:
+            return asyncio.run(_run(settings, book, Desk(book, client, bot_address=settings.bot_address)))
+    finally:
+        book.close()
+
+
+async def _run(settings: ApiSettings, book: Book, desk: Desk) -> int:
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    servicer = TournamentServicer(desk)
+    told = health.aio.HealthServicer()
+    server = grpc.aio.server(
+        # The first one is the outermost: errors wrap the porter, and the meter sees what the caller sees.
+        interceptors=(
+            logs.RequestIds(),
+            Meter(metrics.RPC_SECONDS),
+            Answers(TABLE),
+            Porter(settings.door.operator_token),
+            Letters(),
+        ),
+        options=[
+            *message_options(2 * LARGEST_ROSTER),
+            ("grpc.so_reuseport", 0),
+            ("grpc.keepalive_time_ms", 30_000),
+            ("grpc.keepalive_timeout_ms", 10_000),
+        ],
+    )
+    tournament_pb2_grpc.add_TournamentServiceServicer_to_server(servicer, server)
+    health_pb2_grpc.add_HealthServicer_to_server(told, server)
+    reflection.enable_server_reflection((_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    credentials = server_credentials(settings)
+    try:
+        port = (
+            server.add_secure_port(settings.listen, credentials)
+            if credentials
+            else server.add_insecure_port(settings.listen)
+        )
+        stop_metrics = None
+        if settings.metrics:
+            address, stop_metrics = metrics.serve(settings.metrics, "api")
+            print(f"metrics on {address}", flush=True)
+    except (RuntimeError, OSError) as error:
+        print(f"rubble api: cannot listen on {settings.listen} or {settings.metrics}: {error}", file=sys.stderr)
+        return _CANNOT_START
+    await server.start()
+    print(f"api on {settings.listen.rpartition(':')[0]}:{port}", flush=True)
+    looking = asyncio.create_task(_tell_health(told, book))
+    await ended.wait()
+    looking.cancel()
+    for name in ("", _SERVICE):
+        await told.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
+    servicer.end()
+    await server.stop(_DRAIN_S)
+    if stop_metrics is not None:
+        stop_metrics()
+    return 0
+
+
+async def _tell_health(told: health.aio.HealthServicer, book: Book) -> None:
+    """NOT_SERVING while the book is away, back by itself."""
+    was_well = True
+    while True:
+        try:
+            await in_thread(book.ping)
+            is_well = True
+        except BookAway as error:
+            is_well = False
+            if was_well:
+                _LOG.error("%s", error)
+        was_well = is_well
+        metrics.API_SERVING.set(int(is_well))
+        serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
+        for name in ("", _SERVICE):
+            await told.set(name, serving)
+        await asyncio.sleep(_HEALTH_S)

@@ -1,0 +1,175 @@
+"""TournamentService: translates requests into questions to the desk, and nothing else. The book waits in threads."""
+# ruff: noqa: N802  # the contract names the methods
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, Final, ParamSpec, TypeVar
+
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from orchestrator import metrics
+from orchestrator.api.auth import is_operator
+from orchestrator.desk import Desk
+from orchestrator.desk_errors import BookAway
+from orchestrator.messages import is_over
+from rubble.v1 import tournament_pb2, tournament_pb2_grpc
+from service.rpc.limits import Places
+from service.rpc.writing import hand_over
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: How often a tournament that is watched is looked at, and how often its table is computed, in seconds.
+_LOOK_S: Final = 1.0
+_TABLE_S: Final = 5.0
+#: A watcher that has not taken a message for this long is let go.
+_PATIENCE_S: Final = 15.0
+_WATCHERS: Final = 100
+_PIECE: Final = 64 << 10
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Ask the book without making others wait; BookAway if it does not answer."""
+    try:
+        return await asyncio.to_thread(work, *args, **kwargs)
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        # Its message has the statement in it, and statements have seeds in them.
+        raise BookAway(f"the book does not answer ({type(error).__name__})") from error
+
+
+class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
+    """Tournaments, through the door."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._watchers = Places("watchers for each tournament", _WATCHERS)
+        self._ending = asyncio.Event()
+        #: How watched tournaments stood, and when that was asked: many who watch one ask the book once.
+        self._seen: dict[str, tuple[float, asyncio.Task[tournament_pb2.Tournament]]] = {}
+
+    def end(self) -> None:
+        """Let go of everybody who watches: they may open a new stream elsewhere."""
+        self._ending.set()
+
+    async def CreateTournament(
+        self, request: tournament_pb2.CreateTournamentRequest, context: Any
+    ) -> tournament_pb2.CreateTournamentResponse:
+        return await in_thread(self._desk.create, request.roster, check_only=request.check_only)
+
+    async def GetTournament(
+        self, request: tournament_pb2.GetTournamentRequest, context: Any
+    ) -> tournament_pb2.GetTournamentResponse:
+        found = await in_thread(self._desk.tournament, request.tournament, with_roster=is_operator())
+        return tournament_pb2.GetTournamentResponse(tournament=found)
+
+    async def ListTournaments(
+        self, request: tournament_pb2.ListTournamentsRequest, context: Any
+    ) -> tournament_pb2.ListTournamentsResponse:
+        return await in_thread(
+            self._desk.tournaments, state=request.state, page_size=request.page_size, page_token=request.page_token
+        )
+
+    async def PauseTournament(
+        self, request: tournament_pb2.PauseTournamentRequest, context: Any
+    ) -> tournament_pb2.PauseTournamentResponse:
+        return tournament_pb2.PauseTournamentResponse(tournament=await in_thread(self._desk.pause, request.tournament))
+
+    async def ResumeTournament(
+        self, request: tournament_pb2.ResumeTournamentRequest, context: Any
+    ) -> tournament_pb2.ResumeTournamentResponse:
+        return tournament_pb2.ResumeTournamentResponse(
+            tournament=await in_thread(self._desk.resume, request.tournament)
+        )
+
+    async def CancelTournament(
+        self, request: tournament_pb2.CancelTournamentRequest, context: Any
+    ) -> tournament_pb2.CancelTournamentResponse:
+        return tournament_pb2.CancelTournamentResponse(
+            tournament=await in_thread(self._desk.cancel, request.tournament)
+        )
+
+    async def ListMatches(
+        self, request: tournament_pb2.ListMatchesRequest, context: Any
+    ) -> tournament_pb2.ListMatchesResponse:
+        return await in_thread(
+            self._desk.matches,
+            request.tournament,
+            state=request.state,
+            page_size=request.page_size,
+            page_token=request.page_token,
+        )
+
+    async def GetStandings(
+        self, request: tournament_pb2.GetStandingsRequest, context: Any
+    ) -> tournament_pb2.GetStandingsResponse:
+        return tournament_pb2.GetStandingsResponse(standings=await in_thread(self._desk.standings, request.tournament))
+
+    async def IssueEntrantKey(
+        self, request: tournament_pb2.IssueEntrantKeyRequest, context: Any
+    ) -> tournament_pb2.IssueEntrantKeyResponse:
+        return tournament_pb2.IssueEntrantKeyResponse(
+            key=await in_thread(self._desk.issue_key, request.tournament, request.entrant)
+        )
+
+    # ---------------------------------------------------------------------------------------------------------- streams
+    async def GetReport(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
+        self, request: tournament_pb2.GetReportRequest, context: Any
+    ) -> None:
+        page = (await in_thread(self._desk.report, request.tournament)).encode()
+        for start in range(0, len(page), _PIECE):
+            piece = tournament_pb2.GetReportResponse(data=page[start : start + _PIECE])
+            if not await hand_over(context, piece, asyncio.timeout(_PATIENCE_S)):
+                return
+
+    async def ExportTournament(  # type: ignore[override]  # see GetReport
+        self, request: tournament_pb2.ExportTournamentRequest, context: Any
+    ) -> None:
+        files = self._desk.export(request.tournament, without_replays=request.without_replays)
+        while (found := await in_thread(next, files, None)) is not None:
+            path, data = found
+            for start in range(0, len(data) or 1, _PIECE):
+                piece = tournament_pb2.ExportTournamentResponse(path=path, data=data[start : start + _PIECE])
+                if not await hand_over(context, piece, asyncio.timeout(_PATIENCE_S)):
+                    return
+
+    async def _look(self, tournament: str) -> tournament_pb2.Tournament:
+        """How a tournament stands, or stood less than a second ago."""
+        asked, task = self._seen.get(tournament, (-_LOOK_S, None))
+        if task is None or time.monotonic() - asked >= 0.8 * _LOOK_S:
+            task = asyncio.create_task(in_thread(self._desk.tournament, tournament, with_connected=False))
+            self._seen[tournament] = (time.monotonic(), task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if not self._watchers.taken(tournament):
+                self._seen.pop(tournament, None)
+
+    async def WatchTournament(  # type: ignore[override]  # see GetReport
+        self, request: tournament_pb2.WatchTournamentRequest, context: Any
+    ) -> None:
+        first = await in_thread(self._desk.tournament, request.tournament, with_connected=False)
+        with self._watchers.hold(first.id), metrics.TOURNAMENT_WATCHERS.track_inprogress():
+            told = tournament_pb2.Tournament()
+            table, computed, played = "", -_TABLE_S, -1
+            while not self._ending.is_set():
+                now = await self._look(first.id)
+                response = tournament_pb2.WatchTournamentResponse(tournament=now)
+                is_due = is_over(now) or time.monotonic() - computed >= _TABLE_S
+                if request.standings and is_due and now.progress.played != played:
+                    standings = await in_thread(self._desk.standings, first.id)
+                    computed, played = time.monotonic(), now.progress.played
+                    if standings.digest != table:
+                        table = standings.digest
+                        response.standings.CopyFrom(standings)
+                if now != told or response.HasField("standings"):
+                    told = now
+                    if not await hand_over(context, response, asyncio.timeout(_PATIENCE_S)):
+                        return
+                if is_over(now):
+                    return
+                try:
+                    await asyncio.wait_for(self._ending.wait(), _LOOK_S)
+                except TimeoutError:
+                    continue

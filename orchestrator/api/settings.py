@@ -1,0 +1,73 @@
+"""The settings of the API, read once from the environment; flags may override those that are no secrets."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from orchestrator.client import Door
+from orchestrator.settings import BadSetting, address, needed, secret
+
+DEFAULT_LISTEN: Final = "127.0.0.1:50052"
+
+
+@dataclass(frozen=True)
+class ApiSettings:
+    """Where everything is."""
+
+    book: str = field(repr=False)
+    #: The service. Its operator's token is also what callers of the API prove themselves with.
+    door: Door
+    listen: str
+    #: Where remote bots dial in, as they know it; the service's own address if nothing else is said.
+    bot_address: str
+    #: host:port where this process answers Prometheus; empty: nowhere.
+    metrics: str
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+
+    def to_env(self) -> dict[str, str]:
+        """The same, for a process that we start."""
+        return {
+            "RUBBLE_BOOK": self.book,
+            "RUBBLE_ADDRESS": self.door.address,
+            "RUBBLE_OPERATOR_TOKEN": self.door.operator_token,
+            "RUBBLE_CA": self.door.ca_file,
+            "RUBBLE_API_LISTEN": self.listen,
+            "RUBBLE_BOT_ADDRESS": self.bot_address,
+            "RUBBLE_METRICS": self.metrics,
+            "RUBBLE_TLS_CERT": str(self.tls_cert or ""),
+            "RUBBLE_TLS_KEY": str(self.tls_key or ""),
+            "RUBBLE_TLS_CLIENT_CA": str(self.tls_client_ca or ""),
+        }
+
+
+def read_api_settings(env: Mapping[str, str] | None = None) -> ApiSettings:
+    """The settings of this process, or BadSetting."""
+    env = os.environ if env is None else env
+    token = secret(env, "RUBBLE_OPERATOR_TOKEN", "the token of the service's operator")
+    service = needed(env, "RUBBLE_ADDRESS", "host:port of the service")
+    cert, key, client_ca = (_path(env, f"RUBBLE_TLS_{what}") for what in ("CERT", "KEY", "CLIENT_CA"))
+    if (cert is None) != (key is None):
+        missing = "RUBBLE_TLS_KEY" if cert else "RUBBLE_TLS_CERT"
+        raise BadSetting(missing, "", "both the certificate and its key, or neither")
+    if client_ca is not None and cert is None:
+        raise BadSetting(
+            "RUBBLE_TLS_CERT", "", "a certificate of our own, since RUBBLE_TLS_CLIENT_CA asks callers for theirs"
+        )
+    return ApiSettings(
+        book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),
+        door=Door(service, token, env.get("RUBBLE_CA", "")),
+        listen=address(env, "RUBBLE_API_LISTEN", DEFAULT_LISTEN),
+        bot_address=env.get("RUBBLE_BOT_ADDRESS", "") or service,
+        metrics=address(env, "RUBBLE_METRICS", ""),
+        tls_cert=cert,
+        tls_key=key,
+        tls_client_ca=client_ca,
+    )
+
+
+def _path(env: Mapping[str, str], name: str) -> Path | None:
+    return Path(env[name]).expanduser() if env.get(name) else None

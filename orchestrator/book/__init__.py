@@ -1,0 +1,17 @@
+"""The book of record: tournaments, matches, results and replays in SQL. The book is the truth; everything else may be lost."""
+
+from orchestrator.book.book import Book
+from orchestrator.book.reading import UnknownTournament
+from orchestrator.book.rows import Census, Match, Pace, Progress, Recorded, Tournament, Withdrawal
+
+__all__ = [
+    "Book",
+    "Census",
+    "Match",
+    "Pace",
+    "Progress",
+    "Recorded",
+    "Tournament",
+    "UnknownTournament",
+    "Withdrawal",
+]

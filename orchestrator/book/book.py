@@ -1,0 +1,352 @@
+"""The book, as the orchestrator writes it. Every method is one transaction and safe to repeat."""
+
+import contextlib
+import json
+import os
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, case, create_engine, delete, event, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from orchestrator.book.reading import BookReader
+from orchestrator.book.rows import Match, Recorded, Tournament, match_of, match_row
+from orchestrator.book.tables import (
+    CANCELLED,
+    DONE,
+    DROPPED,
+    LEASED,
+    PLAYED,
+    READY,
+    RUNNING,
+    matches,
+    notes,
+    replays,
+    results,
+    slots,
+    tournaments,
+    withdrawals,
+)
+
+_CHUNK: Final = 500
+_NOTE: Final = 400
+_SQLITE_WAIT_MS: Final = 30_000
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Book(BookReader):
+    """A book in SQLite or PostgreSQL. Open it with ``Book(url)``; missing tables are made, old ones brought up to date."""
+
+    def __init__(self, url: str, now_ms: Callable[[], int] = _now_ms) -> None:
+        self.url = url
+        self._now_ms = now_ms
+        self._engine: Engine = create_engine(url, pool_pre_ping=True)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
+        if self._is_sqlite:
+            _keep_private(self._engine.url.database)
+            event.listen(self._engine, "connect", _tune_sqlite)
+        self._expiries: Counter[str] = Counter()
+        self._insert: Any = sqlite.insert if self._is_sqlite else postgresql.insert
+        self._migrate()
+
+    def _migrate(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self._engine.begin() as connection:
+            self._lock(connection)  # several workers may open a new book at once
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+    # ------------------------------------------------------------------------------------------------------- planning
+    def plan(self, tournament: Tournament, planned: Iterable[Match]) -> int:
+        """Write a tournament and all its matches; the number of matches. Planning again changes nothing."""
+        with self._engine.begin() as connection:
+            row = {
+                "id": tournament.id,
+                "name": tournament.name,
+                "roster": tournament.roster,
+                "spec": json.dumps(tournament.spec, sort_keys=True),
+                "state": tournament.state,
+                "planned": 0,
+                "created_ms": tournament.created_ms,
+            }
+            connection.execute(self._insert(tournaments).values(row).on_conflict_do_nothing())
+            count = 0
+            for chunk in _chunks(planned):
+                connection.execute(
+                    self._insert(matches).on_conflict_do_nothing(), [match_row(match) for match in chunk]
+                )
+                count += len(chunk)
+            connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(planned=count))
+        return count
+
+    def set_state(self, tournament: str, state: str, reason: str = "", *, only_from: Collection[str] = ()) -> bool:
+        """Pause, resume, cancel or finish; ``reason`` says why, where nobody asked for it. Cancelling drops what is unplayed.
+
+        With ``only_from`` nothing happens unless the tournament is in one of these states; whether it happened.
+        """
+        ended = self._now_ms() if state in (DONE, CANCELLED) else 0
+        with self._engine.begin() as connection:
+            change = update(tournaments).where(tournaments.c.id == tournament)
+            if only_from:
+                change = change.where(tournaments.c.state.in_(tuple(only_from)))
+            if not connection.execute(change.values(state=state, reason=reason, ended_ms=ended)).rowcount:
+                return False
+            if state == CANCELLED:
+                connection.execute(
+                    update(matches)
+                    .where(matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED)))
+                    .values(state=DROPPED)
+                )
+        return True
+
+    def note(self, tournament: str, words: str) -> None:
+        """Something that whoever reads the table should know, once however often it is said."""
+        with self._engine.begin() as connection:
+            row = {"tournament": tournament, "words": words[:_NOTE]}
+            connection.execute(self._insert(notes).values(row).on_conflict_do_nothing())
+
+    def withdraw(self, tournament: str, entrant: int, reason: str, *, is_removed: bool) -> bool:
+        """An entrant takes no further part; False if that was so already. Removed: its matches are dropped, and none counts."""
+        with self._engine.begin() as connection:
+            self._lock(connection)
+            row = {
+                "tournament": tournament,
+                "entrant": entrant,
+                "removed": int(is_removed),
+                "reason": reason,
+                "at_ms": self._now_ms(),
+            }
+            statement = self._insert(withdrawals).values(row).on_conflict_do_nothing()
+            if not connection.execute(statement.returning(withdrawals.c.entrant)).first():
+                return False
+            if is_removed:
+                query = select(matches.c.id, matches.c.seats).where(
+                    matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
+                )
+                ids = [row.id for row in connection.execute(query) if entrant in json.loads(row.seats)]
+                for start in range(0, len(ids), _CHUNK):
+                    connection.execute(
+                        update(matches)
+                        .where(matches.c.id.in_(ids[start : start + _CHUNK]))
+                        .values(state=DROPPED, reason=reason)
+                    )
+        return True
+
+    def drop_rest(self, tournament: str) -> None:
+        """The question is answered: what is out is played to its end, the rest is not played."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(matches)
+                .where(matches.c.tournament == tournament, matches.c.state == READY)
+                .values(state=DROPPED)
+            )
+
+    # ----------------------------------------------------------------------------------------------------- dispatching
+    def lease(
+        self, window: int, lease_ms: int, tournament: str | None = None, *, most: int | None = None
+    ) -> list[Match]:
+        """Take expired leases back, then hand out matches until ``window`` are out, in schedule order: whole blocks first.
+
+        No more than ``most`` are handed out at once.
+        """
+        now = self._now_ms()
+        with self._engine.begin() as connection:
+            self._lock(connection)
+            is_expired = (matches.c.state == LEASED) & (matches.c.lease_until_ms < now)
+            for kind, are_these in (("waiting", matches.c.slot < 0), ("playing", matches.c.slot >= 0)):
+                expired = connection.execute(update(matches).where(is_expired, are_these).values(state=READY))
+                self._expiries[kind] += expired.rowcount
+            running = select(tournaments.c.id).where(tournaments.c.state == RUNNING)
+            if tournament is not None:
+                running = running.where(tournaments.c.id == tournament)
+            out = connection.execute(select(func.count()).where(matches.c.state == LEASED)).scalar_one()
+            room = window - out if most is None else min(window - out, most)
+            if room <= 0:
+                return []
+            query = (
+                select(matches)
+                .where(matches.c.state == READY, matches.c.tournament.in_(running))
+                .order_by(matches.c.tournament, matches.c.ord)
+                .limit(room)
+            )
+            taken = [match_of(row) for row in connection.execute(query)]
+            if taken:
+                connection.execute(
+                    update(matches)
+                    .where(matches.c.id.in_([match.id for match in taken]))
+                    .values(
+                        state=LEASED,
+                        lease_until_ms=now + lease_ms,
+                        deliveries=matches.c.deliveries + 1,
+                        handed_ms=case((matches.c.handed_ms == 0, now), else_=matches.c.handed_ms),
+                    )
+                )
+        return taken
+
+    def take_expiries(self) -> Counter[str]:
+        """Leases that ran out since this was last asked: of matches waiting for a worker, and of matches being played."""
+        taken, self._expiries = self._expiries, Counter()
+        return taken
+
+    def _lock(self, connection: Connection) -> None:
+        """One at a time, until this transaction ends: whoever reads first and then writes must not be overtaken."""
+        if self._is_sqlite:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            connection.execute(select(func.pg_advisory_xact_lock(1906)))
+
+    def prolong(self, match: str, lease_ms: int) -> None:
+        """The match is being played: nobody else needs to take it for a while."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(matches)
+                .where(matches.c.id == match, matches.c.state == LEASED)
+                .values(lease_until_ms=self._now_ms() + lease_ms)
+            )
+
+    def give_back(self, match: str) -> None:
+        """Whoever plays the match has to leave: another one may go on with it at once."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(matches).where(matches.c.id == match, matches.c.state == LEASED).values(state=READY, handed_ms=0)
+            )
+
+    def begin(self, match: str, slot: int) -> int:
+        """The bots of this slot play the match, unless those of another one do already; the slot whose bots play it."""
+        with self._engine.begin() as connection:
+            connection.execute(update(matches).where(matches.c.id == match, matches.c.slot < 0).values(slot=slot))
+            return int(connection.execute(select(matches.c.slot).where(matches.c.id == match)).scalar_one())
+
+    def record_once(self, match: Match, recorded: Recorded) -> bool:
+        """Write the result, if there is none; True if this one stands. Not that of a void session, nor after cancelling."""
+        payload = json.dumps(
+            {
+                "seats": match.seats,
+                "ranks": recorded.ranks,
+                "scores": recorded.scores,
+                "faults": recorded.faults,
+                "think_ms": recorded.think_ms,
+                "ending": recorded.ending,
+                "decisions": recorded.decisions,
+            }
+        )
+        with self._engine.begin() as connection:
+            counts = connection.execute(
+                update(matches)
+                .where(matches.c.id == match.id, matches.c.state != DROPPED, matches.c.voids == match.voids)
+                .values(state=PLAYED)
+            )
+            if counts.rowcount == 0:
+                return False
+            row = {
+                "match": match.id,
+                "tournament": match.tournament,
+                "ord": match.order,
+                "block": match.block,
+                "payload": payload,
+                "recorded_ms": self._now_ms(),
+                "faults": sum(bool(fault) for fault in recorded.faults),
+            }
+            statement = self._insert(results).values(row).on_conflict_do_nothing().returning(results.c.match)
+            return connection.execute(statement).first() is not None
+
+    def void(self, match: Match) -> bool:
+        """Our fault: nothing of this session counts, and the match is played again in a new one; False if it is over already."""
+        with self._engine.begin() as connection:
+            changed = connection.execute(
+                update(matches)
+                .where(matches.c.id == match.id, matches.c.state == LEASED, matches.c.voids == match.voids)
+                .values(state=READY, voids=matches.c.voids + 1, deliveries=0, slot=-1, handed_ms=0)
+            )
+        return bool(changed.rowcount)
+
+    def give_up(self, match: Match, reason: str) -> bool:
+        """The match cannot be played at all: it is dropped, and the book says why; False if it is over already."""
+        with self._engine.begin() as connection:
+            changed = connection.execute(
+                update(matches)
+                .where(matches.c.id == match.id, matches.c.state == LEASED, matches.c.voids == match.voids)
+                .values(state=DROPPED, reason=reason)
+            )
+        return bool(changed.rowcount)
+
+    # ---------------------------------------------------------------------------------------------------------- slots
+    def hold_slot(self, owner: str, hold_ms: int, wanted: int | None = None) -> int:
+        """A slot for this owner's bots: the wanted one, or the one it has, or the lowest that nobody holds; -1 if taken."""
+        now = self._now_ms()
+        with self._engine.begin() as connection:
+            self._lock(connection)
+            held = {row.slot: row for row in connection.execute(select(slots))}
+            if wanted is None:
+                mine = [slot for slot, row in held.items() if row.owner == owner]
+                free = (slot for slot in range(len(held) + 1) if slot not in held or held[slot].until_ms < now)
+                wanted = mine[0] if mine else next(free)
+            row = held.get(wanted)
+            if row is not None and row.owner != owner and row.until_ms >= now:
+                return -1
+            connection.execute(delete(slots).where(slots.c.slot == wanted))
+            connection.execute(insert(slots).values(slot=wanted, owner=owner, until_ms=now + hold_ms))
+            return wanted
+
+    def release_slots(self, owner: str) -> None:
+        """The owner's bots are gone."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(slots).where(slots.c.owner == owner))
+
+    # ------------------------------------------------------------------------------------------------------ archiving
+    def keep_replay(self, match: Match, text: str, *, has_seeds: bool) -> None:
+        """Archive a replay; one with its seeds replaces one without."""
+        data = zlib.compress(text.encode(), 6)
+        row = {"match": match.id, "tournament": match.tournament, "data": data, "has_seeds": int(has_seeds)}
+        with self._engine.begin() as connection:
+            statement = self._insert(replays).values(row)
+            if has_seeds:
+                statement = statement.on_conflict_do_update(
+                    index_elements=[replays.c.match], set_={"data": data, "has_seeds": 1}
+                )
+            else:
+                statement = statement.on_conflict_do_nothing()
+            connection.execute(statement)
+
+
+def _keep_private(file: str | None) -> None:
+    """A new book is its owner's alone: a seed that nobody may know yet is in it. What SQLite puts beside it is as private."""
+    if file and file != ":memory:":
+        with contextlib.suppress(OSError):  # SQLite will say what is wrong with the place
+            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _tune_sqlite(connection: Any, record: object) -> None:
+    """Readers beside one writer, a wait instead of an error, and every commit on disk."""
+    del record
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute(f"PRAGMA busy_timeout={_SQLITE_WAIT_MS}")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _chunks(planned: Iterable[Match]) -> Iterator[list[Match]]:
+    chunk: list[Match] = []
+    for match in planned:
+        chunk.append(match)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,305 @@
+"""The book, as it is read. Nothing here changes a row."""
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from sqlalchemy import Connection, Engine, func, select
+
+from orchestrator.book.rows import (
+    Census,
+    Match,
+    Pace,
+    Progress,
+    Recorded,
+    Tournament,
+    Withdrawal,
+    game_of,
+    match_of,
+    recorded_of,
+    tournament_of,
+)
+from orchestrator.book.tables import (
+    DROPPED,
+    LEASED,
+    PAUSED,
+    PLAYED,
+    READY,
+    RUNNING,
+    WAITING,
+    matches,
+    notes,
+    replays,
+    results,
+    tournaments,
+    withdrawals,
+)
+from orchestrator.records import Game
+
+
+class UnknownTournament(Exception):
+    """No such tournament in this book."""
+
+    reason = "UNKNOWN_TOURNAMENT"
+
+    def __init__(self, tournament: str, known: Sequence[str], *, named: Sequence[str] = ()) -> None:
+        listed = ", ".join(known[:10]) or "none at all"
+        told = f"there is no tournament {tournament!r} in this book; it has {listed}"
+        if named:
+            told = (
+                f"{len(named)} tournaments are called {tournament!r}; expected one of the ids {', '.join(named[:10])}"
+            )
+        super().__init__(told)
+        self.facts = {"tournament": tournament}
+
+
+class BookReader:
+    """What can be asked of a book. Every method is one transaction."""
+
+    _engine: Engine
+    _now_ms: Callable[[], int]
+
+    def ping(self) -> None:
+        """Nothing, if the book answers."""
+        with self._engine.begin() as connection:
+            connection.execute(select(1))
+
+    def tournament(self, tournament: str) -> Tournament:
+        """One tournament by its id or, if only one is called so, by its name; UnknownTournament."""
+        with self._engine.begin() as connection:
+            row = connection.execute(select(tournaments).where(tournaments.c.id == tournament)).one_or_none()
+            if row is None:
+                named = connection.execute(select(tournaments).where(tournaments.c.name == tournament)).all()
+                row = named[0] if len(named) == 1 else None
+                if len(named) > 1:
+                    raise UnknownTournament(tournament, [], named=[found.id for found in named])
+            if row is None:
+                known = connection.execute(select(tournaments.c.id).order_by(tournaments.c.created_ms.desc())).scalars()
+                raise UnknownTournament(tournament, list(known))
+        return tournament_of(row)
+
+    def tournaments(
+        self, states: Collection[str] = (), *, start: int = 0, limit: int | None = None
+    ) -> list[Tournament]:
+        """Tournaments, the latest first: all, or those in one of these states; of them some, from the start-th on."""
+        query = select(tournaments).order_by(tournaments.c.created_ms.desc(), tournaments.c.id).offset(start)
+        if states:
+            query = query.where(tournaments.c.state.in_(tuple(states)))
+        if limit is not None:
+            query = query.limit(limit)
+        with self._engine.begin() as connection:
+            return [tournament_of(row) for row in connection.execute(query)]
+
+    def states(self, ids: Collection[str]) -> dict[str, str]:
+        """The states of these tournaments."""
+        with self._engine.begin() as connection:
+            query = select(tournaments.c.id, tournaments.c.state).where(tournaments.c.id.in_(tuple(ids)))
+            return {str(id_): str(state) for id_, state in connection.execute(query)}
+
+    def match(self, match: str) -> Match | None:
+        """One match by its id."""
+        with self._engine.begin() as connection:
+            row = connection.execute(select(matches).where(matches.c.id == match)).one_or_none()
+        return None if row is None else match_of(row)
+
+    def progress(self, tournament: str) -> Progress:
+        """How far a tournament is."""
+        with self._engine.begin() as connection:
+            rows = connection.execute(
+                select(matches.c.state, func.count(), func.sum(matches.c.voids))
+                .where(matches.c.tournament == tournament)
+                .group_by(matches.c.state)
+            ).all()
+            waiting = connection.execute(
+                select(func.count()).where(
+                    matches.c.tournament == tournament, matches.c.state == LEASED, matches.c.slot < 0
+                )
+            ).scalar_one()
+            faults = connection.execute(
+                select(func.sum(results.c.faults)).where(results.c.tournament == tournament)
+            ).scalar_one()
+        counts = {state: int(count) for state, count, _ in rows}
+        voids = sum(int(found or 0) for _, _, found in rows)
+        return Progress(
+            planned=sum(counts.values()),
+            ready=counts.get(READY, 0),
+            leased=counts.get(LEASED, 0),
+            played=counts.get(PLAYED, 0),
+            dropped=counts.get(DROPPED, 0),
+            voids=voids,
+            waiting=int(waiting),
+            faults=int(faults or 0),
+        )
+
+    def pace(self, tournament: str, span_ms: int) -> Pace:
+        """How quickly results came in during the last ``span_ms``, or since the first one if that is not so long ago."""
+        now = self._now_ms()
+        with self._engine.begin() as connection:
+            first, games = connection.execute(
+                select(func.min(results.c.recorded_ms), func.count()).where(
+                    results.c.tournament == tournament, results.c.recorded_ms > now - span_ms
+                )
+            ).one()
+            began = connection.execute(
+                select(func.min(results.c.recorded_ms)).where(results.c.tournament == tournament)
+            ).scalar_one()
+        if not games:
+            return Pace(0, span_ms)
+        # The very first result ends no interval; later ones end one each.
+        is_whole = int(began) <= now - span_ms
+        return Pace(int(games), span_ms) if is_whole else Pace(int(games) - 1, now - int(first))
+
+    def games(self, tournament: str) -> list[Game]:
+        """All results that count, in schedule order: those of removed entrants do not."""
+        with self._engine.begin() as connection:
+            removed = _removed(connection, tournament)
+            rows = connection.execute(select(results).where(results.c.tournament == tournament).order_by(results.c.ord))
+            found = [game_of(row) for row in rows]
+        return [game for game in found if removed.isdisjoint(game.seats)]
+
+    def withdrawals(self, tournament: str) -> list[Withdrawal]:
+        """Who takes no further part, by number."""
+        with self._engine.begin() as connection:
+            query = select(withdrawals).where(withdrawals.c.tournament == tournament).order_by(withdrawals.c.entrant)
+            return [
+                Withdrawal(row.entrant, bool(row.removed), row.reason, row.at_ms) for row in connection.execute(query)
+            ]
+
+    def notes(self, tournament: str) -> list[str]:
+        """What workers had to say, for whoever reads the table."""
+        with self._engine.begin() as connection:
+            query = select(notes.c.words).where(notes.c.tournament == tournament).order_by(notes.c.words)
+            return list(connection.execute(query).scalars())
+
+    def schedule(self, tournament: str) -> dict[int, list[int]]:
+        """By entrant, the places of its matches in the schedule, played or not: all that count, or may count one day."""
+        found: dict[int, list[int]] = {}
+        with self._engine.begin() as connection:
+            removed = _removed(connection, tournament)
+            query = select(matches.c.ord, matches.c.seats).where(
+                matches.c.tournament == tournament, matches.c.state != DROPPED
+            )
+            for order, seats in connection.execute(query):
+                entrants = json.loads(seats)
+                if removed.isdisjoint(entrants):
+                    for entrant in entrants:
+                        found.setdefault(entrant, []).append(int(order))
+        return found
+
+    def matches(
+        self, tournament: str, *, state: str = "", after: int = -1, limit: int = 100
+    ) -> list[tuple[Match, Recorded | None]]:
+        """Matches in schedule order with what came of them, from the one after place ``after`` on."""
+        with self._engine.begin() as connection:
+            query = (
+                select(matches, results.c.payload)
+                .outerjoin(results, results.c.match == matches.c.id)
+                .where(matches.c.tournament == tournament, matches.c.ord > after)
+                .order_by(matches.c.ord)
+                .limit(limit)
+            )
+            if state:
+                query = query.where(matches.c.state == state)
+            return [
+                (match_of(row), None if row.payload is None else recorded_of(row.payload))
+                for row in connection.execute(query)
+            ]
+
+    def census(self) -> Census:
+        """The whole arena at a glance: tournaments by state; of those that are not over, matches by state."""
+        now = self._now_ms()
+        with self._engine.begin() as connection:
+            by_state = connection.execute(select(tournaments.c.state, func.count()).group_by(tournaments.c.state))
+            tournament_counts = {str(state): int(count) for state, count in by_state}
+            live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED, WAITING)))
+            rows = connection.execute(
+                select(matches.c.state, func.count()).where(matches.c.tournament.in_(live)).group_by(matches.c.state)
+            )
+            match_counts = Counter({str(state): int(count) for state, count in rows})
+            waiting, oldest = connection.execute(
+                select(func.count(), func.min(matches.c.handed_ms)).where(matches.c.state == LEASED, matches.c.slot < 0)
+            ).one()
+            withdrawn = connection.execute(
+                select(func.count()).select_from(withdrawals).where(withdrawals.c.tournament.in_(live))
+            ).scalar_one()
+        return Census(
+            tournaments=tournament_counts,
+            matches={state: match_counts[state] for state in (READY, LEASED, PLAYED, DROPPED)},
+            waiting=int(waiting),
+            queue_age_ms=max(0, now - int(oldest)) if oldest else 0,
+            withdrawn=int(withdrawn),
+        )
+
+    def endings(self, tournament: str) -> dict[str, int]:
+        """How games ended, and how often."""
+        counts: dict[str, int] = {}
+        with self._engine.begin() as connection:
+            for payload in connection.execute(
+                select(results.c.payload).where(results.c.tournament == tournament)
+            ).scalars():
+                ending = json.loads(payload)["ending"]
+                counts[ending] = counts.get(ending, 0) + 1
+        return counts
+
+    def open_blocks(self, tournament: str, block: int) -> int:
+        """How many matches of a block are not over yet."""
+        with self._engine.begin() as connection:
+            query = select(func.count()).where(
+                matches.c.tournament == tournament, matches.c.block == block, matches.c.state.in_((READY, LEASED))
+            )
+            return int(connection.execute(query).scalar_one())
+
+    def block(self, tournament: str, block: int) -> list[Match]:
+        """The matches of a block."""
+        with self._engine.begin() as connection:
+            query = select(matches).where(matches.c.tournament == tournament, matches.c.block == block)
+            return [match_of(row) for row in connection.execute(query.order_by(matches.c.ord))]
+
+    def begun_in(self, slot: int) -> list[Match]:
+        """The matches, of any tournament that goes on, that bots of this slot are playing."""
+        with self._engine.begin() as connection:
+            live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED)))
+            query = select(matches).where(
+                matches.c.slot == slot, matches.c.state.in_((READY, LEASED)), matches.c.tournament.in_(live)
+            )
+            return [match_of(row) for row in connection.execute(query.order_by(matches.c.tournament, matches.c.ord))]
+
+    def blocks_without_seeds(self, tournament: str) -> list[int]:
+        """The blocks that are over and of which some replay still lacks its seeds."""
+        with self._engine.begin() as connection:
+            lacking = (
+                select(matches.c.block)
+                .join(results, results.c.match == matches.c.id)
+                .outerjoin(replays, replays.c.match == matches.c.id)
+                .where(matches.c.tournament == tournament, func.coalesce(replays.c.has_seeds, 0) == 0)
+            )
+            still_open = select(matches.c.block).where(
+                matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
+            )
+            query = lacking.where(matches.c.block.not_in(still_open)).distinct().order_by(matches.c.block)
+            return [int(block) for block in connection.execute(query).scalars()]
+
+    def archived(self, tournament: str) -> list[str]:
+        """The matches whose replays are kept."""
+        with self._engine.begin() as connection:
+            query = select(replays.c.match).where(replays.c.tournament == tournament).order_by(replays.c.match)
+            return list(connection.execute(query).scalars())
+
+    def replay(self, match: str) -> str | None:
+        """The replay of one match, if it is kept."""
+        with self._engine.begin() as connection:
+            data = connection.execute(select(replays.c.data).where(replays.c.match == match)).scalar_one_or_none()
+        return None if data is None else zlib.decompress(data).decode()
+
+    def replays(self, tournament: str) -> Iterator[tuple[str, str]]:
+        """All replays, by match id."""
+        with self._engine.begin() as connection:
+            for row in connection.execute(select(replays).where(replays.c.tournament == tournament)):
+                yield row.match, zlib.decompress(row.data).decode()
+
+
+def _removed(connection: Connection, tournament: str) -> set[int]:
+    """The entrants of whose games none counts."""
+    query = select(withdrawals.c.entrant).where(withdrawals.c.tournament == tournament, withdrawals.c.removed == 1)
+    return set(connection.execute(query).scalars())

@@ -1,0 +1,197 @@
+"""What the rows of the book mean, as plain values."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.book.tables import READY
+from orchestrator.records import Game
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """One tournament as it was planned."""
+
+    id: str
+    name: str
+    roster: str
+    spec: dict[str, Any]
+    state: str
+    planned: int
+    created_ms: int
+    #: Why it is paused or cancelled, where nobody asked for it.
+    reason: str = ""
+    #: When it was over; 0 while it is not.
+    ended_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match: planned, leased or played."""
+
+    id: str
+    tournament: str
+    order: int
+    block: int
+    seats: tuple[int, ...]
+    table_seed: bytes
+    deck_seed: bytes
+    state: str
+    deliveries: int
+    voids: int
+    slot: int
+    #: Since when it waits for a worker; 0: it never did.
+    handed_ms: int = 0
+    #: Why it was dropped, if it was for a reason of its own.
+    reason: str = ""
+
+    @property
+    def session(self) -> str:
+        """The id of its session: the same again for whoever takes the match over, another one after it was void."""
+        return self.id if self.voids == 0 else f"{self.id}-{self.voids}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is written down of a match."""
+
+    ranks: tuple[int, ...]
+    scores: tuple[int, ...]
+    faults: tuple[str, ...]
+    think_ms: tuple[int, ...]
+    ending: str
+    decisions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a tournament is."""
+
+    planned: int
+    ready: int
+    leased: int
+    played: int
+    dropped: int
+    voids: int
+    #: Of the leased ones: handed out, and not begun by any worker yet.
+    waiting: int = 0
+    #: Seats forfeited in all games played.
+    faults: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.ready == 0 and self.leased == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """An entrant that takes no further part."""
+
+    #: By number.
+    entrant: int
+    #: None of its games counts. Otherwise they do, and those that are left are lost.
+    is_removed: bool
+    reason: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How quickly results come in."""
+
+    #: Results of the last while, and how long that while was.
+    games: int
+    span_ms: int
+
+    @property
+    def per_second(self) -> float:
+        return self.games * 1000 / self.span_ms if self.span_ms > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The whole arena at a glance."""
+
+    tournaments: dict[str, int]
+    #: Of tournaments that are not over.
+    matches: dict[str, int]
+    #: Handed out and not begun.
+    waiting: int
+    #: How long the one that waits longest has been waiting.
+    queue_age_ms: int
+    #: Entrants withdrawn from tournaments that are not over.
+    withdrawn: int
+
+
+def match_row(match: Match) -> dict[str, Any]:
+    """A planned match, as it is written."""
+    return {
+        "id": match.id,
+        "tournament": match.tournament,
+        "ord": match.order,
+        "block": match.block,
+        "seats": json.dumps(match.seats),
+        "table_seed": match.table_seed.hex(),
+        "deck_seed": match.deck_seed.hex(),
+        "state": READY,
+        "lease_until_ms": 0,
+        "deliveries": 0,
+        "voids": 0,
+        "slot": -1,
+        "handed_ms": 0,
+        "reason": "",
+    }
+
+
+def match_of(row: Any) -> Match:
+    """A match, as it was read."""
+    return Match(
+        row.id,
+        row.tournament,
+        row.ord,
+        row.block,
+        tuple(json.loads(row.seats)),
+        bytes.fromhex(row.table_seed),
+        bytes.fromhex(row.deck_seed),
+        row.state,
+        row.deliveries,
+        row.voids,
+        row.slot,
+        row.handed_ms,
+        row.reason,
+    )
+
+
+def tournament_of(row: Any) -> Tournament:
+    """A tournament, as it was read."""
+    spec = json.loads(row.spec)
+    return Tournament(
+        row.id, row.name, row.roster, spec, row.state, row.planned, row.created_ms, row.reason, row.ended_ms
+    )
+
+
+def game_of(row: Any) -> Game:
+    """A finished game, as it was read."""
+    found = json.loads(row.payload)
+    return Game(
+        row.ord,
+        row.block,
+        tuple(found["seats"]),
+        tuple(found["ranks"]),
+        tuple(found["scores"]),
+        tuple(found["faults"]),
+        tuple(found["think_ms"]),
+    )
+
+
+def recorded_of(payload: str) -> Recorded:
+    """What was written down of a match, as it was read."""
+    found = json.loads(payload)
+    return Recorded(
+        tuple(found["ranks"]),
+        tuple(found["scores"]),
+        tuple(found["faults"]),
+        tuple(found["think_ms"]),
+        found["ending"],
+        found["decisions"],
+    )

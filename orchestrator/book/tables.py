@@ -1,0 +1,109 @@
+"""The tables of the book. Changes go through ``migrations/``."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
+
+metadata: Final = MetaData()
+
+#: States of a tournament. Waiting: for remote bots that are not connected yet.
+WAITING: Final = "waiting"
+RUNNING: Final = "running"
+PAUSED: Final = "paused"
+CANCELLED: Final = "cancelled"
+DONE: Final = "done"
+
+#: States of a match.
+READY: Final = "ready"
+LEASED: Final = "leased"
+PLAYED: Final = "played"
+DROPPED: Final = "dropped"
+
+tournaments: Final = Table(
+    "tournaments",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("roster", Text, nullable=False),  # the file as it was given
+    Column("spec", Text, nullable=False),  # what came of it, as JSON: game, options, players, entrants, …
+    Column("state", String(16), nullable=False),
+    Column("planned", Integer, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column(
+        "reason", Text, nullable=False, server_default=text("''")
+    ),  # why it is paused or cancelled, if we did it ourselves
+    Column("ended_ms", BigInteger, nullable=False, server_default=text("0")),  # 0 while it is not over
+)
+
+matches: Final = Table(
+    "matches",
+    metadata,
+    Column("id", String(64), primary_key=True),  # derived from its content: planning twice changes nothing
+    Column("tournament", String(64), ForeignKey("tournaments.id"), nullable=False),
+    Column("ord", Integer, nullable=False),  # its place in the schedule
+    Column("block", Integer, nullable=False),
+    Column("seats", Text, nullable=False),  # JSON: the entrant on each seat, by number
+    Column("table_seed", String(64), nullable=False),
+    Column("deck_seed", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("lease_until_ms", BigInteger, nullable=False),
+    Column("deliveries", Integer, nullable=False),  # how often it was handed out since it was last void
+    Column("voids", Integer, nullable=False),  # how often it was void through our fault and begun anew
+    Column("slot", Integer, nullable=False),  # the slot of the worker whose bots play it; -1 before it begins
+    Column(
+        "handed_ms", BigInteger, nullable=False, server_default=text("0")
+    ),  # since when it waits for a worker; 0: never did
+    Column(
+        "reason", Text, nullable=False, server_default=text("''")
+    ),  # why it was dropped, if it was for a reason of its own
+    Index("matches_by_state", "tournament", "state", "ord"),
+    Index("matches_by_block", "tournament", "block"),
+    Index("matches_by_lease", "state", "lease_until_ms"),
+)
+
+results: Final = Table(
+    "results",
+    metadata,
+    Column("match", String(64), ForeignKey("matches.id"), primary_key=True),  # one result a match, whoever is first
+    Column("tournament", String(64), nullable=False),
+    Column("ord", Integer, nullable=False),
+    Column("block", Integer, nullable=False),
+    Column("payload", Text, nullable=False),  # JSON: seats, ranks, scores, faults, think_ms, ending, decisions
+    Column("recorded_ms", BigInteger, nullable=False),
+    Column("faults", Integer, nullable=False, server_default=text("0")),  # how many seats were forfeited
+    Index("results_by_ord", "tournament", "ord"),
+)
+
+replays: Final = Table(
+    "replays",
+    metadata,
+    Column("match", String(64), ForeignKey("matches.id"), primary_key=True),
+    Column("tournament", String(64), nullable=False),
+    Column("data", LargeBinary, nullable=False),  # JSON lines, deflated
+    Column("has_seeds", Integer, nullable=False),
+)
+
+slots: Final = Table(
+    "slots",
+    metadata,
+    Column("slot", Integer, primary_key=True),
+    Column("owner", String(200), nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+)
+
+notes: Final = Table(
+    "notes",
+    metadata,
+    Column("tournament", String(64), ForeignKey("tournaments.id"), primary_key=True),
+    Column("words", String(400), primary_key=True),  # a sentence that whoever reads the table should know
+)
+
+withdrawals: Final = Table(
+    "withdrawals",
+    metadata,
+    Column("tournament", String(64), ForeignKey("tournaments.id"), primary_key=True),
+    Column("entrant", Integer, primary_key=True),  # by number
+    Column("removed", Integer, nullable=False),  # 1: none of its games counts; 0: what is left is lost
+    Column("reason", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)

@@ -1,0 +1,193 @@
+"""Tournaments as messages of the contract, and back where the command line shows them."""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from orchestrator.book import Match, Pace, Progress, Recorded, Tournament
+from orchestrator.book.tables import CANCELLED, DONE, DROPPED, LEASED, PAUSED, PLAYED, READY, RUNNING, WAITING
+from orchestrator.entrants import remote_bots
+from orchestrator.ratings.table import Standing, Standings
+from rubble.v1 import tournament_pb2
+
+STATES: Final[Mapping[str, "tournament_pb2.TournamentState.ValueType"]] = {
+    WAITING: tournament_pb2.TOURNAMENT_STATE_WAITING,
+    RUNNING: tournament_pb2.TOURNAMENT_STATE_RUNNING,
+    PAUSED: tournament_pb2.TOURNAMENT_STATE_PAUSED,
+    DONE: tournament_pb2.TOURNAMENT_STATE_DONE,
+    CANCELLED: tournament_pb2.TOURNAMENT_STATE_CANCELLED,
+}
+MATCH_STATES: Final[Mapping[str, "tournament_pb2.MatchState.ValueType"]] = {
+    READY: tournament_pb2.MATCH_STATE_READY,
+    LEASED: tournament_pb2.MATCH_STATE_LEASED,
+    PLAYED: tournament_pb2.MATCH_STATE_PLAYED,
+    DROPPED: tournament_pb2.MATCH_STATE_DROPPED,
+}
+_WORDS: Final = {value: word for word, value in STATES.items()}
+
+
+def state_word(state: int) -> str:
+    """``running`` and so on; a state that a newer server invented is called unknown."""
+    return next((word for value, word in _WORDS.items() if value == state), "unknown")
+
+
+def is_over(tournament: tournament_pb2.Tournament) -> bool:
+    """Nothing more will happen in it."""
+    return tournament.state in (STATES[DONE], STATES[CANCELLED])
+
+
+def progress_message(progress: Progress, pace: Pace) -> tournament_pb2.Progress:
+    """How far a tournament is, and how long the rest takes at this pace."""
+    left = progress.ready + progress.leased
+    message = tournament_pb2.Progress(
+        planned=progress.planned,
+        ready=progress.ready,
+        waiting=progress.waiting,
+        playing=progress.leased - progress.waiting,
+        played=progress.played,
+        dropped=progress.dropped,
+        voids=progress.voids,
+        faults=progress.faults,
+        games_per_second=pace.per_second,
+    )
+    if left == 0 or pace.per_second > 0:
+        message.eta_ms = int(left / pace.per_second * 1000) if left else 0
+    return message
+
+
+def tournament_message(
+    tournament: Tournament,
+    progress: Progress,
+    pace: Pace,
+    *,
+    suspects: Mapping[int, str],
+    withdrawn: Mapping[int, str],
+    connected: Collection[str],
+    with_roster: bool,
+) -> tournament_pb2.Tournament:
+    """One tournament. ``suspects`` and ``withdrawn`` say why, by entrant number."""
+    remote = remote_bots(tournament)
+    entrants = []
+    for number, name in enumerate(tournament.spec["entrants"]):
+        conduct, reason = tournament_pb2.CONDUCT_FINE, ""
+        if number in withdrawn:
+            conduct, reason = tournament_pb2.CONDUCT_WITHDRAWN, withdrawn[number]
+        elif number in suspects:
+            conduct, reason = tournament_pb2.CONDUCT_SUSPECT, suspects[number]
+        bot = remote.get(name, "")
+        entrants.append(
+            tournament_pb2.Entrant(
+                name=name, remote=bool(bot), bot=bot, connected=bot in connected, conduct=conduct, reason=reason
+            )
+        )
+    return tournament_pb2.Tournament(
+        id=tournament.id,
+        name=tournament.name,
+        game=tournament.spec["game"],
+        players=tournament.spec["players"],
+        format=tournament.spec["format"],
+        state=STATES[tournament.state],
+        reason=tournament.reason,
+        progress=progress_message(progress, pace),
+        entrants=entrants,
+        created_at_ms=tournament.created_ms,
+        ended_at_ms=tournament.ended_ms,
+        roster=tournament.roster if with_roster else "",
+    )
+
+
+def match_message(match: Match, recorded: Recorded | None, names: list[str]) -> tournament_pb2.Match:
+    """One match, with its result if there is one."""
+    seats = [tournament_pb2.MatchSeat(entrant=names[entrant]) for entrant in match.seats]
+    if recorded is not None:
+        columns = zip(seats, recorded.ranks, recorded.scores, recorded.faults, recorded.think_ms, strict=True)
+        for seat, rank, score, fault, think_ms in columns:
+            seat.rank, seat.score, seat.fault, seat.think_ms = rank, score, fault, think_ms
+    return tournament_pb2.Match(
+        id=match.id,
+        order=match.order,
+        block=match.block,
+        state=MATCH_STATES[match.state],
+        session=match.session,
+        seats=seats,
+        ending="" if recorded is None else recorded.ending,
+        voids=match.voids,
+        reason=match.reason,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ standings
+#: Numbers of a line that may be missing, by their names here and in the contract alike.
+_OPTIONAL: Final = (
+    "mean_points", "mean_score", "mean_margin", "elo", "elo_se", "openskill_mu", "openskill_sigma", "clean_rank",
+    "clean_mean_points", "mean_think_ms",
+)  # fmt: skip
+
+
+def standings_message(standings: Standings) -> tournament_pb2.Standings:
+    """The table."""
+    message = tournament_pb2.Standings(
+        players=standings.players,
+        games=standings.games,
+        blocks=standings.blocks,
+        notes=standings.notes,
+        digest=standings.digest,
+    )
+    for line in standings.entrants:
+        told = message.entrants.add(
+            name=line.name,
+            rank=line.rank,
+            rank_low=line.rank_range[0],
+            rank_high=line.rank_range[1],
+            group=line.group,
+            games=line.games,
+            blocks=line.blocks,
+            wins=line.wins,
+            faults=line.faults,
+        )
+        for name in _OPTIONAL:
+            value = getattr(line, name)
+            if value is not None:
+                setattr(told, name, value)
+        if line.ci95 is not None:
+            told.ci95_low, told.ci95_high = line.ci95
+    return message
+
+
+def standings_of(message: tournament_pb2.Standings) -> Standings:
+    """The table as the terminal shows it; what only the report tells is empty."""
+    lines = []
+    for number, told in enumerate(message.entrants):
+        optional = {name: getattr(told, name) if told.HasField(name) else None for name in _OPTIONAL}
+        lines.append(
+            Standing(
+                name=told.name,
+                entrant=number,
+                rank=told.rank,
+                rank_range=(told.rank_low, told.rank_high),
+                rank_probabilities=(),
+                group=told.group,
+                games=told.games,
+                blocks=told.blocks,
+                ci95=(told.ci95_low, told.ci95_high) if told.HasField("ci95_low") else None,
+                wins=told.wins,
+                win_share=None,
+                faults=dict(told.faults),
+                **optional,
+            )
+        )
+    return Standings(
+        players=message.players,
+        games=message.games,
+        blocks=message.blocks,
+        seed=0,
+        entrants=tuple(lines),
+        seats=(),
+        pairs=(),
+        cycles=(),
+        nash=(),
+        nash_ci95=(),
+        nash_skill=(),
+        components=(),
+        notes=tuple(message.notes),
+        digest=message.digest,
+    )

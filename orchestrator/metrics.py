@@ -1,0 +1,233 @@
+"""What an operator sees of tournaments: counters and clocks for Prometheus. ``docs/metrics.md`` lists them all.
+
+Every kind of process has a registry of its own, so that it shows what it does itself and nothing it merely imported. What a
+worker does is counted in the worker; what is true of the whole arena is read from the book by the one process that hands
+matches out, so that sums over all processes are right.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from orchestrator.book import Book, Census
+from orchestrator.book.tables import CANCELLED, DONE, DROPPED, LEASED, PAUSED, PLAYED, READY, RUNNING, WAITING
+
+WORKER: Final = CollectorRegistry()
+BEAT: Final = CollectorRegistry()
+API: Final = CollectorRegistry()
+_REGISTRIES: Final = {"worker": WORKER, "beat": BEAT, "api": API}
+
+_FAST: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+_LONG: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600)
+
+# -------------------------------------------------------------------------------------------------------------- workers
+MATCHES_RECORDED: Final = Counter(
+    "rubble_matches_recorded_total", "Results written into the book.", ["game", "ending"], registry=WORKER
+)
+MATCHES_VOID: Final = Counter(
+    "rubble_matches_void_total", "Matches begun anew through our fault.", ["game"], registry=WORKER
+)
+MATCHES_GIVEN_UP: Final = Counter(
+    "rubble_matches_given_up_total", "Matches dropped because they cannot be played.", ["game"], registry=WORKER
+)
+MATCH_SECONDS: Final = Histogram(
+    "rubble_match_seconds",
+    "From taking a match up to writing its result.",
+    ["game"],
+    buckets=_LONG,
+    registry=WORKER,
+)
+MATCHES_PLAYING: Final = Gauge("rubble_worker_matches", "Matches this worker is watching.", registry=WORKER)
+WORKER_CONCURRENCY: Final = Gauge(
+    "rubble_worker_concurrency", "Matches this worker can watch at once.", registry=WORKER
+)
+QUEUE_WAIT_SECONDS: Final = Histogram(
+    "rubble_queue_wait_seconds",
+    "From handing a match out to a worker taking it up.",
+    buckets=_LONG,
+    registry=WORKER,
+)
+BOT_GAMES: Final = Counter("rubble_bot_games_total", "Seats played to a result, by entrant.", ["bot"], registry=WORKER)
+BOT_FAULTS: Final = Counter(
+    "rubble_bot_faults_total", "Seats forfeited, by entrant and cause.", ["bot", "cause"], registry=WORKER
+)
+BOT_START_FAILURES: Final = Counter(
+    "rubble_bot_start_failures_total", "Bots that did not turn up, by entrant.", ["bot"], registry=WORKER
+)
+SERVICE_REFUSALS: Final = Counter(
+    "rubble_service_refusals_total",
+    "Calls that the service refused for good, by its reason.",
+    ["reason"],
+    registry=WORKER,
+)
+SESSIONS_FORGOTTEN: Final = Counter(
+    "rubble_sessions_forgotten_total", "Archived sessions taken out of Redis.", registry=WORKER
+)
+ARCHIVE_FAILURES: Final = Counter(
+    "rubble_archive_failures_total", "Replays whose seeds could not be archived yet.", registry=WORKER
+)
+
+# ------------------------------------------------------------------------------------------------------------- dispatch
+MATCHES_DISPATCHED: Final = Counter("rubble_matches_dispatched_total", "Matches handed out.", registry=WORKER)
+LEASE_EXPIRIES: Final = Counter(
+    "rubble_lease_expiries_total",
+    "Leases that ran out: of matches waiting for a worker, and of matches being played.",
+    ["kind"],
+    registry=WORKER,
+)
+TICK_SECONDS: Final = Histogram(
+    "rubble_tick_seconds", "One round of handing matches out.", buckets=_FAST, registry=WORKER
+)
+WITHDRAWALS: Final = Counter(
+    "rubble_withdrawals_total", "Entrants withdrawn because they forfeited too much.", registry=WORKER
+)
+for kind in ("waiting", "playing"):
+    LEASE_EXPIRIES.labels(kind)  # there from the start, so that a rate over them sees the first one
+
+# ------------------------------------------------------------------------------------------------------------------ api
+RPC_SECONDS: Final = Histogram(
+    "rubble_rpc_seconds", "Time from request to answer.", ["method", "status"], buckets=_FAST, registry=API
+)
+TOURNAMENT_WATCHERS: Final = Gauge("rubble_tournament_watchers", "Callers following tournaments.", registry=API)
+API_SERVING: Final = Gauge("rubble_api_serving", "1 while the API has its book.", registry=API)
+
+#: Bots are named by strangers: beyond so many names the rest is counted together.
+_MOST_BOTS: Final = 500
+_OTHER: Final = "(other)"
+
+
+class BotNames:
+    """Names as labels, bounded."""
+
+    def __init__(self, most: int = _MOST_BOTS) -> None:
+        self._most = most
+        self._known: set[str] = set()
+        self._lock = threading.Lock()
+
+    def label(self, bot: str) -> str:
+        """The bot's name, or the common one once there are too many."""
+        with self._lock:
+            if bot in self._known or len(self._known) < self._most:
+                self._known.add(bot)
+                return bot
+            return _OTHER
+
+
+BOT_NAMES: Final = BotNames()
+
+
+class ArenaCollector(Collector):
+    """What is true of the whole arena, read from the book and the broker when it is asked for."""
+
+    #: A scrape within this time gets the answer of the one before, in seconds.
+    FRESH_S: Final = 2.0
+
+    def __init__(self, book: Book, window: int, queue_length: Callable[[], int]) -> None:
+        self._book = book
+        self._window = window
+        self._queue_length = queue_length
+        self._lock = threading.Lock()
+        self._families: list[Metric] = []
+        self._read_at = -self.FRESH_S
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: registering must not read the book."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """One family after the other."""
+        with self._lock:
+            if time.monotonic() - self._read_at >= self.FRESH_S:
+                self._families = list(self._read())
+                self._read_at = time.monotonic()
+            return list(self._families)
+
+    def _read(self) -> Iterable[Metric]:
+        census, waiting = self._census(), self._messages()
+        yield _gauge("rubble_book_up", "1 while the book answers.", float(census is not None))
+        yield _gauge("rubble_broker_up", "1 while the broker answers.", float(waiting is not None))
+        yield _gauge("rubble_dispatch_window", "Matches that may be out at once.", self._window)
+        if waiting is not None:
+            yield _gauge("rubble_queue_messages", "Messages in the broker's queue.", waiting)
+        if census is not None:
+            yield from _families(census)
+
+    def _census(self) -> Census | None:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            return self._book.census()
+        except SQLAlchemyError:
+            return None  # told as rubble_book_up 0
+
+    def _messages(self) -> int | None:
+        from kombu.exceptions import OperationalError
+
+        try:
+            return self._queue_length()
+        except (OperationalError, OSError):
+            return None  # told as rubble_broker_up 0
+
+
+def _families(census: Census) -> Iterable[Metric]:
+    tournaments = GaugeMetricFamily("rubble_tournaments", "Tournaments in the book.", labels=["state"])
+    for state in (WAITING, RUNNING, PAUSED, DONE, CANCELLED):
+        tournaments.add_metric([state], census.tournaments.get(state, 0))
+    yield tournaments
+    matches = GaugeMetricFamily("rubble_matches", "Matches of tournaments that are not over.", labels=["state"])
+    playing = census.matches[LEASED] - census.waiting
+    counts = {
+        READY: census.matches[READY],
+        "waiting": census.waiting,
+        "playing": max(0, playing),
+        PLAYED: census.matches[PLAYED],
+        DROPPED: census.matches[DROPPED],
+    }
+    for state, count in counts.items():
+        matches.add_metric([state], count)
+    yield matches
+    yield _gauge("rubble_dispatch_window_used", "Matches that are out.", census.matches[LEASED])
+    yield _gauge(
+        "rubble_queue_age_seconds",
+        "How long the match that waits longest for a worker has been waiting.",
+        census.queue_age_ms / 1000,
+    )
+    yield _gauge(
+        "rubble_entrants_withdrawn", "Entrants withdrawn from tournaments that are not over.", census.withdrawn
+    )
+
+
+def _gauge(name: str, about: str, value: float) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, about)
+    family.add_metric([], value)
+    return family
+
+
+def serve(address: str, role: str) -> tuple[str, Callable[[], None]]:
+    """Answer scrapes at host:port, once a process; the address that was bound, and what to call to stop."""
+    registry = _REGISTRIES[role]
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=registry)
+    Gauge("rubble_process_info", "1, by what this process is.", ["role"], registry=registry).labels(role).set(1)
+    host, _, port = address.rpartition(":")
+    server, thread = start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry)
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return f"{host}:{server.server_port}", stop
+
+
+def show_arena(role: str, collector: ArenaCollector) -> None:
+    """This process, of that role, tells what is true of the whole arena."""
+    _REGISTRIES[role].register(collector)

@@ -1,0 +1,96 @@
+"""From a roster to the book: the tournament, its entrants and every one of its matches."""
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from orchestrator import schedule
+from orchestrator.book import Book, Match, Tournament, UnknownTournament
+from orchestrator.book.tables import READY, RUNNING
+from orchestrator.roster import Roster
+
+_SECRET_BYTES: Final = 32
+
+
+def find(book: Book, roster: Roster) -> Tournament | None:
+    """The tournament of a roster with a seed, if it is in the book already."""
+    if roster.seed is None:
+        return None
+    try:
+        return book.tournament(_id(roster, schedule.secret_of(roster.seed)))
+    except UnknownTournament:
+        return None
+
+
+def _id(roster: Roster, secret: bytes) -> str:
+    return schedule.content_id([roster.name, roster.text, secret.hex()])[:12]
+
+
+def enter(book: Book, roster: Roster, state: str = RUNNING) -> Tournament:
+    """Write a roster's tournament into the book, or schedule.BadPlan. One that is there already keeps its state.
+
+    A roster with a seed always gives the same tournament: entering it again changes nothing, and what has been played stays
+    played. Without one the deals are drawn here, and nobody can know them beforehand.
+    """
+    secret = secrets.token_bytes(_SECRET_BYTES) if roster.seed is None else schedule.secret_of(roster.seed)
+    id_ = _id(roster, secret)
+    plan = roster.plan(id_, secret)
+    now = time.time_ns() // 1_000_000
+    book.plan(Tournament(id_, roster.name, roster.text, _spec(roster, plan, secret), state, 0, now), _matches(plan))
+    return book.tournament(id_)
+
+
+def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
+    """What workers and reports need to know, as plain data."""
+    bots = {bot.name: bot for bot in roster.bots}
+    limits = {name: value for name, value in asdict(roster.limits).items() if value is not None}
+    return {
+        "game": roster.game,
+        "game_version": roster.game_version,
+        "options": dict(roster.options),
+        "players": roster.players,
+        "format": roster.format,
+        "seed": roster.seed,
+        "duplicate": roster.duplicate,
+        "time_control": asdict(roster.time_control),
+        "match_seconds": limits.pop("match_seconds"),
+        "limits": limits,
+        "entrants": [entrant.name for entrant in plan.entrants],
+        "bot_of": [entrant.bot for entrant in plan.entrants],
+        # A copy of a bot is started like the bot itself, under the copy's name.
+        "bots": [
+            {
+                "name": entrant.name,
+                "command": list(bots[entrant.bot].command),
+                "bundled": bots[entrant.bot].bundled,
+                "remote": bots[entrant.bot].remote,
+                "env": dict(bots[entrant.bot].env),
+                "cwd": bots[entrant.bot].cwd,
+                "isolated": bots[entrant.bot].isolated,
+                "seed": schedule.content_id(["house", secret.hex(), entrant.name]),
+            }
+            for entrant in plan.entrants
+        ],
+        "question": None if roster.sequential is None else asdict(roster.sequential),
+    }
+
+
+def _matches(plan: schedule.Plan) -> Iterator[Match]:
+    numbers: Mapping[str, int] = {entrant.name: number for number, entrant in enumerate(plan.entrants)}
+    for block in plan:
+        for match in block.matches:
+            yield Match(
+                id=match.id,
+                tournament=plan.tournament.id,
+                order=match.ord,
+                block=block.ord,
+                seats=tuple(numbers[entrant.name] for entrant in match.seats),
+                table_seed=match.seeds.table,
+                deck_seed=match.seeds.deck,
+                state=READY,
+                deliveries=0,
+                voids=0,
+                slot=-1,
+            )

@@ -1,0 +1,324 @@
+"""Ratings by maximum likelihood: the Davidson-Luce model, Plackett-Luce with ties, and an advantage of each seat.
+
+An entrant in a seat has strength eta = theta(entrant) + beta(seat). From those left at the table, A, the best are picked,
+again and again; a set C of m tied seats comes out with probability
+
+    delta_m exp(mean eta of C) / sum over all sets B in A of delta_|B| exp(mean eta of B),        delta_1 = 1.
+
+The sum over the sets of size m is the elementary symmetric polynomial e_m of exp(eta/m): a few products a seat instead of
+a list of subsets. One sweep from the last place to the first gives it for every pick of the game, and the sweep run
+backwards gives the gradient, for all games at once.
+
+A small ridge fixes the origin and keeps a bot that won everything finite. Standard errors are sandwiches clustered by
+block: the games of one deal do not count as independent.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import optimize, sparse
+
+from orchestrator.ratings.points import Flags, Floats, Ints
+from orchestrator.ratings.results import Results
+
+RIDGE = 1e-3
+#: Elo points in one unit of theta.
+ELO = 400 / math.log(10)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Strengths with their uncertainty. Parameters in order: theta by entrant, beta by seat, log delta by size of tie."""
+
+    theta: Floats
+    #: Centred; zeros where seats are not fitted.
+    seat: Floats
+    #: Sizes of ties that occurred, and log delta for each.
+    tie_sizes: tuple[int, ...]
+    log_delta: Floats
+    #: Clustered by block, and as the model alone would have it.
+    sandwich: Floats
+    fisher: Floats
+    #: Numbers of the connected parts of the graph "sat at one table": strengths of different parts cannot be compared.
+    component: Ints
+    #: Whose strength the games bound on both sides. Others only the ridge keeps from running away: they never lost
+    #: anything to the core, nor tied (or never won anything from it), directly or over others.
+    core: Flags
+    converged: bool
+
+    @property
+    def is_connected(self) -> bool:
+        return bool((self.component == 0).all())
+
+    @cached_property
+    def elo(self) -> Floats:
+        """On Elo's scale; 0 is the mean of the core."""
+        return (self.theta - self._origin @ self.theta) * ELO
+
+    @cached_property
+    def elo_se(self) -> Floats:
+        """Standard errors of ``elo``, clustered by block; NaN outside the core."""
+        return np.where(self.core, self.standard_errors(self.sandwich) * ELO, np.nan)
+
+    def standard_errors(self, covariance: Floats) -> Floats:
+        """Of the strengths above the mean of the core."""
+        count = len(self.theta)
+        centred = np.eye(count) - self._origin[None, :]
+        return _roots(centred @ covariance[:count, :count] @ centred.T)
+
+    def pinned(self, reference: int) -> tuple[Floats, Floats]:
+        """Elo above one entrant, and the standard errors of these differences."""
+        part = self.sandwich[: len(self.theta), : len(self.theta)]
+        spread = np.diag(part) + part[reference, reference] - 2 * part[reference]
+        return (self.theta - self.theta[reference]) * ELO, np.sqrt(np.maximum(spread, 0.0)) * ELO
+
+    @cached_property
+    def seat_se(self) -> Floats:
+        """Standard errors of ``seat``."""
+        first, count = len(self.theta), len(self.seat)
+        part = self.sandwich[first : first + count, first : first + count]
+        if not len(part):
+            return np.zeros(count)
+        centred = np.eye(count) - 1 / count
+        return _roots(centred @ part @ centred.T)
+
+    @property
+    def _origin(self) -> Floats:
+        weights = self.core if self.core.any() else np.ones(len(self.theta), dtype=np.bool_)
+        return weights.astype(np.float64) / float(weights.sum())
+
+
+def _roots(covariance: Floats) -> Floats:
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+
+def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True) -> Fit:
+    """The strengths that make these results most likely."""
+    model = _Model(results, seat_effect=seat_effect and results.seats > 1)
+    games = max(len(results.block), 1)
+
+    def objective(parameters: Floats) -> tuple[float, Floats]:
+        likelihood, gradient = model.likelihood(parameters)
+        penalty = ridge / 2 * float(parameters @ parameters)
+        return (penalty - likelihood) / games, (ridge * parameters - gradient) / games
+
+    found = optimize.minimize(
+        objective, np.zeros(model.size), jac=True, method="L-BFGS-B",
+        options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20},
+    )  # fmt: skip
+    parameters: Floats = found.x
+    curvature = _curvature(lambda point: objective(point)[1] * games, parameters)
+    # L-BFGS stops when little is left to win; two steps of Newton go to the last digits.
+    for _ in range(2):
+        parameters = parameters - np.linalg.solve(curvature, objective(parameters)[1] * games)
+    inverse: Floats = np.linalg.inv(curvature).astype(np.float64)
+    scores = model.block_scores(parameters)
+    clusters = len(scores)
+    meat = scores.T @ scores * (clusters / max(clusters - 1, 1))
+    theta, seat, log_delta = model.parts(parameters)
+    return Fit(
+        theta=theta - theta.mean(),
+        seat=seat - seat.mean() if len(seat) else np.zeros(results.seats),
+        tie_sizes=model.sizes[1:],
+        log_delta=log_delta,
+        sandwich=inverse @ meat @ inverse,
+        fisher=inverse,
+        component=components(results),
+        core=core(results),
+        converged=bool(np.abs(objective(parameters)[1]).max() < 1e-6),
+    )
+
+
+class _Model:
+    """The likelihood of all games and its gradient, as whole-column arithmetic."""
+
+    def __init__(self, results: Results, *, seat_effect: bool) -> None:
+        self.entrants = results.entrants
+        self.seats = results.seats if seat_effect else 0
+        columns = max(self.seats, 1)
+        width = results.seated.shape[1]
+        empty = np.iinfo(np.int64).max
+        order = np.argsort(np.where(results.seated, results.places, empty), axis=1, kind="stable")
+        seated = np.take_along_axis(results.seated, order, axis=1)
+        place = np.take_along_axis(results.places, order, axis=1)
+        entrant = np.take_along_axis(results.entrant, order, axis=1)
+        seat = order if self.seats else np.zeros_like(order)
+
+        #: Entrant and seat of every place as one number, places as rows; the last number is an empty seat.
+        self.nobody = self.entrants * columns
+        self.cell = np.ascontiguousarray(np.where(seated, entrant * columns + seat, self.nobody).T)
+        self.columns = columns
+        self.block = results.block
+        self.blocks = results.blocks
+
+        same = np.zeros((len(order), width, width), dtype=np.bool_)
+        if len(order):
+            same = (place[:, :, None] == place[:, None, :]) & seated[:, :, None] & seated[:, None, :]
+        tied = same.sum(axis=2)
+        begins = seated & (np.argmax(same, axis=2) == np.arange(width))
+        left = seated[:, ::-1].cumsum(axis=1)[:, ::-1]
+        # A pick from one is no pick. The tie a place belongs to is the pick that it is counted in.
+        self.picks = np.ascontiguousarray((begins & (left > 1)).T)
+        alone = seated & (left == 1) & (tied == 1)
+        self.share = np.ascontiguousarray(np.where(seated & ~alone, 1 / np.maximum(tied, 1), 0.0).T)
+        sizes = np.where(self.picks.T, tied, 0)
+        self.sizes: tuple[int, ...] = (1, *(size for size in range(2, width + 1) if (sizes == size).any()))
+        ties = [(sizes == size).sum(axis=1) for size in self.sizes[1:]]
+        self.ties = np.array(ties, dtype=np.float64).reshape(len(ties), len(order))
+        self.size = self.entrants + self.seats + len(self.sizes) - 1
+
+    def parts(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
+        return (
+            parameters[: self.entrants],
+            parameters[self.entrants : self.entrants + self.seats],
+            parameters[self.entrants + self.seats :],
+        )
+
+    def likelihood(self, parameters: Floats) -> tuple[float, Floats]:
+        """The log likelihood and its gradient."""
+        value, by_place, by_tie = self._sweep(parameters)
+        table = np.bincount(self.cell.ravel(), weights=by_place.ravel(), minlength=self.nobody + 1)[: self.nobody]
+        table = table.reshape(self.entrants, self.columns)
+        seats = table.sum(axis=0) if self.seats else np.zeros(0)
+        return value, np.concatenate([table.sum(axis=1), seats, by_tie.sum(axis=1)])
+
+    def block_scores(self, parameters: Floats) -> Floats:
+        """The gradient by block."""
+        _, by_place, by_tie = self._sweep(parameters)
+        scores = np.zeros((self.blocks, self.size))
+        if not self.blocks:
+            return scores
+        real = self.cell < self.nobody
+        cell, value = self.cell[real], by_place[real]
+        block = np.broadcast_to(self.block, self.cell.shape)[real]
+        theta = block * self.entrants + cell // self.columns
+        scores[:, : self.entrants] = np.bincount(
+            theta, weights=value, minlength=self.blocks * self.entrants
+        ).reshape(self.blocks, -1)  # fmt: skip
+        if self.seats:
+            beta = block * self.seats + cell % self.columns
+            scores[:, self.entrants : self.entrants + self.seats] = np.bincount(
+                beta, weights=value, minlength=self.blocks * self.seats
+            ).reshape(self.blocks, -1)
+        for column, of_game in enumerate(by_tie, start=self.entrants + self.seats):
+            scores[:, column] = np.bincount(self.block, weights=of_game, minlength=self.blocks)
+        return scores
+
+    def _sweep(self, parameters: Floats) -> tuple[float, Floats, Floats]:
+        """The log likelihood; its derivative by eta (place, game); its derivative by log delta (size of tie, game)."""
+        theta, beta, log_delta = self.parts(parameters)
+        eta = theta[:, None] + (beta[None, :] if self.seats else 0.0)
+        flat = np.append(eta.ravel(), -np.inf)
+        delta = [1.0, *np.exp(log_delta).tolist()]
+        width, games = self.cell.shape
+
+        weight = np.zeros((width, games))
+        strengths: list[Floats] = []
+        swept: list[list[dict[int, Floats]]] = []
+        for size, odds in zip(self.sizes, delta, strict=True):
+            strength = np.exp(flat / size)[self.cell]
+            partial = self._polynomials(strength, size)
+            for place in range(width - size + 1):
+                weight[place] += odds * partial[place][size]
+            strengths.append(strength)
+            swept.append(partial)
+
+        # An empty table has weight 0 and no pick; anything but 0 does for it.
+        inverse = np.where(self.picks, 1 / np.where(weight > 0, weight, 1.0), 0.0)
+        chosen = np.where(np.isfinite(flat), flat, 0.0)[self.cell]
+        value = float(np.sum(self.share * chosen)) + float(log_delta @ self.ties.sum(axis=1))
+        value -= float(np.sum(np.log(np.where(self.picks, weight, 1.0))))
+
+        by_place = self.share.copy()
+        by_tie = self.ties.copy()
+        for index, (size, odds) in enumerate(zip(self.sizes, delta, strict=True)):
+            strength, partial = strengths[index], swept[index]
+            if index:
+                for place in range(width - size + 1):
+                    by_tie[index - 1] -= odds * partial[place][size] * inverse[place]
+            # The sweep backwards: what the sum of weights owes to each strength.
+            owed: dict[int, Floats] = {}
+            for place in range(width):
+                if place <= width - size:
+                    pick = inverse[place] * odds
+                    owed[size] = owed[size] + pick if size in owed else pick
+                after = partial[place + 1]
+                here = np.zeros(games)
+                passed: dict[int, Floats] = {}
+                for degree, amount in owed.items():
+                    if degree - 1 in after:
+                        here += amount * after[degree - 1]
+                        if degree > 1:
+                            down = strength[place] * amount
+                            passed[degree - 1] = passed[degree - 1] + down if degree - 1 in passed else down
+                    if degree in after:
+                        passed[degree] = passed[degree] + amount if degree in passed else amount
+                by_place[place] -= here * strength[place] / size
+                owed = passed
+        return value, by_place, by_tie
+
+    def _polynomials(self, strength: Floats, size: int) -> list[dict[int, Floats]]:
+        """For every place, the symmetric polynomials up to ``size`` of the strengths from there to the last."""
+        width, games = strength.shape
+        partial: list[dict[int, Floats]] = [{} for _ in range(width + 1)]
+        partial[width][0] = np.ones(games)
+        for place in range(width - 1, -1, -1):
+            after = partial[place + 1]
+            here = {0: after[0]}
+            for degree in range(1, min(size, width - place) + 1):
+                value = strength[place] * after[degree - 1]
+                here[degree] = value + after[degree] if degree in after else value
+            partial[place] = here
+        return partial
+
+
+def _curvature(gradient: Callable[[Floats], Floats], at: Floats) -> Floats:
+    """The matrix of second derivatives, by central differences of the analytic gradient."""
+    step = 1e-5
+    columns = []
+    for index in range(len(at)):
+        shift = np.zeros(len(at))
+        shift[index] = step
+        columns.append((gradient(at + shift) - gradient(at - shift)) / (2 * step))
+    matrix = np.array(columns)
+    return (matrix + matrix.T) / 2
+
+
+def _edges(results: Results, *, directed: bool) -> sparse.csr_array:
+    """Who shared a table; directed: who was not behind whom at one."""
+    shape = (results.entrants, results.entrants)
+    met = sparse.csr_array(shape, dtype=np.int64)
+    width = results.seated.shape[1]
+    for one in range(width):
+        for other in range(width):
+            real = results.seated[:, one] & results.seated[:, other]
+            if directed:
+                real = real & (results.places[:, one] <= results.places[:, other])
+            pairs = (results.entrant[real, one], results.entrant[real, other])
+            met = met + sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=shape)
+    return met
+
+
+def components(results: Results) -> Ints:
+    """Numbers from 0 of the connected parts of the comparison graph; the part of the lowest entrant is 0."""
+    _, labels = sparse.csgraph.connected_components(_edges(results, directed=False), directed=False)
+    return np.asarray(labels, dtype=np.int64)
+
+
+def core(results: Results) -> Flags:
+    """The largest set of entrants each of which held its own against each other, directly or over others.
+
+    Ford's condition: exactly inside such a set the likelihood alone bounds the differences. If there is no largest one,
+    or it has one member, the core is empty.
+    """
+    _, labels = sparse.csgraph.connected_components(
+        _edges(results, directed=True), directed=True, connection="strong"
+    )  # fmt: skip
+    sizes = np.bincount(labels, minlength=1)
+    largest = sizes.max()
+    if largest < 2 or (sizes == largest).sum() > 1:
+        return np.zeros(results.entrants, dtype=np.bool_)
+    return np.asarray(sizes[labels] == largest)

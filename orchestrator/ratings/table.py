@@ -1,0 +1,249 @@
+"""One table from all finished games: what the command line, the report and the contract show."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from orchestrator.ratings import davidson_luce, head_to_head, openskill_ladder
+from orchestrator.ratings import standings as official
+from orchestrator.ratings.intervals import ENOUGH_BLOCKS
+from orchestrator.ratings.points import Floats
+from orchestrator.ratings.results import Results, digest, in_schedule_order, per_entrant, read
+from orchestrator.records import Game
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of the table. None where there is nothing to say: no game, or a number the games do not bound."""
+
+    name: str
+    #: Its number in the tournament, as in ``Game.seats``.
+    entrant: int
+    rank: int
+    #: 95 per cent of resampled tournaments put it between these ranks.
+    rank_range: tuple[int, int]
+    rank_probabilities: tuple[float, ...]
+    #: Entrants of one group cannot be told apart from its first.
+    group: int
+    #: Seats taken, which is games unless copies of a bot sit together.
+    games: int
+    blocks: int
+    mean_points: float | None
+    ci95: tuple[float, float] | None
+    #: First places, m tied ones counting 1/m each.
+    wins: float
+    win_share: float | None
+    #: Of the games it played to the end itself; the margin is over the best of the others.
+    mean_score: float | None
+    mean_margin: float | None
+    faults: dict[str, int]
+    #: As if no block with a fault, anybody's, had been played.
+    clean_mean_points: float | None
+    clean_rank: int | None
+    elo: float | None
+    elo_se: float | None
+    openskill_mu: float | None
+    openskill_sigma: float | None
+    #: Depends on machine and hour, unlike the rest.
+    mean_think_ms: float | None
+
+
+@dataclass(frozen=True)
+class SeatEffect:
+    """What a seat is worth, the entrants being equal."""
+
+    seat: int
+    mean_points: float | None
+    elo: float
+    elo_se: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``one`` against ``other``, entrant numbers: mean points of the one less the other's where both sat at a table."""
+
+    one: int
+    other: int
+    games: int
+    difference: float
+    ci95: tuple[float, float]
+    #: Of the games in which they met, ``one`` was ahead in this share; level counts half.
+    ahead: float
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Everything that is known from the games so far."""
+
+    players: int
+    games: int
+    blocks: int
+    seed: int
+    #: From first to last; those who share a rank in the order of their numbers.
+    entrants: tuple[Standing, ...]
+    seats: tuple[SeatEffect, ...]
+    #: Every pair that met, the lower number first.
+    pairs: tuple[Pair, ...]
+    #: Entrant numbers; each ahead of the next, the last ahead of the first, all three surely.
+    cycles: tuple[tuple[int, int, int], ...]
+    #: By entrant number: weight in the Nash mixture, its interval, points against the mixture. A diagnostic.
+    nash: tuple[float, ...]
+    nash_ci95: tuple[tuple[float, float], ...]
+    nash_skill: tuple[float, ...]
+    #: More than one: parts that never met, directly or over others. Comparing across them means nothing.
+    components: tuple[tuple[int, ...], ...]
+    #: What a reader should know before trusting the table; empty is good.
+    notes: tuple[str, ...]
+    #: Over order, blocks, seats, ranks, scores and faults: equal for every run of the same games, however timed.
+    digest: str
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def standings(
+    games: Sequence[Game],
+    entrants: Sequence[str],
+    players: int,
+    seed: int = 1906,
+    *,
+    ladder: bool = True,
+    resamples: int = official.RESAMPLES,
+) -> Standings:
+    """The table of a tournament, finished or not. The same games give the same table, in whatever order they come.
+
+    ``players`` is the size of the tables; 1 compares solo games deal by deal. ``seed`` is for the resampled
+    tournaments behind rank ranges. The ``ladder`` column goes game by game, and is most of the time for long
+    tournaments.
+    """
+    if players < 1:
+        raise ValueError(f"{players} players is no table")
+    count = len(entrants)
+    ordered = in_schedule_order(games, count, players)
+    results = read(ordered, count, players)
+    points = official.means(results)
+    counted = official.tally(results)
+    met = head_to_head.meetings(results)
+    ranks, order = official.official_ranks(points, counted, met)
+    group = official.groups(points, order)
+    chances = official.rank_probabilities(results, seed, resamples)
+    low, high = points.interval()
+    clean = official.without_faults(results)
+    clean_points = official.means(clean)
+    clean_ranks, _ = official.official_ranks(clean_points, official.tally(clean), head_to_head.meetings(clean))
+    strength = davidson_luce.fit(results)
+    rungs = openskill_ladder.ladder(results) if ladder else None
+    causes, think = _faults_and_times(ordered, count)
+    mixture = head_to_head.nash(met, seed, min(resamples, head_to_head.NASH_RESAMPLES))
+
+    lines = []
+    for entrant in order:
+        seats = int(points.counts[entrant])
+        known = seats > 0
+        finished, compared = int(counted.finished[entrant]), int(counted.compared[entrant])
+        lines.append(
+            Standing(
+                name=entrants[entrant],
+                entrant=entrant,
+                rank=int(ranks[entrant]),
+                rank_range=official.rank_range(chances[entrant]) if known else (1, count),
+                rank_probabilities=tuple(chances[entrant].tolist()),
+                group=int(group[entrant]),
+                games=seats,
+                blocks=int(points.blocks[entrant]),
+                mean_points=_number(points.mean[entrant]),
+                ci95=(float(low[entrant]), float(high[entrant])) if known else None,
+                wins=float(counted.wins[entrant]),
+                win_share=float(counted.wins[entrant] / seats) if known else None,
+                mean_score=int(counted.scores[entrant]) / finished if finished else None,
+                mean_margin=int(counted.margins[entrant]) / compared if compared else None,
+                faults=dict(sorted(causes[entrant].items())),
+                clean_mean_points=_number(clean_points.mean[entrant]),
+                clean_rank=int(clean_ranks[entrant]) if clean_points.counts[entrant] else None,
+                elo=_number(strength.elo[entrant]) if known else None,
+                elo_se=_number(strength.elo_se[entrant]) if known else None,
+                openskill_mu=rungs[entrant].mu if rungs else None,
+                openskill_sigma=rungs[entrant].sigma if rungs else None,
+                mean_think_ms=think[entrant],
+            )
+        )
+    parts = tuple(tuple(np.flatnonzero(strength.component == part).tolist()) for part in np.unique(strength.component))
+    return Standings(
+        players=players,
+        games=len(ordered),
+        blocks=results.blocks,
+        seed=seed,
+        entrants=tuple(lines),
+        seats=_seats(results, strength),
+        pairs=_pairs(met),
+        cycles=tuple(head_to_head.cycles(met)),
+        nash=tuple(mixture.mixture.tolist()),
+        nash_ci95=tuple(zip(mixture.low.tolist(), mixture.high.tolist(), strict=True)),
+        nash_skill=tuple(mixture.skill.tolist()),
+        components=parts,
+        notes=_notes(results, points, strength, parts),
+        digest=digest(ordered),
+    )
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _faults_and_times(ordered: Sequence[Game], count: int) -> tuple[list[Counter[str]], list[float | None]]:
+    causes: list[Counter[str]] = [Counter() for _ in range(count)]
+    times, seats = [0] * count, [0] * count
+    for game in ordered:
+        for entrant, cause, spent in zip(game.seats, game.faults, game.think_ms, strict=True):
+            times[entrant] += spent
+            seats[entrant] += 1
+            if cause:
+                causes[entrant][cause] += 1
+    return causes, [spent / taken if taken else None for spent, taken in zip(times, seats, strict=True)]
+
+
+def _seats(results: Results, strength: davidson_luce.Fit) -> tuple[SeatEffect, ...]:
+    if results.seats == 1:
+        return ()
+    mean: Floats = results.points.mean(axis=0) / results.unit if len(results.block) else np.full(results.seats, np.nan)
+    return tuple(
+        SeatEffect(
+            seat, _number(mean[seat]), float(strength.seat[seat]) * davidson_luce.ELO,
+            float(strength.seat_se[seat]) * davidson_luce.ELO,
+        )
+        for seat in range(results.seats)
+    )  # fmt: skip
+
+
+def _pairs(met: head_to_head.Meetings) -> tuple[Pair, ...]:
+    pairs = []
+    for one, other in zip(*np.nonzero(np.triu(met.games, 1)), strict=True):
+        mean, half, games = float(met.difference[one, other]), float(met.half[one, other]), int(met.games[one, other])
+        interval = (max(mean - half, -1.0), min(mean + half, 1.0))
+        ahead = int(met.doubled[one, other]) / (2 * games)
+        pairs.append(Pair(int(one), int(other), games, mean, interval, ahead))
+    return tuple(pairs)
+
+
+def _notes(
+    results: Results, points: official.Means, strength: davidson_luce.Fit, parts: tuple[tuple[int, ...], ...]
+) -> tuple[str, ...]:
+    notes = []
+    if results.blocks < ENOUGH_BLOCKS:
+        notes.append(f"Only {results.blocks} blocks: the intervals are wide, and rough.")
+    if len(parts) > 1:
+        notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them mean nothing.")
+    elif not strength.core.all():
+        loose = int((~strength.core & (points.counts > 0)).sum())
+        notes.append(f"Won or lost everything against the others: {loose}. Their Elo is a bound, without an error.")
+    if not strength.converged:
+        notes.append("The fit of the Elo column did not converge.")
+    faulted = per_entrant(results, results.faulted).sum()
+    if faulted:
+        notes.append(f"Forfeited seats: {int(faulted)}. The clean columns leave their blocks out.")
+    return tuple(notes)

@@ -1,0 +1,173 @@
+"""The referee: seats the bots of one match, watches it to its end, and says what is to be written down.
+
+It may be called again for a match that somebody else began: the session has the match's id, so the game goes on at its ply.
+"""
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from orchestrator.book import Match, Recorded
+from orchestrator.client import ArenaClient, ServiceError
+from rubble.v1 import common_pb2, session_pb2
+
+#: How long one look at a session lasts, in seconds; between two ``still_at_it`` is called.
+_LOOK_S: Final = 2.0
+#: How often a match may be void through our fault before its result is taken as it is.
+VOID_LIMIT: Final = 3
+_PAUSE_S: Final = 0.5
+
+_FAULT_WORDS: Final = {
+    value: name.removeprefix("FAULT_")
+    for name, value in common_pb2.Fault.items()
+    if value != common_pb2.FAULT_UNSPECIFIED
+}
+_ABSENT: Final = ("DISCONNECTED", "NO_SHOW")
+#: The fault of a seat whose entrant takes no further part.
+WITHDRAWN: Final = "WITHDRAWN"
+
+
+class OurFault(Exception):
+    """The match could not be played to its end and no bot is to blame: it is void and played again."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all matches of a tournament have in common."""
+
+    game: str
+    options: Mapping[str, str | int]
+    time_control: Mapping[str, int]
+    #: A match that lasts longer than this, in seconds, is void: the clocks should have ended it long before.
+    match_seconds: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """A match that has ended: its result and its replay, without the seeds while these are held back."""
+
+    recorded: Recorded
+    replay: str
+
+
+def play(
+    client: ArenaClient,
+    match: Match,
+    bots: Sequence[str],
+    terms: Terms,
+    still_at_it: Callable[[], None],
+    withdrawn: Collection[int] = (),
+) -> Played:
+    """Play a match, or go on with it. ``still_at_it`` is called every few seconds. OurFault if it has to be played again.
+
+    The seats in ``withdrawn`` belong to entrants that take no further part: they are given up before the first move.
+    """
+    end = time.monotonic() + terms.match_seconds
+    seeds = (match.table_seed, match.deck_seed)
+    _patiently(
+        end,
+        still_at_it,
+        lambda: client.create_session(match.session, terms.game, bots, terms.options, seeds, terms.time_control),
+    )
+    for seat in withdrawn:
+        _patiently(end, still_at_it, partial(_resign, client, match.session, seat))
+    while True:
+        still_at_it()
+        left = end - time.monotonic()
+        if left <= 0:
+            _give_up(client, match.session)
+            raise OurFault(f"match {match.id} has lasted longer than {terms.match_seconds:.0f} s")
+        try:
+            has_ended = client.wait_for_end(match.session, min(_LOOK_S, left))
+        except ServiceError as error:
+            if error.reason == "UNKNOWN_SESSION":
+                raise OurFault(f"the session of match {match.id} is lost") from None
+            if not error.is_passing:
+                raise
+            time.sleep(_PAUSE_S)  # the service is restarting or drains; the session is safe in Redis
+            continue
+        if has_ended:
+            break
+    session = _patiently(end, still_at_it, lambda: client.session(match.session))
+    replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
+    recorded = _recorded(match, session, replay, withdrawn)
+    if _nobody_came(recorded) and match.voids < VOID_LIMIT:
+        connected = _patiently(end, still_at_it, client.connected)
+        if not any(bot in connected for bot in bots):
+            raise OurFault(f"no bot of match {match.id} is connected")
+    return Played(recorded, replay)
+
+
+def _resign(client: ArenaClient, session: str, seat: int) -> None:
+    try:
+        client.resign(session, seat)
+    except ServiceError as error:
+        if error.reason not in ("SEAT_FORFEITED", "SESSION_ENDED"):  # it was given up before
+            raise
+
+
+def _nobody_came(recorded: Recorded) -> bool:
+    """All faults look as if our machine had gone away. Who is not asked before the game ends has no fault, and may be away too."""
+    faults = [fault for fault in recorded.faults if fault]
+    return len(recorded.faults) > 1 and bool(faults) and all(fault in _ABSENT for fault in faults)
+
+
+def _patiently(end: float, still_at_it: Callable[[], None], call: Callable[[], Any]) -> Any:
+    """A call that is made again while the service is away, until the time is over."""
+    while True:
+        try:
+            return call()
+        except ServiceError as error:
+            if error.reason == "UNKNOWN_SESSION":
+                raise OurFault(str(error)) from None
+            if not error.is_passing:
+                raise
+            if time.monotonic() > end:
+                raise OurFault(f"the service does not answer: {error}") from None
+        still_at_it()
+        time.sleep(_PAUSE_S)  # between two tries at a service that is away
+
+
+def _give_up(client: ArenaClient, session: str) -> None:
+    try:
+        client.cancel(session, "the match took longer than it may")
+    except ServiceError as error:
+        if error.reason not in ("SESSION_ENDED", "UNKNOWN_SESSION") and not error.is_passing:
+            raise
+
+
+def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Recorded:
+    """What is written down of an ended session; OurFault if it tells nothing about the bots."""
+    if session.status != session_pb2.SESSION_STATUS_FINISHED:
+        raise OurFault(f"session {session.session} was cancelled")
+    faults = tuple(
+        WITHDRAWN if number in withdrawn else _FAULT_WORDS.get(seat.fault, "")
+        for number, seat in enumerate(session.seats)
+    )
+    playing = [fault for number, fault in enumerate(faults) if number not in withdrawn]
+    if len(playing) > 1 and all(playing) and match.voids < VOID_LIMIT:
+        raise OurFault(f"all bots of match {match.id} failed together")
+    think, decisions = think_times(replay, len(session.seats))
+    return Recorded(
+        ranks=tuple(result.rank for result in session.outcome.seats),
+        scores=tuple(result.score for result in session.outcome.seats),
+        faults=faults,
+        think_ms=think,
+        ending=session.outcome.ending,
+        decisions=decisions,
+    )
+
+
+def think_times(replay: str, seats: int) -> tuple[tuple[int, ...], int]:
+    """By seat, the time all its answers took, in milliseconds; and how many answers there were in all."""
+    think = [0] * seats
+    decisions = 0
+    for line in replay.splitlines():
+        entry = json.loads(line)
+        if entry.get("kind") == "act":
+            think[entry["seat"]] += entry["think_ms"]
+            decisions += 1
+    return tuple(think), decisions

@@ -1,0 +1,160 @@
+"""Everything a report is written from, read from the book once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from orchestrator.book import Book, Progress, Tournament
+from orchestrator.book.tables import PLAYED
+from orchestrator.ratings import openskill_ladder, sequential
+from orchestrator.ratings.results import in_schedule_order, read
+from orchestrator.ratings.table import Standings, standings
+from orchestrator.records import Game
+
+#: How often a rating is looked at on its way; more points would not be seen.
+LOOKS = 60
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Ratings of the ladder on their way through the schedule."""
+
+    #: Games (for solo: compared deals) behind each look; the first is 0.
+    games: tuple[int, ...]
+    #: One row a look, one rung an entrant.
+    rungs: tuple[tuple[openskill_ladder.Rung, ...], ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One tournament as the book has it, and what follows from it."""
+
+    tournament: Tournament
+    game: str
+    players: int
+    #: By entrant number; copies of a bot are one entrant.
+    names: tuple[str, ...]
+    #: In schedule order.
+    games: tuple[Game, ...]
+    #: By place in the schedule.
+    match_ids: dict[int, str]
+    progress: Progress
+    endings: dict[str, int]
+    standings: Standings
+    climb: Climb
+    #: Only for a tournament of the format ``compare``: is the first entrant better than the second?
+    test: sequential.Answer | None
+    #: What workers had to say.
+    notes: tuple[str, ...]
+    #: When the last game was recorded, if that is known.
+    ended_ms: int | None
+
+
+def gather(book: Book, tournament_id: str, ended_ms: int | None = None) -> Evidence:
+    """Reads one tournament and computes its standings; UnknownTournament."""
+    tournament = book.tournament(tournament_id)
+    spec = tournament.spec
+    players = int(spec["players"])
+    names, recorded = by_bot(spec, book.games(tournament.id))
+    games = in_schedule_order(recorded, len(names), players)
+    ids: dict[int, str] = {}
+    whole: set[int] = set()
+    for block in sorted({game.block for game in games}):
+        matches = book.block(tournament.id, block)
+        ids |= {match.order: match.id for match in matches}
+        if all(match.state == PLAYED for match in matches):
+            whole.add(block)
+    progress = book.progress(tournament.id)
+    climb = climbing(games, len(names), players)
+    return Evidence(
+        tournament=tournament,
+        game=str(spec["game"]),
+        players=players,
+        names=names,
+        games=tuple(games),
+        match_ids=ids,
+        progress=progress,
+        endings=book.endings(tournament.id),
+        standings=with_ladder(standings(games, names, players, ladder=False), climb),
+        climb=climb,
+        notes=tuple(book.notes(tournament.id)),
+        test=_test(spec, [game for game in games if game.block in whole], players, is_over=progress.is_over),
+        ended_ms=ended_ms,
+    )
+
+
+def by_bot(spec: Mapping[str, Any], games: Sequence[Game]) -> tuple[tuple[str, ...], list[Game]]:
+    """Names and games with all copies of a bot under one number: in a comparison the bots are asked about, not the copies."""
+    bots = [str(bot) for bot in spec.get("bot_of") or spec["entrants"]]
+    names = tuple(dict.fromkeys(bots))
+    if len(names) == len(bots):
+        return names, list(games)
+    number = [names.index(bot) for bot in bots]
+    return names, [replace(game, seats=tuple(number[entrant] for entrant in game.seats)) for game in games]
+
+
+def climbing(games: Sequence[Game], entrants: int, players: int) -> Climb:
+    """Goes through the schedule as the ladder does, and looks up now and then."""
+    results = read(games, entrants, players)
+    rows = len(results.block)
+    rungs = openskill_ladder.ladder(results.only(np.zeros(rows, dtype=np.bool_)))
+    looks, seen = [0], [tuple(rungs)]
+    for stop in sorted({round(rows * look / LOOKS) for look in range(1, LOOKS + 1)} - {0}):
+        between = np.zeros(rows, dtype=np.bool_)
+        between[looks[-1] : stop] = True
+        rungs = openskill_ladder.ladder(results.only(between), rungs)
+        looks.append(stop)
+        seen.append(tuple(rungs))
+    return Climb(tuple(looks), tuple(seen))
+
+
+def with_ladder(table: Standings, climb: Climb) -> Standings:
+    """The table with its ladder column filled from where the climb ended: the long way is gone once."""
+    last = climb.rungs[-1]
+    lines = (
+        replace(
+            line,
+            openskill_mu=last[line.entrant].mu,
+            openskill_sigma=last[line.entrant].sigma,
+            # Resampled, one block is always itself and knows nothing of other ranks.
+            rank_range=line.rank_range if table.blocks > 1 else (1, len(table.entrants)),
+        )
+        for line in table.entrants
+    )
+    return replace(table, entrants=tuple(lines))
+
+
+def answer_so_far(book: Book, tournament: Tournament) -> sequential.Answer | None:
+    """What the sequential test says after the blocks played so far, in schedule order without a gap; None where none is asked.
+
+    Blocks that finished early wait for those before them, so that the answer never depends on who was quicker.
+    """
+    _, games = by_bot(tournament.spec, book.games(tournament.id))
+    size = len(book.block(tournament.id, 0))
+    played = Counter(game.block for game in games)
+    reached = 0
+    while played[reached] == size:
+        reached += 1
+    players = int(tournament.spec["players"])
+    return _test(tournament.spec, [game for game in games if game.block < reached], players, is_over=False)
+
+
+def _test(spec: Mapping[str, Any], games: Sequence[Game], players: int, *, is_over: bool) -> sequential.Answer | None:
+    """The sequential test over whole blocks, asked as the roster asked it."""
+    if spec.get("format") != "compare":
+        return None
+    answer = sequential.compare(games, 0, 1, players, sequential.Question(**(spec.get("question") or {})))
+    if is_over and answer.verdict is sequential.Verdict.RUNNING:
+        return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left that could decide it
+    return answer
+
+
+def causes_of(evidence: Evidence) -> list[str]:
+    """Every cause of a forfeit that occurred, the most frequent first."""
+    found: Counter[str] = Counter()
+    for line in evidence.standings.entrants:
+        found.update(line.faults)
+    return [cause for cause, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]

@@ -1,0 +1,77 @@
+"""The same results for programs: ``standings.json`` and ``results.csv``."""
+
+import csv
+import io
+from typing import Any
+
+from orchestrator.ratings.table import Standing, Standings
+from orchestrator.report.evidence import Evidence
+
+
+def plain_standings(evidence: Evidence) -> dict[str, Any]:
+    """What ``standings.json`` holds. Keys are added, never changed."""
+    return {
+        "tournament": evidence.tournament.id,
+        "game": evidence.game,
+        "players": evidence.players,
+        "matches": {
+            "planned": evidence.progress.planned,
+            "recorded": len(evidence.games),
+            "void": evidence.progress.voids,
+        },
+        "entrants": [_line(line) for line in evidence.standings.entrants],
+        "digest": evidence.standings.digest,
+        "notes": list(evidence.notes),
+    }
+
+
+def plain_table(standings: Standings) -> dict[str, Any]:
+    """The lines of the table and their digest, as in ``standings.json``; without what only a whole report computes."""
+    lines = [_line(line) for line in standings.entrants]
+    for line in lines:
+        del line["rank_probabilities"]
+    return {"entrants": lines, "digest": standings.digest}
+
+
+def _line(line: Standing) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "games": line.games,
+        "mean_points": _rounded(line.mean_points),
+        "ci95": [_rounded(bound) for bound in line.ci95 or (0.0, 1.0)],  # without a game everything is possible
+        "rank": line.rank,
+        "rank_range": list(line.rank_range),
+        "faults": sum(line.faults.values()),
+        "faults_by_cause": line.faults,
+        "group": line.group,
+        "blocks": line.blocks,
+        "wins": _rounded(line.wins),
+        "mean_score": _rounded(line.mean_score),
+        "mean_margin": _rounded(line.mean_margin),
+        "rank_probabilities": [_rounded(chance) for chance in line.rank_probabilities],
+        "elo": _rounded(line.elo),
+        "elo_se": _rounded(line.elo_se),
+        "openskill": {"mu": _rounded(line.openskill_mu), "sigma": _rounded(line.openskill_sigma)},
+        "without_faults": {"rank": line.clean_rank, "mean_points": _rounded(line.clean_mean_points)},
+        "mean_think_ms": _rounded(line.mean_think_ms),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    """Six places: more would be noise, and would differ between machines."""
+    return None if value is None else round(value, 6)
+
+
+def results_csv(evidence: Evidence) -> str:
+    """One row a game, in schedule order; five columns a seat."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    columns = ("entrant", "rank", "score", "fault", "think_ms")
+    seats = range(1, evidence.players + 1)
+    rows.writerow(["order", "block", "match", *(f"seat{seat}_{column}" for seat in seats for column in columns)])
+    for game in evidence.games:
+        row: list[object] = [game.order, game.block, evidence.match_ids.get(game.order, "")]
+        for entrant, *rest in zip(game.seats, game.ranks, game.scores, game.faults, game.think_ms, strict=True):
+            row += [evidence.names[entrant], *rest]
+        rows.writerow(row)
+    return text.getvalue()

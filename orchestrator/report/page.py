@@ -1,0 +1,262 @@
+"""One page that needs nothing but itself: no script, no font, no picture from elsewhere."""
+
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from orchestrator.ratings.intervals import ENOUGH_BLOCKS
+from orchestrator.ratings.sequential import Verdict
+from orchestrator.ratings.table import Pair
+from orchestrator.report import plots, words
+from orchestrator.report.drawing import draw
+from orchestrator.report.evidence import Evidence, causes_of
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+#: What of the plan is told on the page. The rest names commands and limits of the organiser's machine.
+_TOLD: Final = ("game_version", "format", "options", "duplicate", "seed", "time_control", "question")
+_PACKAGES: Final = ("rubble", "numpy", "scipy", "openskill", "matplotlib")
+
+
+def page(evidence: Evidence) -> str:
+    """The whole report as HTML. Equal evidence gives equal bytes."""
+    table = evidence.standings
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            evidence=evidence,
+            table=table,
+            tournament=evidence.tournament,
+            title=words.visible(evidence.tournament.name or evidence.tournament.id),
+            dates=words.dates(evidence.tournament.created_ms, evidence.ended_ms),
+            lead=verdict(evidence) or lead(evidence),
+            warnings=cautions(evidence),
+            seats_lost=sum(sum(line.faults.values()) for line in table.entrants),
+            figures=figures(evidence),
+            crosstable=crosstable(evidence),
+            seatings=seatings(evidence),
+            causes=causes_of(evidence),
+            thinking=thinking(evidence),
+            endings=_endings(evidence),
+            cycles=[[evidence.names[entrant] for entrant in cycle] for cycle in table.cycles],
+            nash=_nash(evidence),
+            verdict=verdict(evidence),
+            plan=_plan(evidence.tournament.spec),
+            versions=_versions(),
+            style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        )
+        + "\n"
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "visible": words.visible,
+        "decimal": words.decimal,
+        "signed": words.signed,
+        "span": words.span,
+        "milliseconds": words.milliseconds,
+        "short": words.short,
+    }
+    environment.globals["count"] = words.count
+    return environment
+
+
+# ------------------------------------------------------------------------------------------------------------- sentences
+def lead(evidence: Evidence) -> str:
+    """The result in a sentence or two, no surer than it is."""
+    lines = evidence.standings.entrants
+    first = [line for line in lines if line.rank == 1 and line.games]
+    if not evidence.games or not first:
+        return "No game has been compared yet."
+    best = first[0]
+    names = words.listed([words.visible(line.name) for line in first])
+    told = f"{names} {'leads' if len(first) == 1 else 'share the lead'} with {words.decimal(best.mean_points)} rank points a game"
+    if best.ci95:
+        told += f" (95\u00a0% interval {words.decimal(best.ci95[0])} to {words.decimal(best.ci95[1])})"
+    near = [words.visible(line.name) for line in lines if line.group == best.group and line.games and line not in first]
+    it = "it" if len(first) == 1 else "them"
+    if near:
+        return f"{told}. These games do not tell {words.listed(near)} apart from {it}."
+    others = len(lines) > len(first)
+    return f"{told}, and these games tell {it} apart from everybody else." if others else f"{told}."
+
+
+def cautions(evidence: Evidence) -> list[str]:
+    """What a reader should know before believing the table."""
+    table, progress = evidence.standings, evidence.progress
+    told = [*table.notes, *evidence.notes]
+    if table.blocks < ENOUGH_BLOCKS:
+        told.append(
+            f"Fewer than {ENOUGH_BLOCKS} blocks make a first impression. The order may change with the next deals, and rank"
+            " ranges, which know no other deals than these, are narrower than they should be."
+        )
+    is_decided = evidence.test is not None and evidence.test.is_decided
+    if is_decided:
+        told.append("A sequential test chooses when to stop, and so the points lean towards its verdict.")
+    if not progress.is_over and not is_decided:
+        told.append(
+            f"The tournament is not over: {words.count(progress.ready + progress.leased, 'match', 'matches')} still to play."
+        )
+    if progress.dropped and not is_decided:
+        told.append(f"It was cancelled: {words.count(progress.dropped, 'match was', 'matches were')} never played.")
+    if table.cycles:
+        told.append("Strength is not one line here: some entrants beat each other in a circle. See “Head to head”.")
+    return told
+
+
+def verdict(evidence: Evidence) -> str:
+    """What the sequential test says, in words."""
+    test = evidence.test
+    if test is None:
+        return ""
+    one, other = (words.visible(name) for name in evidence.names[:2])
+    said = {
+        Verdict.BETTER: f"{one} is better than {other}.",
+        Verdict.NOT_BETTER: f"{one} is not better than {other}, or by less than was asked for.",
+        Verdict.UNDECIDED: f"Undecided: all blocks were played, and {one} against {other} stays open.",
+        Verdict.RUNNING: f"Still running: {one} against {other} is open.",
+    }[test.verdict]
+    return f"{said} The log likelihood ratio is {words.signed(test.llr)} after {words.count(test.blocks, 'block')}."
+
+
+# ---------------------------------------------------------------------------------------------------------------- figures
+def figures(evidence: Evidence) -> dict[str, Markup]:
+    """Every plot that has something to show, by name."""
+    wanted: dict[str, tuple[str, Callable[[Evidence], Figure | None]]] = {
+        "forest": ("Mean rank points of every entrant with 95 % intervals, and the statistical groups", plots.forest),
+        "ranks": ("Probability of every rank for every entrant, as stacked bars", plots.rank_chances),
+        "heat": ("Difference of mean points for every pair of entrants that met", plots.heat_map),
+        "design": ("How often every pair of entrants met", plots.design_map),
+        "seats": ("What every seat is worth in Elo, with 95 % intervals", plots.seat_effects),
+        "scores": ("Distribution of every entrant's scores, as boxes", plots.scores),
+        "climb": ("Rating of every entrant over the games of the schedule, with a band", plots.climb),
+        "test": ("Log likelihood ratio over blocks, between its two bounds", plots.sequential_test),
+    }
+    drawn: dict[str, Markup] = {}
+    for name, (described, plot) in wanted.items():
+        if not evidence.games and name != "test":
+            continue
+        found = draw(
+            name, f"{described}. The numbers are in the tables of this page and in standings.json.", plot, evidence
+        )
+        if found is not None:
+            drawn[name] = found
+    return drawn
+
+
+# ----------------------------------------------------------------------------------------------------------------- tables
+@dataclass(frozen=True)
+class Cell:
+    """One entrant against another: in which share of their games it was ahead, how many there were, how sure it is."""
+
+    ahead: float
+    games: int
+    difference: float
+    half: float
+    #: ▲ or ▼ where the interval of the difference is clear of zero.
+    mark: str
+
+
+def crosstable(evidence: Evidence) -> list[list[Cell | None]]:
+    """Rows and columns in the order of the table; None on the diagonal and where two never met."""
+    order = [line.entrant for line in evidence.standings.entrants]
+    met: dict[tuple[int, int], Cell] = {}
+    for pair in evidence.standings.pairs:
+        met[pair.one, pair.other] = _cell(pair, 1)
+        met[pair.other, pair.one] = _cell(pair, -1)
+    return [[met.get((one, other)) for other in order] for one in order]
+
+
+def _cell(pair: Pair, sign: int) -> Cell:
+    low, high = sorted(sign * bound for bound in pair.ci95)
+    mark = "▲" if low > 0 else "▼" if high < 0 else ""
+    ahead = pair.ahead if sign > 0 else 1 - pair.ahead
+    return Cell(ahead, pair.games, sign * pair.difference, (high - low) / 2, mark)
+
+
+def seatings(evidence: Evidence) -> list[list[int]]:
+    """How often each entrant took each seat, in the order of the table."""
+    taken = np.zeros((len(evidence.names), evidence.players), dtype=np.int64)
+    for game in evidence.games:
+        for seat, entrant in enumerate(game.seats):
+            taken[entrant, seat] += 1
+    rows: list[list[int]] = taken[[line.entrant for line in evidence.standings.entrants]].tolist()
+    return rows
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """How long an entrant thought in a game, summed over its moves, in milliseconds."""
+
+    median: float | None
+    high: float | None
+    longest: int | None
+
+
+def thinking(evidence: Evidence) -> list[Thinking]:
+    """In the order of the table."""
+    spent: dict[int, list[int]] = {}
+    for game in evidence.games:
+        for entrant, milliseconds in zip(game.seats, game.think_ms, strict=True):
+            spent.setdefault(entrant, []).append(milliseconds)
+    found = []
+    for line in evidence.standings.entrants:
+        own = spent.get(line.entrant)
+        if own:
+            median, high = np.quantile(own, [0.5, 0.95]).tolist()
+            found.append(Thinking(median, high, max(own)))
+        else:
+            found.append(Thinking(None, None, None))
+    return found
+
+
+def _endings(evidence: Evidence) -> list[tuple[str, int, float]]:
+    total = sum(evidence.endings.values())
+    ranked = sorted(evidence.endings.items(), key=lambda item: (-item[1], item[0]))
+    return [(ending, times, times / total) for ending, times in ranked]
+
+
+def _nash(evidence: Evidence) -> list[tuple[str, float, tuple[float, float], float]]:
+    table = evidence.standings
+    return [
+        (line.name, table.nash[line.entrant], table.nash_ci95[line.entrant], table.nash_skill[line.entrant])
+        for line in table.entrants
+    ]
+
+
+def _plan(spec: Mapping[str, Any]) -> list[tuple[str, str]]:
+    told = {key: spec[key] for key in _TOLD if spec.get(key) not in (None, {})}
+    return [
+        (key, value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False))
+        for key, value in told.items()
+    ]
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    found = [("Python", platform.python_version())]
+    for package in _PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:  # run from a folder, without having been installed
+            found.append((package, "not installed"))
+    return tuple(found)

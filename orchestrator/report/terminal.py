@@ -1,0 +1,75 @@
+"""The standings as a table for the terminal, shown while a tournament runs and when it is over."""
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.ratings.table import Standing, Standings
+from orchestrator.report.words import count, decimal, short, signed, span
+
+_BAR = 16
+_NAME = 32
+#: Below this width the table leaves out what the report tells anyway.
+_WIDE = 106
+
+
+def standings_table(standings: Standings, *, title: str | None = None, width: int = _WIDE) -> Table:
+    """Rank with its range, points with their interval, groups, wins, scores, faults and Elo; less of it where it is narrow."""
+    told = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}"
+    if standings.notes:
+        told += "\n" + "\n".join(standings.notes)
+    table = Table(
+        title=None if title is None else Text(title), caption=Text(told), caption_justify="left", box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )  # fmt: skip
+    is_wide = width >= _WIDE
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("95 %", no_wrap=True)
+    table.add_column("entrant", overflow="ellipsis", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("0 ─ 95 % ─ 1", no_wrap=True)
+    names = ["group", "games", "wins", "score", "faults", "Elo"] if is_wide else ["games", "score", "faults"]
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in standings.entrants:
+        faults = sum(line.faults.values())
+        cells: dict[str, str | Text] = {
+            "group": str(line.group),
+            "games": f"{line.games:,}",
+            "wins": decimal(line.wins, 1).removesuffix(".0"),
+            "score": decimal(line.mean_score, 1),
+            "faults": Text(str(faults), style="red" if faults else "dim"),
+            "Elo": _elo(line),
+        }
+        table.add_row(
+            str(line.rank),
+            span(line.rank_range),
+            Text(short(line.name, _NAME), style="bold" if line.rank == 1 else ""),
+            decimal(line.mean_points),
+            interval_bar(line),
+            *(cells[name] for name in names),
+        )
+    return table
+
+
+def interval_bar(line: Standing) -> Text:
+    """The interval on the scale from 0 to 1, the mean marked in it."""
+    if line.mean_points is None or line.ci95 is None:
+        return Text("·" * _BAR, style="dim")
+    low, high = (_cell(bound) for bound in line.ci95)
+    cells = ["━" if low <= cell <= high else "·" for cell in range(_BAR)]
+    cells[_cell(line.mean_points)] = "●"
+    bar = Text()
+    for cell in cells:
+        bar.append(cell, style="dim" if cell == "·" else "cyan")
+    return bar
+
+
+def _cell(points: float) -> int:
+    return min(int(points * _BAR), _BAR - 1)
+
+
+def _elo(line: Standing) -> str:
+    if line.elo is None:
+        return decimal(None)
+    return signed(line.elo, 0) + (" bound" if line.elo_se is None else f" ±{line.elo_se:.0f}")

@@ -1,0 +1,127 @@
+"""The bots of a roster, and whether they can fill the tables of its format."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+from orchestrator.roster.lines import Path
+from orchestrator.roster.model import Bot
+from orchestrator.roster.reader import MISSING, Reader, spelled
+from orchestrator.schedule import Format
+
+MOST_BOTS: Final = 1_000
+NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}")
+NAME_WORDS: Final = "1-40 of [A-Za-z0-9._-]"
+BOT: Final = tuple(part.name for part in fields(Bot))
+
+
+def read_bots(reader: Reader, data: Mapping[str, Any], bundled: Sequence[str]) -> tuple[Bot, ...] | None:
+    """All bots; None if there is no list of them."""
+
+    def is_list(value: Any) -> bool:
+        return isinstance(value, list) and 0 < len(value) <= MOST_BOTS and all(isinstance(bot, dict) for bot in value)
+
+    listed = reader.take(data, (), "bots", MISSING, is_list, f"1 to {MOST_BOTS} tables [[bots]]")
+    if listed is None:
+        return None
+    bots = []
+    first: dict[str, int] = {}
+    for at, given in enumerate(listed):
+        bot = _bot(reader, given, ("bots", at), bundled)
+        if bot.name in first:
+            reader.wrong(("bots", at, "name"), bot.name, f"another name: bots[{first[bot.name]}] is called that")
+        elif bot.name:
+            first[bot.name] = at
+        bots.append(bot)
+    return tuple(bots)
+
+
+def _bot(reader: Reader, given: Mapping[str, Any], path: Path, bundled: Sequence[str]) -> Bot:
+    reader.unknown(given, path, BOT)
+    name = reader.take(
+        given,
+        path,
+        "name",
+        MISSING,
+        lambda value: isinstance(value, str) and bool(NAME.fullmatch(value)),
+        NAME_WORDS,
+    )
+    kinds = [key for key in ("command", "bundled", "remote") if key in given]
+    if len(kinds) != 1:
+        has = " and ".join(kinds) or "none of them"
+        reader.complain(path, f"{spelled(path)} has {has}; expected exactly one of command, bundled, remote")
+    if "remote" in given:
+        reader.take(given, path, "remote", False, lambda value: value is True, "true, or command or bundled instead")
+    for key in ("env", "cwd", "isolated"):
+        if kinds == ["remote"] and key in given:
+            reader.complain((*path, key), f"{spelled((*path, key))} means nothing: we do not start a remote bot")
+        elif kinds == ["bundled"] and key in given and key != "isolated":
+            reader.complain((*path, key), f"{spelled((*path, key))} means nothing for a bundled bot")
+    return Bot(
+        name=name or "",
+        command=_command(reader, given, path),
+        bundled=reader.one_of(given, path, "bundled", "", bundled),
+        remote=given.get("remote") is True,
+        env=_env(reader, given, path),
+        cwd=reader.word(given, path, "cwd", "", "a folder"),
+        isolated=reader.flag(given, path, "isolated"),
+        challenger=reader.flag(given, path, "challenger"),
+        version=reader.word(given, path, "version", "", "a short text"),
+    )
+
+
+def _command(reader: Reader, given: Mapping[str, Any], path: Path) -> tuple[str, ...]:
+    expected = 'a list of texts, such as ["python", "bot.py"]'
+    words = reader.take(given, path, "command", [], lambda value: isinstance(value, list) and value != [], expected)
+    for at, word in enumerate(words):
+        if not isinstance(word, str) or "\0" in word or (at == 0 and not word):
+            reader.wrong((*path, "command", at), word, "a program" if at == 0 else "a text")
+    return tuple(str(word) for word in words)
+
+
+def _env(reader: Reader, given: Mapping[str, Any], path: Path) -> Mapping[str, str]:
+    env = reader.table(given, path, "env")
+    for key, value in env.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
+            reader.complain((*path, "env", key), f"{spelled((*path, 'env'))} has {key!r}; expected a variable's name")
+        elif not isinstance(value, str) or "\0" in value:
+            reader.wrong((*path, "env", key), value, "a text")
+    return {key: str(value) for key, value in env.items()}
+
+
+def check_field(reader: Reader, bots: Sequence[Bot], format_: Format, players: int) -> None:
+    """Whether these bots can fill the tables of the format."""
+    challengers = [at for at, bot in enumerate(bots) if bot.challenger]
+    if format_ != "gauntlet":
+        for at in challengers:
+            reader.complain(
+                ("bots", at, "challenger"), f"bots[{at}].challenger only has a meaning with format = 'gauntlet'"
+            )
+    count = len(bots)
+    if format_ == "compare":
+        if count != 2:
+            reader.complain(("bots",), f"{count} bots; expected exactly 2 for compare: A, then B")
+    elif format_ == "gauntlet":
+        if players == 1:
+            reader.wrong(("format",), format_, "'round_robin' where one plays alone: nobody is met")
+        if not challengers:
+            reader.complain(("bots",), "no challenger; expected at least one bot with challenger = true")
+        elif count - len(challengers) < players - 1:
+            others = count - len(challengers)
+            reader.complain(("bots",), f"{others} bots that are no challengers; expected at least {players - 1}")
+    elif count < players:
+        reader.complain(("bots",), f"{count} bots; expected at least {players}, one for each seat")
+
+
+def check_memory(reader: Reader, bots: Sequence[Bot]) -> None:
+    """A deal that comes again in another seat must not be remembered."""
+    for at, bot in enumerate(bots):
+        if not bot.isolated:
+            key = "remote" if bot.remote else "name"
+            cure = "another duplicate" if bot.remote else "isolated = true"
+            reader.complain(
+                ("bots", at, key),
+                f"bots[{at}] ({bot.name}) may remember a deal it has played, and duplicate = 'full' deals it again; "
+                f"expected {cure}, or trusted = true at the top if all bots are your own",
+            )

@@ -1,0 +1,118 @@
+"""What a roster says, checked and with its defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orchestrator.roster.facts import OptionValue
+from orchestrator.schedule import Duplicate, Format, Plan, Tournament, content_id, plan
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """How long a seat may think, in milliseconds."""
+
+    move_ms: int = 10_000
+    bank_ms: int = 60_000
+    increment_ms: int = 0
+    seating_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a bot that we start may use, and how long a match may last. None: as much as there is."""
+
+    cpu_seconds: int | None = None
+    memory_mb: int | None = None
+    processes: int | None = None
+    files: int | None = None
+    match_seconds: int = 3_600
+    #: Why bots run without walls around them; None: they have walls.
+    unconfined: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential:
+    """When a comparison stops: the chances of either error, and the effects between which it decides."""
+
+    alpha: float = 0.05
+    beta: float = 0.05
+    t0: float = 0.0
+    t1: float = 0.2
+
+
+@dataclass(frozen=True)
+class Bot:
+    """One bot of a roster: a command to start, one of ours, or one that dials in by itself."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    bundled: str = ""
+    remote: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    #: Started anew for every game, so that nothing is remembered.
+    isolated: bool = False
+    challenger: bool = False
+    #: A word of the author; another word is another version.
+    version: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the roster says about the program. What the program's files hold is not in it."""
+        env = dict(self.env)
+        return content_id([list(self.command), self.bundled, self.remote, env, self.cwd, self.version])
+
+
+@dataclass(frozen=True)
+class Roster:
+    """A tournament as its organiser wrote it, checked and with its defaults."""
+
+    name: str
+    game: str
+    game_version: int
+    options: Mapping[str, OptionValue]
+    players: int
+    format: Format
+    #: For compare: the most blocks there can be.
+    deals: int | None
+    budget: int | None
+    #: None: whoever plans draws a secret and keeps it.
+    seed: int | None
+    time_control: TimeControl
+    duplicate: Duplicate
+    rotations: str
+    trusted: bool
+    limits: Limits
+    #: Only for compare.
+    sequential: Sequential | None
+    bots: tuple[Bot, ...]
+    #: The file as it was written.
+    text: str = field(repr=False)
+
+    @property
+    def challengers(self) -> frozenset[str]:
+        return frozenset(bot.name for bot in self.bots if bot.challenger)
+
+    @property
+    def rules(self) -> str:
+        """Game, version and options in words that change whenever results might."""
+        return content_id([self.game, self.game_version, dict(self.options)])
+
+    def plan(self, id_: str, secret: bytes, versions: Mapping[str, str] | None = None) -> Plan:
+        """The schedule, or BadPlan. ``versions`` may know more about a bot than its fingerprint tells."""
+        known = versions or {}
+        return plan(
+            Tournament(
+                id=id_,
+                secret=secret,
+                rules=self.rules,
+                bots=tuple((bot.name, known.get(bot.name, bot.fingerprint)) for bot in self.bots),
+                players=self.players,
+                format=self.format,
+                deals=self.deals,
+                budget=self.budget,
+                challengers=self.challengers,
+                duplicate=self.duplicate,
+                rotate=self.rotations == "all",
+            )
+        )

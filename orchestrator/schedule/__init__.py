@@ -1,0 +1,26 @@
+"""Who meets whom, in which seat, with which cards. Pure: the standard library, no clock, no chance but the seeded one."""
+
+from orchestrator.schedule.blocks import Block, Entrant, Match, Plan, Survey, Tournament, plan
+from orchestrator.schedule.errors import BadPlan
+from orchestrator.schedule.ids import DUPLICATES, SPEC_VERSION, Duplicate, Seeds, content_id, secret_of
+from orchestrator.schedule.layouts import FORMATS, MOST_MATCHES, Format
+
+__all__ = [
+    "DUPLICATES",
+    "FORMATS",
+    "MOST_MATCHES",
+    "SPEC_VERSION",
+    "BadPlan",
+    "Block",
+    "Duplicate",
+    "Entrant",
+    "Format",
+    "Match",
+    "Plan",
+    "Seeds",
+    "Survey",
+    "Tournament",
+    "content_id",
+    "plan",
+    "secret_of",
+]

@@ -1,0 +1,228 @@
+"""A plan: every match of a tournament, with its seats, its seeds and its id, before the first one is played."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.schedule import layouts
+from orchestrator.schedule.errors import BadPlan
+from orchestrator.schedule.ids import (
+    DUPLICATES,
+    LEAST_SECRET,
+    MOST_SECRET,
+    Duplicate,
+    Seeds,
+    block_id,
+    match_id,
+    seed_of,
+    seeds_of,
+)
+from orchestrator.schedule.layouts import FORMATS, MOST_MATCHES, Format, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A bot in a tournament. Where one bot fills several seats of a table, each seat has an entrant of its own."""
+
+    name: str
+    #: The bot that sits there; the name of the entrant, unless this is a copy.
+    bot: str
+    #: A hash of all that makes the bot what it is: another version is another entrant.
+    version: str
+
+    @property
+    def key(self) -> str:
+        """The name as the service knows it, which has no ``#``: the one a bot key is issued for."""
+        return self.name.replace("#", ".copy")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One game to be played."""
+
+    id: str
+    #: Its place in the schedule, from 0.
+    ord: int
+    rotation: int
+    #: Who sits where.
+    seats: tuple[Entrant, ...]
+    seeds: Seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One deal, played once from every rotation of the seats: the unit of all statistics."""
+
+    id: str
+    #: Its place in the schedule, from 0.
+    ord: int
+    round: int
+    table: int
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """All that a plan depends on."""
+
+    #: Part of every id: two tournaments never share a match.
+    id: str
+    #: 16 to 64 bytes from which all seeds are drawn.
+    secret: bytes
+    #: The game, its version and its options, in words that change whenever results might.
+    rules: str
+    #: (name, version) of each bot. For compare: A, then B.
+    bots: tuple[tuple[str, str], ...]
+    players: int
+    format: Format = "round_robin"
+    #: How often each table is laid, each time with a new deal; for compare the most blocks there can be.
+    deals: int | None = None
+    #: Instead of deals: the most matches there can be.
+    budget: int | None = None
+    #: Names of the challengers of a gauntlet.
+    challengers: frozenset[str] = frozenset()
+    duplicate: Duplicate = "table"
+    #: False: only one seating of each table is played, and the seats are balanced over tables and deals instead.
+    rotate: bool = True
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A plan in numbers."""
+
+    tables: int
+    blocks: int
+    matches: int
+    #: For each bot how often it has each seat; a bot with copies counts once for each of them.
+    seats: dict[str, tuple[int, ...]]
+    #: Fewest and most meetings over all pairs of different bots; None where one plays alone.
+    meetings: tuple[int, int] | None
+    #: Pairs of bots that never meet: they leave an empty cell in the crosstable.
+    unmet: int
+
+    @property
+    def games(self) -> dict[str, int]:
+        return {bot: sum(counts) for bot, counts in self.seats.items()}
+
+    @property
+    def imbalance(self) -> int:
+        """The largest difference between the counts of any two seats, over all bots."""
+        return max(max(counts) - min(counts) for counts in self.seats.values())
+
+
+class Plan:
+    """The blocks of a tournament in schedule order. Iterate as often as you like: nothing is kept, and nothing changes."""
+
+    def __init__(self, tournament: Tournament, layout: Layout) -> None:
+        self.tournament = tournament
+        self._layout = layout
+        self.entrants = tuple(
+            Entrant(name if copy == 1 else f"{name}#{copy}", name, version)
+            for bot, copy in layout.copies
+            for name, version in [tournament.bots[bot]]
+        )
+        keys = [entrant.key for entrant in self.entrants]
+        if len(set(keys)) < len(keys):
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise BadPlan("bots", twice, "another name: the second copy of a bot is called that")
+
+    @property
+    def blocks(self) -> int:
+        return self._layout.blocks
+
+    @property
+    def matches(self) -> int:
+        return self._layout.matches
+
+    def __iter__(self) -> Iterator[Block]:
+        it, entrants = self.tournament, self.entrants
+        seat_ids = [(entrant.name, entrant.version) for entrant in entrants]
+        ord_ = 0
+        for at, slot in enumerate(self._layout.slots()):
+            matches = []
+            for rotation, seating in enumerate(slot.seatings):
+                seeds = seeds_of(it.secret, slot.round, slot.table, rotation, it.duplicate)
+                named = [seat_ids[entrant] for entrant in seating]
+                id_ = match_id(it.id, slot.round, slot.table, rotation, named, seeds, it.rules)
+                matches.append(Match(id_, ord_, rotation, tuple(entrants[entrant] for entrant in seating), seeds))
+                ord_ += 1
+            yield Block(block_id(it.id, slot.round, slot.table), at, slot.round, slot.table, tuple(matches))
+
+    def survey(self) -> Survey:
+        """What will be played, counted."""
+        layout = self._layout
+        bot_of = [bot for bot, _ in layout.copies]
+        names = [name for name, _ in self.tournament.bots]
+        counts = [[0] * self.tournament.players for _ in names]
+        met: dict[tuple[int, int], int] = {}
+        for seatings, weight in layout.sample():
+            for seating in seatings:
+                sitting = [bot_of[entrant] for entrant in seating]
+                for seat, bot in enumerate(sitting):
+                    counts[bot][seat] += weight
+                for at, bot in enumerate(sitting):
+                    for other in sitting[at + 1 :]:
+                        if bot != other:
+                            pair = (bot, other) if bot < other else (other, bot)
+                            met[pair] = met.get(pair, 0) + weight
+        pairs = len(names) * (len(names) - 1) // 2
+        return Survey(
+            tables=max(segment.tables for segment in layout.segments),
+            blocks=layout.blocks,
+            matches=layout.matches,
+            seats={name: tuple(row) for name, row in zip(names, counts, strict=True)},
+            meetings=(min(met.values()) if len(met) == pairs else 0, max(met.values())) if met else None,
+            unmet=pairs - len(met) if self.tournament.players > 1 else 0,
+        )
+
+
+def plan(tournament: Tournament) -> Plan:
+    """Every match of a tournament, or BadPlan. Planning twice gives the same plan."""
+    it = tournament
+    names = [name for name, _ in it.bots]
+    _check(tournament, names)
+    seed = int.from_bytes(seed_of(it.secret, 0, 0, "design")[:8], "big")
+    match it.format:
+        case "round_robin":
+            layout = layouts.round_robin(len(names), it.players, it.deals, it.budget, it.rotate, seed)
+        case "gauntlet":
+            challengers = tuple(at for at, name in enumerate(names) if name in it.challengers)
+            layout = layouts.gauntlet(len(names), challengers, it.players, it.deals, it.budget, it.rotate, seed)
+        case "compare":
+            layout = layouts.compare(it.players, it.deals or 0)
+    if layout.matches > MOST_MATCHES:
+        field, value = ("budget", it.budget) if it.deals is None else ("deals", it.deals)
+        raise BadPlan(
+            field, value, f"fewer: these are {layout.matches:,} matches, and at most {MOST_MATCHES:,} are planned"
+        )
+    return Plan(tournament, layout)
+
+
+def _check(it: Tournament, names: list[str]) -> None:
+    if it.format not in FORMATS:
+        raise BadPlan("format", it.format, "one of " + ", ".join(FORMATS))
+    if it.duplicate not in DUPLICATES:
+        raise BadPlan("duplicate", it.duplicate, "one of " + ", ".join(DUPLICATES))
+    if not LEAST_SECRET <= len(it.secret) <= MOST_SECRET:
+        raise BadPlan("secret", f"{len(it.secret)} bytes", f"{LEAST_SECRET} to {MOST_SECRET} bytes")
+    if it.players < 1:
+        raise BadPlan("players", it.players, "at least 1")
+    if not names:
+        raise BadPlan("bots", 0, "at least one")
+    if len(set(names)) < len(names):
+        raise BadPlan("bots", next(name for name in names if names.count(name) > 1), "every name only once")
+    if (it.deals is None) == (it.budget is None):
+        raise BadPlan("deals", it.deals, "either deals or a budget")
+    for field, value in (("deals", it.deals), ("budget", it.budget)):
+        if value is not None and value < 1:
+            raise BadPlan(field, value, "at least 1")
+    if unknown := it.challengers - set(names):
+        raise BadPlan("challengers", min(unknown), "the name of a bot")
+    if it.challengers and it.format != "gauntlet":
+        raise BadPlan("challengers", min(it.challengers), "none outside a gauntlet")
+    if it.format == "compare":
+        if len(names) != 2:
+            raise BadPlan("bots", len(names), "exactly 2 for compare: A, then B")
+        if it.deals is None:
+            raise BadPlan("budget", it.budget, "deals for compare: the most blocks there can be")
+        if not it.rotate:
+            raise BadPlan("rotate", it.rotate, "every rotation for compare")

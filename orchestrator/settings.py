@@ -1,0 +1,128 @@
+"""The settings of the orchestrator, read once from the environment. A missing one stops the start and is named."""
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import make_url
+
+from orchestrator.client import Door
+
+
+class BadSetting(ValueError):
+    """A setting that is missing or cannot be used."""
+
+    def __init__(self, name: str, value: str, expected: str) -> None:
+        super().__init__(f"{name}={value!r}; expected {expected}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where everything is."""
+
+    #: SQLAlchemy's address of the book: sqlite:////path/to/book.sqlite or postgresql+psycopg://user@host/name.
+    book: str
+    #: Celery's broker: redis://…, redis+socket:///path, or amqp://… for RabbitMQ.
+    broker: str
+    door: Door
+    #: Scratch folders and output of bots.
+    folder: Path
+    #: Matches this worker watches at once. They wait more than they compute.
+    concurrency: int
+    #: Matches handed out at once, in the whole arena.
+    window: int
+    #: host:port where this process answers Prometheus; empty: nowhere.
+    metrics: str = ""
+    #: Files and folders that no bot may read: secrets, the book.
+    hidden: tuple[Path, ...] = ()
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """All that no bot may read: the above, a book that is a file with what SQLite keeps beside it, and other bots' folders."""
+        address = make_url(self.book)
+        book = address.database if address.get_backend_name() == "sqlite" else None
+        files = [Path(f"{book}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")] if book else []
+        return (self.folder, *files, *self.hidden)
+
+    def to_env(self) -> dict[str, str]:
+        """The same, for a process that we start."""
+        return {
+            "RUBBLE_BOOK": self.book,
+            "RUBBLE_BROKER": self.broker,
+            "RUBBLE_ADDRESS": self.door.address,
+            "RUBBLE_OPERATOR_TOKEN": self.door.operator_token,
+            "RUBBLE_CA": self.door.ca_file,
+            "RUBBLE_WORK_DIR": str(self.folder),
+            "RUBBLE_CONCURRENCY": str(self.concurrency),
+            "RUBBLE_WINDOW": str(self.window),
+            "RUBBLE_METRICS": self.metrics,
+            "RUBBLE_HIDDEN": os.pathsep.join(str(path) for path in self.hidden),
+        }
+
+
+def _number(env: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    text = env.get(name, str(default))
+    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+        raise BadSetting(name, text, f"a number from {low} to {high}")
+    return int(text)
+
+
+def address(env: Mapping[str, str], name: str, default: str) -> str:
+    """host:port to listen on."""
+    text = env.get(name, "") or default
+    if text and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/\s]+):[0-9]{1,5}", text):
+        raise BadSetting(name, text, "host:port or [IPv6 address]:port")
+    if text and int(text.rpartition(":")[2]) > 65_535:
+        raise BadSetting(name, text, "a port from 0 to 65535")
+    return text
+
+
+def needed(env: Mapping[str, str], name: str, expected: str) -> str:
+    """What must be there."""
+    value = env.get(name, "")
+    if not value:
+        raise BadSetting(name, value, expected)
+    return value
+
+
+def secret(env: Mapping[str, str], name: str, expected: str) -> str:
+    """What may carry a password comes by the environment, or from the file that ``…_FILE`` names."""
+    value, file = env.get(name, ""), env.get(f"{name}_FILE", "")
+    if value and file:
+        raise BadSetting(f"{name}_FILE", file, f"either {name} or {name}_FILE, not both")
+    if file:
+        try:
+            value = Path(file).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise BadSetting(f"{name}_FILE", file, f"a file that can be read ({error.strerror})") from None
+        if not value:
+            raise BadSetting(f"{name}_FILE", file, "a file with something in it")
+    if not value:
+        raise BadSetting(name, "", f"{expected}, or {name}_FILE naming a file with it")
+    return value
+
+
+def read_settings(env: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process."""
+    env = os.environ if env is None else env
+    token = secret(env, "RUBBLE_OPERATOR_TOKEN", "the token of the service's operator")
+    concurrency = _number(env, "RUBBLE_CONCURRENCY", 16, 1, 1000)
+    files = [env.get(f"RUBBLE_{name}_FILE", "") for name in ("OPERATOR_TOKEN", "BOOK", "BROKER")]
+    return Settings(
+        book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),
+        broker=secret(env, "RUBBLE_BROKER", "an address such as redis://localhost:6379/1 or amqp://localhost"),
+        door=Door(needed(env, "RUBBLE_ADDRESS", "host:port of the service"), token, env.get("RUBBLE_CA", "")),
+        folder=Path(env.get("RUBBLE_WORK_DIR", ".rubble/work")),
+        concurrency=concurrency,
+        window=_number(env, "RUBBLE_WINDOW", 4 * concurrency, 1, 100_000),
+        metrics=address(env, "RUBBLE_METRICS", ""),
+        hidden=tuple(Path(path) for path in (*env.get("RUBBLE_HIDDEN", "").split(os.pathsep), *files) if path),
+    )
+
+
+def owner_name() -> str:
+    """Who we are, among all workers on all machines."""
+    return f"{socket.gethostname()}:{os.getpid()}"

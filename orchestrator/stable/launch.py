@@ -1,0 +1,206 @@
+"""Becomes a bot: sets its limits, then turns into its command. ``python -m orchestrator.stable.launch TERMS -- COMMAND…``
+
+A process of its own does this, between our fork and the bot's exec, because limits must be set from inside, and after a
+fork in a process with threads nothing but exec is safe. With ``"supervise": 1`` it stays, as the parent of the bot and of
+everything the bot leaves behind, and ends them all when the bot ends, when it is told to, or when we die. It also counts
+them and what memory they use together: the limits of a process bind neither a family of processes nor root, and a limit on
+addresses would stop every virtual machine that reserves more than it uses.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.stable import sandbox
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_MIB: Final = 1 << 20
+#: A bot that is told to stop has so long, in seconds.
+GRACE_S: Final = 2.0
+CANNOT_START: Final = 127
+#: What was over its limits ends with this code.
+OVER_LIMIT: Final = 124
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+#: How often a family is counted, in seconds.
+_COUNT_S: Final = 0.1
+_NOTHING_TO_COUNT_S: Final = 3600.0
+
+
+def _prctl(option: int, value: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option})")
+
+
+def _limit(kind: int, value: int) -> None:
+    """As low as asked, and not above what we were given ourselves."""
+    _, hard = resource.getrlimit(kind)
+    ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (ceiling, ceiling))
+
+
+def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> None:
+    """Turn into the command."""
+    if sys.platform == "linux":
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # if whoever started us dies, so does the bot
+        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        if os.getppid() != parent:
+            sys.exit(CANNOT_START)  # it has died already
+    if terms.get("cpu_seconds"):
+        _limit(resource.RLIMIT_CPU, terms["cpu_seconds"])
+    if terms.get("files"):
+        _limit(resource.RLIMIT_NOFILE, terms["files"])
+    _limit(resource.RLIMIT_CORE, 0)
+    try:
+        if terms.get("walls"):
+            sandbox.build(sandbox.Walls.from_plain(terms["walls"]))
+        os.execvp(command[0], list(command))
+    except OSError as error:
+        print(f"cannot start {command[0]!r}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(CANNOT_START)
+
+
+def _supervise(command: Sequence[str], terms: Mapping[str, Any]) -> int:
+    """Start the bot, wait for its end or for ours, and leave nobody behind; the bot's exit code."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    parent = os.getppid()
+    if sys.platform == "linux":
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whatever the bot starts and leaves becomes our child
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            return CANNOT_START
+    us = os.getpid()
+    counts = bool(terms.get("processes") or terms.get("memory_mb"))
+    if counts:
+        _come_first()
+    bot = os.fork()
+    if bot == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        _become(command, terms, us)
+    code: int | None = None
+    end = 0.0
+    while code is None:
+        patience = max(0.0, end - time.monotonic()) if end else _COUNT_S if counts else _NOTHING_TO_COUNT_S
+        found = signal.sigtimedwait(_SIGNALS, patience)
+        if found is None and end:
+            os.kill(bot, signal.SIGKILL)
+        elif found is not None and found.si_signo != signal.SIGCHLD and not end:
+            end = time.monotonic() + GRACE_S
+            os.kill(bot, signal.SIGTERM)
+        code = _reap(bot)
+        if code is None and counts and (excess := _excess(us, terms)):
+            print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
+            code = OVER_LIMIT
+    _end_all(us, bot)
+    return code
+
+
+def _come_first() -> None:
+    """A family that grows without end must not keep us from ending it. Only root may ask for that."""
+    if sys.platform == "linux":
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+
+
+def _excess(us: int, terms: Mapping[str, Any]) -> str:
+    """What the bot and all it started have too much of, in words; empty if nothing."""
+    family = _family(us)
+    if terms.get("processes"):
+        count = sum(len(tasks) for tasks in family.values())
+        if count > terms["processes"]:
+            return f"it had {count} processes and threads, and may have {terms['processes']}"
+    if terms.get("memory_mb"):
+        used = sum(_memory_kib(pid) for pid in family) >> 10
+        if used > terms["memory_mb"]:
+            return f"it used {used} MiB of memory, and may use {terms['memory_mb']}"
+    return ""
+
+
+def _end_all(us: int, bot: int) -> None:
+    """Kill everybody beneath us. First all are stopped: who is stopped starts nobody else."""
+    stopped: set[int] = set()
+    while new := set(_family(us)) - stopped:
+        for pid in new:
+            _signal(pid, signal.SIGSTOP)
+        stopped |= new
+    while family := _family(us):
+        for pid in family:
+            _signal(pid, signal.SIGKILL)
+        signal.sigtimedwait([signal.SIGCHLD], 0.1)
+        _reap(bot)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _reap(bot: int) -> int | None:
+    """Take leave of every child that has ended; the bot's exit code if it was one of them."""
+    code = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == bot:
+                code = os.waitstatus_to_exitcode(status)
+    return code if code is None or code >= 0 else 128 - code
+
+
+def _family(us: int) -> dict[int, list[str]]:
+    """Everybody beneath a process, each with its threads. Who loses its parent becomes our child, so nobody gets away."""
+    found: dict[int, list[str]] = {}
+    waiting = _children(us, [str(us)])
+    while waiting:
+        pid = waiting.pop()
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            continue  # it has just ended
+        found[pid] = threads
+        waiting += _children(pid, threads)
+    return found
+
+
+def _children(pid: int, threads: Sequence[str]) -> list[int]:
+    children: list[int] = []
+    for thread in threads:
+        with contextlib.suppress(OSError):  # it has just ended
+            children += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return children
+
+
+def _memory_kib(pid: int) -> int:
+    """What a process keeps in memory for itself: not its program, and not what it only reserved."""
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem")))
+    return 0
+
+
+def main() -> None:
+    """The first argument is JSON, the rest after -- the command.
+
+    All keys may be left out: {cpu_seconds, files} bind each process, {memory_mb, processes} the whole family if it is
+    supervised, {walls} are those of ``sandbox.Walls``, {supervise}.
+    """
+    terms: dict[str, Any] = json.loads(sys.argv[1])
+    command = sys.argv[sys.argv.index("--") + 1 :]
+    if terms.get("supervise"):
+        sys.exit(_supervise(command, terms))
+    _become(command, terms, os.getppid())
+
+
+if __name__ == "__main__":
+    main()

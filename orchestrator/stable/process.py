@@ -1,0 +1,136 @@
+"""One bot as a process: its output kept within bounds, started again when it falls, ended with all its children."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+from orchestrator.stable.launch import CANNOT_START
+from orchestrator.stable.sandbox import Walls
+
+#: The supervisor needs less: see ``launch.GRACE_S``.
+_END_S: Final = 5.0
+_OUTPUT_BYTES: Final = 1 << 20
+_TAIL_BYTES: Final = 4000
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 30.0
+#: A bot that ran this long has started well: its next fall is a new one.
+_WELL_S: Final = 20.0
+
+
+class BotProcess:
+    """A bot that is kept running."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        output: Path,
+        limits: Mapping[str, Any],
+        walls: Walls | None = None,
+    ) -> None:
+        self.name = name
+        terms = {**limits, "supervise": 1, "walls": walls.to_plain() if walls is not None else None}
+        self._command = [sys.executable, "-m", "orchestrator.stable.launch", json.dumps(terms), "--", *command]
+        self._env = dict(env)
+        self._cwd = cwd
+        self._output = output
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._is_ending = False
+        self._started = 0.0
+        self._pause = _FIRST_PAUSE_S
+        self._next_start = 0.0
+        self.starts = 0
+        self.exit_code: int | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id, 0 if it does not run."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else 0
+
+    def look_after(self) -> None:
+        """Start the bot if it does not run and its pause is over."""
+        with self._lock:
+            if self._is_ending:
+                return
+            now = time.monotonic()
+            if self._process is not None:
+                code = self._process.poll()
+                if code is None:
+                    return
+                self.exit_code = code
+                self._end_group(signal.SIGKILL)
+                self._process = None
+                self._pause = (
+                    _FIRST_PAUSE_S if now - self._started > _WELL_S else min(self._pause * 2, _LONGEST_PAUSE_S)
+                )
+                self._next_start = now + self._pause
+            if now >= self._next_start:
+                self._start(now)
+
+    def _start(self, now: float) -> None:
+        self._started = now
+        self.starts += 1
+        try:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=self._cwd,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a group of its own, so that its children can be ended with it
+            )
+        except OSError as error:  # its folder is not there, or the machine is full: it has ended before it began
+            self.exit_code = CANNOT_START
+            self._pause = min(self._pause * 2, _LONGEST_PAUSE_S)
+            self._next_start = now + self._pause
+            with self._output.open("a", encoding="utf-8") as kept:
+                kept.write(f"cannot start in {str(self._cwd)!r}: {error.strerror}\n")
+            return
+        assert self._process.stdout is not None
+        threading.Thread(target=self._keep_output, args=(self._process.stdout,), daemon=True).start()
+
+    def _keep_output(self, pipe: IO[bytes]) -> None:
+        """Keep what the bot says, up to a limit; beyond it is read and dropped, so that the bot never blocks."""
+        with pipe, self._output.open("ab") as kept:
+            while chunk := pipe.read1(65536):  # type: ignore[attr-defined]  # a pipe is buffered
+                room = _OUTPUT_BYTES - os.fstat(kept.fileno()).st_size  # others may write it too
+                if room > 0:
+                    kept.write(chunk[:room])
+                    kept.flush()
+
+    def last_words(self) -> str:
+        """The end of what the bot said."""
+        with contextlib.suppress(FileNotFoundError):
+            return self._output.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
+        return ""
+
+    def end(self) -> None:
+        """End the bot and all it started."""
+        with self._lock:
+            self._is_ending = True
+            process = self._process
+            if process is None:
+                return
+            process.terminate()  # the supervisor ends the bot, and all it started
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_END_S)
+            self._end_group(signal.SIGKILL)
+            process.wait()
+
+    def _end_group(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, number)

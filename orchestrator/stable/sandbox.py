@@ -1,0 +1,303 @@
+"""Walls around a bot: what it may write, read and call, as far as this machine can build them.
+
+Three of Linux's own means, none of which needs a privilege, and none of which the bot can put off again:
+
+- Landlock: files are written inside the bot's scratch folder only, and the arena's private files are not read; TCP leads to
+  the arena's port only, and nobody listens (kernel 6.7); signals and abstract sockets stay inside (kernel 6.12).
+- seccomp: no sockets but TCP, for Landlock knows only that; no io_uring, which could make others; nobody's owners, modes and
+  attributes are changed, which Landlock leaves alone.
+- Capabilities: a bot that we start as root is root without any power.
+
+A port is a number: the same port of another machine is as open as the arena's. What a machine cannot build is named by
+``missing`` and never passed over in silence.
+"""
+
+import ctypes
+import errno
+import ipaddress
+import os
+import platform
+import re
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+# ------------------------------------------------------------------------------------------------------------- Landlock
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
+_ASK_VERSION: Final = 1
+_PATH_BENEATH, _NET_PORT = 1, 2
+_WRITE_FILE, _READ_FILE = 1 << 1, 1 << 2
+_REMOVE_DIR, _REMOVE_FILE = 1 << 4, 1 << 5
+_MAKE_CHAR, _MAKE_DIR, _MAKE_REG, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK, _MAKE_SYM = (1 << bit for bit in range(6, 13))
+_REFER, _TRUNCATE = 1 << 13, 1 << 14  # versions 2 and 3
+_BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1  # version 4
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1  # version 6
+_INSIDE: Final = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SOCK | _MAKE_FIFO | _MAKE_SYM
+#: Devices that programs open for writing and that keep nothing.
+_DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+# -------------------------------------------------------------------------------------------------------------- seccomp
+_PR_SET_SECCOMP, _FILTER_MODE = 22, 2
+_LOAD_WORD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_ALLOW: Final = 0x7FFF0000
+_REFUSE: Final = 0x00050000  # with an error number
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_STREAM, _DATAGRAM, _TYPE_MASK = 1, 2, 0xF
+_TCP: Final = 6
+_FAST_OPEN: Final = 0x20000000  # connects without the call that Landlock watches
+_OTHER_NUMBERING: Final = 0x40000000  # the same calls once more, as x32 counts them
+_IO_URING_SETUP: Final = 425
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """Numbers of system calls, which every architecture has for itself."""
+
+    arch: int
+    socket: int
+    #: Call -> which of its arguments holds the flags.
+    sends: Mapping[int, int]
+    #: chmod, chown and their kind, and extended attributes.
+    attributes: tuple[int, ...]
+
+
+_MACHINES: Final = {
+    "x86_64": _Machine(
+        0xC000003E,
+        41,
+        {44: 3, 46: 2, 307: 3},
+        (90, 91, 92, 93, 94, 260, 268, 452, 188, 189, 190, 197, 198, 199, 463, 466),
+    ),
+    "aarch64": _Machine(
+        0xC00000B7, 198, {206: 3, 211: 2, 269: 3}, (52, 53, 54, 55, 452, 5, 6, 7, 14, 15, 16, 463, 466)
+    ),
+}
+
+# --------------------------------------------------------------------------------------------------------- capabilities
+_PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 47, 4
+_CAPABILITIES_3: Final = 0x20080522
+
+
+@dataclass(frozen=True)
+class Walls:
+    """What one bot may do. Goes to the launcher as JSON."""
+
+    #: The only folder it may write in; it may read there too.
+    scratch: str
+    #: The only TCP ports it may connect to.
+    ports: tuple[int, ...]
+    #: Files and folders it may not read.
+    hidden: tuple[str, ...] = ()
+    #: The arena's address is a name that has to be looked up.
+    asks_names: bool = False
+    #: The arena's address is a unix socket.
+    uses_unix: bool = False
+
+    @classmethod
+    def around(cls, scratch: Path, address: str, hidden: Iterable[Path] = ()) -> "Walls":
+        """For a bot that calls the arena at this address and has this folder."""
+        ports, asks_names, uses_unix = _read_address(address)
+        return cls(str(scratch.resolve()), ports, tuple(str(path.resolve()) for path in hidden), asks_names, uses_unix)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Walls":
+        """As ``to_plain`` gave it."""
+        given = dict(plain)
+        return cls(**{**given, "ports": tuple(given["ports"]), "hidden": tuple(given["hidden"])})
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def _read_address(address: str) -> tuple[tuple[int, ...], bool, bool]:
+    """Ports, whether a name has to be looked up, and whether it is a unix socket; gRPC's addresses come in many forms."""
+    if address.startswith("unix"):
+        return (), False, True
+    ports, is_name = [], False
+    for one in re.sub(r"^(ipv4:|ipv6:|dns:(//[^/]*/)?)", "", address).split(","):
+        found = re.fullmatch(r"\[?(?P<host>.*?)\]?(?::(?P<port>\d+))?", one)
+        assert found is not None  # any text fits
+        ports.append(int(found["port"] or 443))
+        is_name = is_name or not (found["host"] == "localhost" or _is_ip(found["host"]))
+    return tuple(ports), is_name, False
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+# ----------------------------------------------------------------------------------------------- what the machine offers
+def missing(walls: Walls | None = None) -> tuple[str, ...]:
+    """The walls that cannot be built here, in words; of these walls, if given."""
+    if sys.platform != "linux":
+        return ("no walls around bots: only Linux has them",)
+    lacking = []
+    version = landlock_version()
+    if version < 1:
+        lacking.append("files outside its folder can be written, and the arena's own files read: no Landlock here")
+    elif version < 3:
+        lacking.append(f"files outside its folder can be cut off: Landlock {version} here, 3 is needed")
+    if version < 4:
+        lacking.append(f"any TCP port can be reached: Landlock {version} here, 4 is needed")
+    if version < 6:
+        lacking.append(f"other processes of this user can be signalled: Landlock {version} here, 6 is needed")
+    if platform.machine() not in _MACHINES:
+        lacking.append(
+            f"sockets other than TCP can be opened, modes of files changed: no filter for {platform.machine()}"
+        )
+    elif not _has_seccomp():
+        lacking.append("sockets other than TCP can be opened, modes of files changed: no seccomp filters here")
+    elif walls is not None and walls.asks_names:
+        lacking.append("UDP is open: the arena's address is a name that has to be looked up")
+    return tuple(lacking)
+
+
+def landlock_version() -> int:
+    """The version of Landlock's interface; 0 if there is none."""
+    return max(0, int(_libc().syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
+
+
+def _has_seccomp() -> bool:
+    """Whether filters are known: an empty address is answered with EFAULT, where they are not with EINVAL."""
+    libc = _libc()
+    libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, None, 0, 0)
+    return ctypes.get_errno() in (errno.EFAULT, errno.EACCES)
+
+
+def _libc() -> Any:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc
+
+
+# ------------------------------------------------------------------------------------------------------------- building
+def build(walls: Walls) -> None:
+    """Put all walls that there are around this process, for good. It must have no threads and no new privileges."""
+    if os.geteuid() == 0:
+        _give_up_power()
+    if landlock_version() >= 1:
+        _restrict_files_and_ports(walls, landlock_version())
+    if platform.machine() in _MACHINES and _has_seccomp():
+        _filter_calls(walls, _MACHINES[platform.machine()])
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def _restrict_files_and_ports(walls: Walls, version: int) -> None:
+    inside = _INSIDE | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
+    handled = inside | _MAKE_CHAR | _MAKE_BLOCK | (_READ_FILE if walls.hidden else 0)
+    ruleset = struct.pack("Q", handled)
+    if version >= 4:
+        ruleset += struct.pack("Q", _BIND_TCP | _CONNECT_TCP)
+    if version >= 6:
+        ruleset += struct.pack("Q", _ABSTRACT_SOCKETS | _SIGNALS)
+    libc = _libc()
+    rules = _checked(libc.syscall(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0), "landlock")
+    on_file = handled & (_WRITE_FILE | _READ_FILE | _TRUNCATE)
+    _allow_path(rules, walls.scratch, handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
+    for device in _DEVICES:
+        if os.path.exists(device):
+            _allow_path(rules, device, on_file)
+    if walls.hidden:
+        for path in _all_but("/", frozenset(walls.hidden)):
+            _allow_path(rules, path, _READ_FILE)
+    if version >= 4:
+        for port in walls.ports:
+            rule = struct.pack("QQ", _CONNECT_TCP, port)
+            _checked(libc.syscall(_ADD_RULE, rules, _NET_PORT, rule, 0), f"landlock, port {port}")
+    _checked(libc.syscall(_RESTRICT_SELF, rules, 0), "landlock")
+    os.close(rules)
+
+
+def _allow_path(rules: int, path: str, rights: int) -> None:
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return  # it has just gone
+    try:
+        rule = struct.pack("=Qi", rights, place)
+        _checked(_libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0), f"landlock, {path}")
+    finally:
+        os.close(place)
+
+
+def _all_but(folder: str, hidden: frozenset[str]) -> Iterator[str]:
+    """Everything there is apart from the hidden, in as few paths as can be: Landlock can allow, and not forbid.
+
+    What appears later beside a hidden file is not among them. Links are left out; where they lead to is allowed for itself.
+    """
+    for entry in os.scandir(folder):
+        if entry.path in hidden or entry.is_symlink():
+            continue
+        if any(path.startswith(entry.path + "/") for path in hidden):
+            yield from _all_but(entry.path, hidden)
+        else:
+            yield entry.path
+
+
+def _give_up_power() -> None:
+    """Root without capabilities, also after exec: the bounding set is empty."""
+    libc = _libc()
+    capability = 0
+    while libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+        capability += 1
+    if capability == 0 and ctypes.get_errno() != errno.EPERM:  # root of a container may have none to give up
+        raise OSError(ctypes.get_errno(), f"capabilities: {os.strerror(ctypes.get_errno())}")
+    libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+    header = struct.pack("Ii", _CAPABILITIES_3, 0)
+    _checked(libc.capset(header, bytes(24)), "capabilities")
+
+
+def _filter_calls(walls: Walls, machine: _Machine) -> None:
+    program = _program(walls, machine)
+    code = b"".join(struct.pack("HBBI", *step) for step in program)
+    kept = ctypes.create_string_buffer(code, len(code))
+    given = struct.pack("HxxxxxxP", len(program), ctypes.addressof(kept))
+    _checked(_libc().prctl(_PR_SET_SECCOMP, _FILTER_MODE, given, 0, 0), "seccomp")
+
+
+def _program(walls: Walls, machine: _Machine) -> Sequence[tuple[int, int, int, int]]:
+    """The filter: (operation, steps to skip if true, if false, value). A refusal looks like an ordinary error to the bot."""
+    refuse = (_RETURN, 0, 0, _REFUSE | errno.EACCES)
+    forbid = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
+    allow = (_RETURN, 0, 0, _ALLOW)
+
+    def argument(number: int) -> tuple[int, int, int, int]:
+        return (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * number)
+
+    program = [
+        (_LOAD_WORD, 0, 0, _ARCH_AT),
+        (_JUMP_EQUAL, 1, 0, machine.arch),
+        forbid,
+        (_LOAD_WORD, 0, 0, _NUMBER_AT),
+        (_JUMP_AT_LEAST, 0, 1, _OTHER_NUMBERING),
+        forbid,
+    ]
+    for call in (_IO_URING_SETUP, *machine.attributes):
+        program += [(_JUMP_EQUAL, 0, 1, call), forbid]
+    for call, flags in machine.sends.items():
+        program += [(_JUMP_EQUAL, 0, 4, call), argument(flags), (_JUMP_SET, 0, 1, _FAST_OPEN), refuse, allow]
+    families = [_AF_NETLINK, *([_AF_UNIX] if walls.uses_unix else [])]
+    program += [(_JUMP_EQUAL, 1, 0, machine.socket), allow, argument(0)]
+    for family in families:
+        program += [(_JUMP_EQUAL, 0, 1, family), allow]
+    program += [(_JUMP_EQUAL, 2, 0, _AF_INET), (_JUMP_EQUAL, 1, 0, _AF_INET6), refuse]
+    program += [argument(1), (_AND, 0, 0, _TYPE_MASK)]
+    if walls.asks_names:
+        program += [(_JUMP_EQUAL, 0, 1, _DATAGRAM), allow]
+    program += [(_JUMP_EQUAL, 1, 0, _STREAM), refuse]
+    program += [argument(2), (_JUMP_EQUAL, 2, 0, 0), (_JUMP_EQUAL, 1, 0, _TCP), refuse, allow]
+    return program

@@ -1,0 +1,202 @@
+"""The stable: all bots of one tournament that this worker keeps, under names of their own.
+
+A bot's name in the arena is ``tournament.entrant.slot``. The slot belongs to the worker: another worker has another one, so
+that two copies of a bot never take each other's stream; a worker that takes over a dead one's slot brings its bots back
+under the same names, and their games go on.
+"""
+
+import logging
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.client import ArenaClient
+from orchestrator.stable.process import BotProcess
+from orchestrator.stable.sandbox import Walls, missing
+
+_LOG: Final = logging.getLogger(__name__)
+_LOOK_S: Final = 0.2
+START_S: Final = 30.0
+#: So much of an isolated bot's own name is in its name in the arena, which may have 64 characters.
+_NAME_PART: Final = 30
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One bot of a tournament: a command, one of ours, or one that dials in by itself."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    bundled: str = ""
+    remote: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    #: Started anew for every game, so that nothing is remembered.
+    isolated: bool = False
+    #: Decides all choices of one of ours, so that a tournament can be played again.
+    seed: str = ""
+
+
+class BotCannotStart(Exception):
+    """A bot did not turn up; says so with the bot's own words."""
+
+    def __init__(self, name: str, why: str, words: str) -> None:
+        super().__init__(f"bot {name!r} {why}" + (f"; it said:\n{words}" if words else "; it said nothing"))
+        self.name = name
+
+
+def command_of(entry: Entry) -> list[str]:
+    """What starts the bot."""
+    if not entry.bundled:
+        return list(entry.command)
+    return [sys.executable, "-m", "bots.house", entry.bundled, *(["--seed", entry.seed] if entry.seed else [])]
+
+
+def unconfined(limits: Mapping[str, Any], address: str) -> tuple[str, ...]:
+    """What the bots of a tournament could do here and should not, in words: for a log, and for whoever reads the table."""
+    if reason := limits.get("unconfined"):
+        return (f"Bots run without walls, as the roster wants it: {reason}",)
+    lacking = missing(Walls.around(Path.cwd(), address))
+    return tuple(f"The walls around bots have a gap: {words}" for words in lacking)
+
+
+@cache
+def _say_once(words: str) -> None:
+    _LOG.warning("%s", words)
+
+
+class Stable:
+    """Bots as processes. Call ``ready`` before a match; ``close`` ends them all."""
+
+    def __init__(
+        self,
+        client: ArenaClient,
+        tournament: str,
+        slot: int,
+        entries: Sequence[Entry],
+        folder: Path,
+        limits: Mapping[str, Any],
+        hidden: Sequence[Path] = (),
+    ) -> None:
+        """``limits`` as the roster has them; with ``unconfined``, a reason, no walls are built. ``hidden`` are files and folders
+        that bots may not read; each other's folders they never may."""
+        self._client = client
+        self._tournament = tournament
+        self._slot = slot
+        self._entries = {entry.name: entry for entry in entries}
+        self._folder = folder
+        self._hidden = (folder, *hidden)
+        self._limits = {name: value for name, value in limits.items() if name != "unconfined"}
+        self._is_confined = not limits.get("unconfined")
+        for words in unconfined(limits, client.door.address):
+            _say_once(words)
+        self._bots: dict[str, BotProcess] = {}
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, daemon=True, name=f"stable-{tournament}")
+        self._keeper.start()
+
+    def arena_name(self, entrant: str, session: str = "") -> str:
+        """The bot's name in the arena. A remote bot has one key, and so one name, wherever it runs; an isolated one has a name
+        for every session."""
+        key = entrant.replace("#", ".copy")  # a second copy of a bot; the service's names have no "#"
+        entry = self._entries[entrant]
+        if entry.remote:
+            return f"{self._tournament}.{key}"
+        if entry.isolated:
+            game = blake2b(f"{key}/{self._slot}/{session}".encode(), digest_size=8).hexdigest()
+            return f"{self._tournament}.{key[:_NAME_PART]}.{game}"
+        return f"{self._tournament}.{key}.{self._slot}"
+
+    def ready(
+        self,
+        entrants: Sequence[str],
+        session: str = "",
+        *,
+        timeout_s: float = START_S,
+        still_at_it: Callable[[], None] = lambda: None,
+    ) -> None:
+        """All of these bots are connected, or BotCannotStart within the time. ``still_at_it`` is called while we wait."""
+        self.bring(entrants, session)
+        end = time.monotonic() + timeout_s
+        failed: dict[str, BotCannotStart] = {}
+        while True:
+            connected = self._client.connected()
+            missing = [entrant for entrant in entrants if self.arena_name(entrant, session) not in connected]
+            for entrant in missing:
+                bot = self._bots.get(self.arena_name(entrant, session))
+                words = bot.last_words() if bot is not None else ""
+                if bot is not None and bot.starts >= 2 and not bot.pid:  # one retry
+                    failed[entrant] = BotCannotStart(entrant, f"ended twice with exit code {bot.exit_code}", words)
+                elif time.monotonic() > end:
+                    failed[entrant] = BotCannotStart(entrant, f"did not connect within {timeout_s:.0f} s", words)
+            gone = [failed[entrant] for entrant in missing if entrant in failed]
+            if len(gone) == len(missing):  # the others are here
+                if gone:
+                    raise gone[0]
+                return
+            still_at_it()
+            self._closing.wait(0.05)
+
+    def bring(self, entrants: Sequence[str], session: str = "") -> None:
+        """Start those that are not running; nobody is waited for."""
+        for entrant in entrants:
+            if not self._entries[entrant].remote:
+                self._bring(entrant, session)
+
+    def _bring(self, entrant: str, session: str) -> None:
+        name = self.arena_name(entrant, session)
+        with self._lock:
+            if name in self._bots or self._closing.is_set():
+                return
+            entry = self._entries[entrant]
+            folder = self._folder / entrant.replace("#", ".copy")
+            scratch = folder / name if entry.isolated else folder
+            scratch.mkdir(parents=True, exist_ok=True)
+            env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
+            # "python3" in a roster means the Python that we run with ourselves.
+            env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)])
+            env |= {"TMPDIR": str(scratch), "XDG_CACHE_HOME": str(scratch), **entry.env}
+            env["RUBBLE_ADDRESS"] = self._client.door.address
+            env["RUBBLE_BOT_KEY"] = self._client.issue_key(name)
+            env["RUBBLE_BOT_NAME"] = entrant
+            if self._client.door.ca_file:
+                env["RUBBLE_CA"] = self._client.door.ca_file
+            if entry.bundled:
+                env["OPENBLAS_NUM_THREADS"] = "1"
+            cwd = Path(entry.cwd) if entry.cwd else Path.cwd()
+            walls = Walls.around(scratch, env["RUBBLE_ADDRESS"], self._hidden) if self._is_confined else None
+            bot = BotProcess(entrant, command_of(entry), env, cwd, folder / "output.log", self._limits, walls)
+            self._bots[name] = bot
+            bot.look_after()
+
+    def dismiss(self, entrants: Sequence[str], session: str) -> None:
+        """The game is over: those that play only one go, and what they left in their folders goes too."""
+        for entrant in entrants:
+            if self._entries[entrant].isolated:
+                name = self.arena_name(entrant, session)
+                with self._lock:
+                    bot = self._bots.pop(name, None)
+                if bot is not None:
+                    bot.end()
+                    shutil.rmtree(self._folder / entrant.replace("#", ".copy") / name, ignore_errors=True)
+
+    def _keep(self) -> None:
+        while not self._closing.wait(_LOOK_S):
+            for bot in list(self._bots.values()):
+                bot.look_after()
+
+    def close(self) -> None:
+        """End all bots."""
+        self._closing.set()
+        with self._lock, ThreadPoolExecutor(max(1, len(self._bots))) as pool:
+            list(pool.map(BotProcess.end, self._bots.values()))

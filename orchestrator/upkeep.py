@@ -1,0 +1,97 @@
+"""Looking after tournaments between matches: who is over, who waits no longer, what is decided, who is withdrawn."""
+
+import logging
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator import conduct, metrics
+from orchestrator.book import Book, Progress, Tournament
+from orchestrator.book.tables import DONE, RUNNING, WAITING
+from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.entrants import remote_bots
+from orchestrator.worker import archive
+
+_LOG: Final = logging.getLogger(__name__)
+#: Reading all results of a large tournament takes a while: not more often than this, in seconds.
+_READ_S: Final = 3.0
+
+
+@dataclass
+class _Seen:
+    """How a tournament stood when it was last looked at closely."""
+
+    at: float = -_READ_S
+    played: int = -1
+    faults: int = 0
+
+
+class Upkeep:
+    """Remembers what it has seen, so that it looks closely only where something has changed."""
+
+    def __init__(self, book: Book, client: ArenaClient) -> None:
+        self._book = book
+        self._client = client
+        self._seen: dict[str, _Seen] = defaultdict(_Seen)
+
+    def look_after_all(self) -> None:
+        """Every tournament that is not over."""
+        live = self._book.tournaments((RUNNING, WAITING))
+        for tournament in live:
+            if tournament.state == WAITING:
+                self._start_if_all_are_here(tournament)
+            else:
+                progress = self._book.progress(tournament.id)
+                self.look_after(tournament, progress)
+                if progress.is_over:
+                    self.finish(tournament)
+        for gone in self._seen.keys() - {tournament.id for tournament in live}:
+            del self._seen[gone]
+
+    def look_after(self, tournament: Tournament, progress: Progress) -> None:
+        """Withdraw whoever forfeits too much; stop a comparison that is decided."""
+        seen = self._seen[tournament.id]
+        if progress.played == seen.played or time.monotonic() - seen.at < _READ_S:
+            return
+        if progress.faults != seen.faults:
+            self._withdraw(tournament)
+        if tournament.spec["format"] == "compare":
+            self._stop_if_decided(tournament)
+        self._seen[tournament.id] = _Seen(time.monotonic(), progress.played, progress.faults)
+
+    def _withdraw(self, tournament: Tournament) -> None:
+        if tournament.spec["format"] == "compare":
+            return  # it is about the two: whoever forfeits loses, and that is the answer
+        gone = {found.entrant for found in self._book.withdrawals(tournament.id)}
+        schedule = self._book.schedule(tournament.id)
+        verdicts = conduct.to_withdraw(self._book.games(tournament.id), schedule, int(tournament.spec["players"]))
+        for verdict in verdicts:
+            if verdict.entrant in gone:
+                continue
+            name = tournament.spec["entrants"][verdict.entrant]
+            if self._book.withdraw(tournament.id, verdict.entrant, verdict.reason, is_removed=verdict.is_removed):
+                metrics.WITHDRAWALS.inc()
+                _LOG.warning("%s: %s is withdrawn: it %s", tournament.name, name, verdict.reason)
+
+    def _stop_if_decided(self, tournament: Tournament) -> None:
+        from orchestrator.report.evidence import answer_so_far  # the statistics take a second to import
+
+        answer = answer_so_far(self._book, tournament)
+        if answer is not None and answer.is_decided:
+            self._book.drop_rest(tournament.id)  # more games would not change the answer
+
+    def _start_if_all_are_here(self, tournament: Tournament) -> None:
+        wanted = remote_bots(tournament)
+        try:
+            connected = self._client.connected()
+        except ServiceError as error:
+            _LOG.warning("%s waits: %s", tournament.name, error)
+            return
+        if all(bot in connected for bot in wanted.values()):
+            self._book.set_state(tournament.id, RUNNING, only_from=(WAITING,))
+
+    def finish(self, tournament: Tournament) -> None:
+        """All matches are over: archive what is not archived yet, and say so."""
+        archive(self._book, self._client, tournament.id)
+        self._book.set_state(tournament.id, DONE, only_from=(RUNNING,))

@@ -1,0 +1,355 @@
+"""A worker: plays matches as they are handed to it, with bots of its own slot, and writes down what came of them."""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from orchestrator import metrics, referee
+from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book.tables import CANCELLED, DONE, LEASED, PAUSED, PLAYED, RUNNING
+from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.settings import Settings, owner_name
+from orchestrator.stable.stable import BotCannotStart, Entry, Stable, unconfined
+from service import logs
+
+_LOG: Final = logging.getLogger(__name__)
+#: A match nobody has begun for this long is handed out again: its message is lost, or waits behind long matches.
+QUEUE_LEASE_MS: Final = 30_000
+#: A match nobody has prolonged for this long is handed out again.
+LEASE_MS: Final = 12_000
+#: A slot nobody has held for this long may be taken over.
+SLOT_MS: Final = 12_000
+#: A match that was void so often cannot be played: it is dropped, and the book says why.
+MOST_VOIDS: Final = 10
+#: How long the list of withdrawn entrants is good for, in seconds.
+_WITHDRAWALS_S: Final = 5.0
+_HOLD_S: Final = 3.0
+_PROLONG_S: Final = 3.0
+
+
+class _Leaving(Exception):
+    """This worker is told to stop: whoever comes next goes on with the match."""
+
+
+class Worker:
+    """Everything one worker process keeps between matches. Safe to use from several threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._owner = owner_name()
+        self._book = Book(settings.book)
+        self._client = ArenaClient(settings.door)
+        self._lock = threading.Lock()
+        self._stables: dict[tuple[str, int], Stable] = {}
+        self._tournaments: dict[str, Tournament] = {}
+        self._withdrawals: dict[str, tuple[frozenset[int], float]] = {}
+        #: Matches under way, by tournament.
+        self._playing: Counter[str] = Counter()
+        self._slot = self._book.hold_slot(self._owner, SLOT_MS)
+        self._slots: set[int] = {self._slot}
+        self._leaving = threading.Event()
+        self._closing = threading.Event()
+        self._holder = threading.Thread(target=self._hold, daemon=True, name="slots")
+        self._holder.start()
+
+    def _hold(self) -> None:
+        """Say again and again that our slots are ours."""
+        while not self._closing.wait(_HOLD_S):
+            try:
+                self._send_home()
+            except SQLAlchemyError as error:
+                _LOG.warning("the book does not answer (%s); trying again", type(error).__name__)
+            for slot in list(self._slots):
+                try:
+                    if self._book.hold_slot(self._owner, SLOT_MS, slot) != slot:
+                        self._lose(slot)
+                    elif slot != self._slot:
+                        self._bring_back(slot)
+                except ServiceError as error:
+                    _LOG.warning("bots of slot %s could not be brought back: %s; trying again", slot, error)
+                except Exception:
+                    _LOG.exception("slot %s could not be held; trying again", slot)
+
+    def _bring_back(self, slot: int) -> None:
+        """All bots that play under an adopted slot: other workers may watch over their matches, but only we can start them."""
+        for match in self._book.begun_in(slot):
+            tournament = self._tournament(match.tournament)
+            entrants = [tournament.spec["entrants"][index] for index in match.seats]
+            self._stable(tournament, slot).bring(entrants, match.session)
+
+    def _send_home(self) -> None:
+        """The bots of tournaments that are over go; nothing is kept of these."""
+        with self._lock:
+            known = set(self._tournaments) - set(self._playing)
+        over = [id_ for id_, state in self._book.states(known).items() if state in (DONE, CANCELLED)] if known else []
+        with self._lock:
+            idle = [id_ for id_ in over if id_ not in self._playing]
+            going = [self._stables.pop(key) for key in list(self._stables) if key[0] in idle]
+            for id_ in idle:
+                self._tournaments.pop(id_, None)
+                self._withdrawals.pop(id_, None)
+        for stable in going:
+            stable.close()
+
+    @contextmanager
+    def _at_work(self, tournament: str) -> Iterator[None]:
+        """The bots of this tournament are needed."""
+        with self._lock:
+            self._playing[tournament] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._playing[tournament] -= 1
+                if not self._playing[tournament]:
+                    del self._playing[tournament]
+
+    def _lose(self, slot: int) -> None:
+        """We were away for so long that another worker has taken our slot: the bots of these names are with it now."""
+        _LOG.warning("slot %s belongs to another worker now", slot)
+        with self._lock:
+            self._slots.discard(slot)
+            lost = [self._stables.pop(key) for key in list(self._stables) if key[1] == slot]
+            if slot == self._slot:
+                self._slot = self._book.hold_slot(self._owner, SLOT_MS)
+                self._slots.add(self._slot)
+        for stable in lost:
+            stable.close()
+
+    def leave(self) -> None:
+        """Begin nothing more, and let go of what is being played within seconds. To be called before ``close``."""
+        self._leaving.set()
+
+    def close(self) -> None:
+        """End the bots and give the slots back."""
+        self._closing.set()
+        with self._lock:
+            for stable in self._stables.values():
+                stable.close()
+        self._book.release_slots(self._owner)
+        self._client.close()
+        self._book.close()
+
+    # --------------------------------------------------------------------------------------------------------- matches
+    def play(self, match_id: str, delivery: int) -> None:
+        """Play one match to its end. Safe to run twice: a finished match is left alone, and so is one handed out again since."""
+        match = self._book.match(match_id)
+        if match is None or match.state != LEASED or match.deliveries != delivery:
+            return
+        if match.slot < 0 and self._book.states([match.tournament]).get(match.tournament) != RUNNING:
+            self._book.give_back(match.id)  # paused while the match waited for a worker: nothing new is begun
+            return
+        with (
+            self._at_work(match.tournament),
+            logs.ids(match=match.id, session=match.session),
+            metrics.MATCHES_PLAYING.track_inprogress(),
+        ):
+            self._play_to_its_end(self._tournament(match.tournament), match)
+
+    def _play_to_its_end(self, tournament: Tournament, match: Match) -> None:
+        game = tournament.spec["game"]
+        began = time.monotonic()
+        try:
+            played = self._play(tournament, match)
+        except _Leaving:
+            self._book.give_back(match.id)
+            return
+        except referee.OurFault as error:
+            self._begin_anew(game, match, str(error))
+            return
+        except ServiceError as error:
+            self._take_refusal(tournament, match, error)
+            return
+        except SQLAlchemyError:
+            raise  # the book is away: the lease runs out, and the match goes on where it stands
+        except Exception as error:
+            _LOG.exception("a bug of ours in match %s", match.id)
+            self._begin_anew(game, match, f"{type(error).__name__}: {error}")
+            return
+        self._book.keep_replay(match, played.replay, has_seeds=False)
+        if not self._book.record_once(match, played.recorded):
+            now = self._book.match(match.id)
+            if now is None or now.state != PLAYED or now.voids != match.voids:
+                forget(
+                    self._client, match
+                )  # it was dropped meanwhile; otherwise somebody else recorded it, and archives it
+            return
+        metrics.MATCH_SECONDS.labels(game).observe(time.monotonic() - began)
+        count_result(tournament, match, played.recorded)
+        if not self._book.open_blocks(match.tournament, match.block):
+            archive_block(self._book, self._client, match.tournament, match.block)
+
+    def _begin_anew(self, game: str, match: Match, why: str) -> None:
+        """Nothing of this session counts. A match that is void again and again is dropped."""
+        if match.voids >= MOST_VOIDS:
+            _LOG.error("given up after %s tries: %s", match.voids + 1, why)
+            metrics.MATCHES_GIVEN_UP.labels(game).inc()
+            is_ours = self._book.give_up(match, f"void {match.voids + 1} times; the last time: {why}")
+        else:
+            _LOG.warning("void: %s", why)
+            metrics.MATCHES_VOID.labels(game).inc()
+            is_ours = self._book.void(match)
+        if is_ours:
+            forget(self._client, match)
+
+    def _take_refusal(self, tournament: Tournament, match: Match, error: ServiceError) -> None:
+        """The service says no. What it refuses once it refuses always: the tournament stops until somebody has looked."""
+        metrics.SERVICE_REFUSALS.labels(error.reason).inc()
+        if error.is_passing or error.is_odd:
+            self._begin_anew(tournament.spec["game"], match, str(error))
+            return
+        why = f"the service refuses match {match.id}: {error}"
+        _LOG.error("paused: %s", why)
+        self._book.give_back(match.id)
+        self._book.set_state(tournament.id, PAUSED, why, only_from=(RUNNING,))
+
+    def _play(self, tournament: Tournament, match: Match) -> referee.Played:
+        still_at_it = self._watch(match)
+        still_at_it()
+        if match.slot < 0 and match.handed_ms:
+            metrics.QUEUE_WAIT_SECONDS.observe(max(0, time.time_ns() // 1_000_000 - match.handed_ms) / 1000)
+        withdrawn = self._withdrawn(match)
+        slot = self._book.begin(match.id, self._slot)
+        stable = self._stable(tournament, slot)
+        entrants = [tournament.spec["entrants"][index] for index in match.seats]
+        coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
+
+        def bring() -> bool:
+            return (slot in self._slots or self._adopt(slot)) and self._bring(stable, coming, match, still_at_it)
+
+        has_bots = bring()
+
+        def look() -> None:
+            """If the worker whose bots play has died meanwhile, bring them back."""
+            nonlocal has_bots
+            still_at_it()
+            has_bots = has_bots or bring()
+
+        terms = referee.Terms(
+            game=tournament.spec["game"],
+            options=tournament.spec["options"],
+            time_control=tournament.spec["time_control"],
+            match_seconds=float(tournament.spec["match_seconds"]),
+        )
+        bots = [stable.arena_name(entrant, match.session) for entrant in entrants]
+        try:
+            return referee.play(self._client, match, bots, terms, look, withdrawn)
+        finally:
+            stable.dismiss(coming, match.session)
+
+    def _watch(self, match: Match) -> Callable[[], None]:
+        """What is called again and again while a match is played: it keeps the lease, or ends the watch."""
+        last = -_PROLONG_S
+
+        def still_at_it() -> None:
+            nonlocal last
+            if self._leaving.is_set():
+                raise _Leaving
+            if time.monotonic() - last >= _PROLONG_S:
+                last = time.monotonic()
+                self._book.prolong(match.id, LEASE_MS)
+
+        return still_at_it
+
+    def _bring(self, stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
+        """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
+        try:
+            stable.ready(entrants, match.session, still_at_it=still_at_it)
+        except BotCannotStart as error:
+            metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
+            _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
+        except ServiceError as error:
+            _LOG.warning("bots could not be checked: %s", error)
+            return False
+        return True
+
+    # ------------------------------------------------------------------------------------------------------------ bots
+    def _tournament(self, tournament: str) -> Tournament:
+        with self._lock:
+            if tournament not in self._tournaments:
+                found = self._tournaments[tournament] = self._book.tournament(tournament)
+                for words in unconfined(found.spec["limits"], self._settings.door.address):
+                    self._book.note(tournament, words)
+            return self._tournaments[tournament]
+
+    def _withdrawn(self, match: Match) -> frozenset[int]:
+        """The seats of a match whose entrants take no further part."""
+        with self._lock:
+            entrants, read_at = self._withdrawals.get(match.tournament, (frozenset(), -_WITHDRAWALS_S))
+        if time.monotonic() - read_at >= _WITHDRAWALS_S:
+            entrants = frozenset(found.entrant for found in self._book.withdrawals(match.tournament))
+            with self._lock:
+                self._withdrawals[match.tournament] = (entrants, time.monotonic())
+        return frozenset(seat for seat, entrant in enumerate(match.seats) if entrant in entrants)
+
+    def _stable(self, tournament: Tournament, slot: int) -> Stable:
+        with self._lock:
+            key = (tournament.id, slot)
+            if key not in self._stables:
+                folder = self._settings.folder / tournament.id / f"slot-{slot}"
+                entries = [Entry(**entry) for entry in tournament.spec["bots"]]
+                limits, hidden = tournament.spec["limits"], self._settings.private
+                self._stables[key] = Stable(self._client, tournament.id, slot, entries, folder, limits, hidden)
+            return self._stables[key]
+
+    def _adopt(self, slot: int) -> bool:
+        """Take over the slot of a worker that has died, so that its bots come back and their games go on."""
+        with self._lock:
+            if self._book.hold_slot(self._owner, SLOT_MS, slot) == slot:
+                self._slots.add(slot)
+                return True
+        return False
+
+    def check_bots(self, tournament_id: str) -> None:
+        """Bring all bots of a tournament, or BotCannotStart."""
+        tournament = self._tournament(tournament_id)
+        self._stable(tournament, self._slot).ready(tournament.spec["entrants"])
+
+
+def count_result(tournament: Tournament, match: Match, recorded: Recorded) -> None:
+    """What a result adds to the counters."""
+    metrics.MATCHES_RECORDED.labels(tournament.spec["game"], recorded.ending).inc()
+    bots = tournament.spec.get("bot_of") or tournament.spec["entrants"]
+    for entrant, fault in zip(match.seats, recorded.faults, strict=True):
+        label = metrics.BOT_NAMES.label(bots[entrant])
+        metrics.BOT_GAMES.labels(label).inc()
+        if fault:
+            metrics.BOT_FAULTS.labels(label, fault).inc()
+
+
+def archive_block(book: Book, client: ArenaClient, tournament: str, block: int) -> None:
+    """When the last match of a block is over, its seeds harm nobody: they are revealed and archived with the replays, and the
+    sessions are forgotten."""
+    for match in book.block(tournament, block):
+        if match.state != PLAYED:
+            continue
+        try:
+            client.reveal(match.session)
+            book.keep_replay(match, client.replay(match.session), has_seeds=True)
+        except ServiceError as error:
+            metrics.ARCHIVE_FAILURES.inc()
+            _LOG.warning("the seeds of match %s could not be archived: %s", match.id, error)
+        else:
+            forget(client, match)
+
+
+def forget(client: ArenaClient, match: Match) -> None:
+    """The service need not keep the session of a match any longer. Where it cannot be told, the session expires by itself."""
+    try:
+        client.forget(match.session)
+        metrics.SESSIONS_FORGOTTEN.inc()
+    except ServiceError as error:
+        if error.reason != "SESSION_RUNNING":
+            _LOG.warning("session %s could not be forgotten: %s", match.session, error)
+
+
+def archive(book: Book, client: ArenaClient, tournament: str) -> None:
+    """The same for all blocks that are over and whose last worker did not come to it."""
+    for block in book.blocks_without_seeds(tournament):
+        archive_block(book, client, tournament, block)

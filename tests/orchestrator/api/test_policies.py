@@ -1,0 +1,164 @@
+"""What a worker does when something is not as it should be: refusals, withdrawals, matches that cannot be played."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from orchestrator import planning, tasks
+from orchestrator.book import Book, Tournament
+from orchestrator.book.tables import DROPPED, PAUSED, PLAYED, READY, RUNNING
+from orchestrator.client import ArenaClient
+from orchestrator.desk import Desk
+from orchestrator.roster import GameFacts, read_roster
+from orchestrator.upkeep import Upkeep
+from orchestrator.worker import MOST_VOIDS, Worker
+from rubble.v1 import tournament_pb2
+from tests.orchestrator.harness import Arena, alive_with, roster_text, script, wait_for
+
+_FACTS = [GameFacts("relief", 1, (2, 3)), GameFacts("chess", 1, (2, 2))]
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    with Arena(tmp_path_factory.mktemp("policies"), concurrency=4, workers=0) as opened:
+        yield opened
+
+
+@pytest.fixture
+def book(arena: Arena) -> Iterator[Book]:
+    opened = Book(arena.settings.book)
+    yield opened
+    for tournament in opened.tournaments():
+        opened.set_state(tournament.id, "cancelled", only_from=(RUNNING, PAUSED))
+    opened.close()
+
+
+@pytest.fixture
+def worker(arena: Arena) -> Iterator[Worker]:
+    opened = Worker(arena.settings)
+    yield opened
+    opened.leave()
+    opened.close()
+
+
+def _enter(book: Book, bots: dict[str, Any], **settings: Any) -> Tournament:
+    given: dict[str, Any] = {"game": "relief", "players": 2, "deals": 1, "seed": 3} | settings
+    return planning.enter(book, read_roster(roster_text(bots, **given), _FACTS))
+
+
+def _play_one(book: Book, worker: Worker, tournament: Tournament) -> str:
+    """Play the next match; its id."""
+    (match,) = book.lease(1, 60_000, tournament.id)
+    worker.play(match.id, match.deliveries + 1)
+    return match.id
+
+
+def test_what_the_service_refuses_for_good_pauses_the_tournament(book: Book, worker: Worker) -> None:
+    """The service knows no chess: without this every match would be tried again for ever."""
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="unknown", game="chess")
+    id_ = _play_one(book, worker, tournament)
+    now = book.tournament(tournament.id)
+    assert now.state == PAUSED and "UNKNOWN_GAME" in now.reason and id_ in now.reason
+    match = book.match(id_)
+    assert match is not None and match.state == READY, "mended and resumed, it is played"
+    assert book.lease(5, 1000, tournament.id) == []
+    assert book.set_state(tournament.id, RUNNING, only_from=(PAUSED,)) and not book.tournament(tournament.id).reason
+
+
+def test_what_waits_for_a_worker_is_not_begun_once_the_tournament_is_paused(book: Book, worker: Worker) -> None:
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="paused")
+    (match,) = book.lease(1, 60_000, tournament.id)
+    book.set_state(tournament.id, PAUSED)
+    worker.play(match.id, match.deliveries + 1)
+    now = book.match(match.id)
+    assert now is not None and (now.state, now.slot, now.handed_ms) == (READY, -1, 0)
+
+
+def test_a_match_that_is_void_again_and_again_is_given_up(
+    book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="cursed")
+
+    def explode(*_: object) -> None:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(worker, "_play", explode)
+    states = []
+    for _ in range(MOST_VOIDS + 1):
+        match = book.match(_play_one(book, worker, tournament))
+        assert match is not None
+        states.append(match.state)
+    assert states == [READY] * MOST_VOIDS + [DROPPED] and match is not None
+    assert "void 11 times" in match.reason and "a bug of ours" in match.reason
+    assert book.progress(tournament.id).ready == 1, "the other match is not touched"
+
+
+def test_an_archived_session_leaves_redis(arena: Arena, book: Book, worker: Worker) -> None:
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="tidy")
+    with redis.Redis.from_url(arena.redis.url) as store:
+        first = _play_one(book, worker, tournament)
+        assert _keys_of(store, first), "the block is not over: its seeds are still to be revealed"
+        second = _play_one(book, worker, tournament)
+        wait_for(lambda: not _keys_of(store, first) + _keys_of(store, second), "nothing is left of either session")
+    assert [len(book.archived(tournament.id)), book.blocks_without_seeds(tournament.id)] == [2, []]
+
+
+def _keys_of(store: "redis.Redis", session: str) -> list[bytes]:
+    return list(store.scan_iter(match=f"*{session}*", count=1000))
+
+
+@pytest.mark.parametrize(("deals", "is_removed"), [(21, True), (10, False)])
+def test_whoever_forfeits_more_than_half_is_withdrawn(
+    arena: Arena, book: Book, worker: Worker, deals: int, is_removed: bool
+) -> None:
+    """Three bots, one of which never turns up: results are written by hand, what follows from them is real."""
+    from orchestrator.book import Recorded
+
+    bots = {"a": "random", "b": "random", "absent": script("steady", "x")}
+    tournament = _enter(book, bots, name=f"absent-{deals}", deals=deals)
+    absent = 2
+    schedule = book.schedule(tournament.id)
+    places = sorted(schedule[absent])[:20]
+    for match, _ in book.matches(tournament.id, limit=1000):
+        if match.order in places:
+            faults = tuple("NO_SHOW" if entrant == absent else "" for entrant in match.seats)
+            ranks = tuple(2 if fault else 1 for fault in faults)
+            assert book.record_once(match, Recorded(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10))
+    with ArenaClient(arena.settings.door) as client:
+        upkeep = Upkeep(book, client)
+        upkeep.look_after(tournament, book.progress(tournament.id))
+        upkeep.look_after(tournament, book.progress(tournament.id))
+    (found,) = book.withdrawals(tournament.id)
+    assert (found.entrant, found.is_removed) == (absent, is_removed)
+    told = Desk(book).tournament(tournament.id)
+    assert told.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and told.entrants[absent].reason
+    left = [match for match, _ in book.matches(tournament.id, limit=1000) if match.state == READY]
+    if is_removed:
+        assert book.games(tournament.id) == [], "none of its games counts"
+        assert all(absent not in match.seats for match in left) and len(left) == 2 * deals
+        return
+    assert len(book.games(tournament.id)) == 20
+    mine = next(match for match in left if absent in match.seats)
+    for match in left:  # only this one is to be played
+        if match.id != mine.id:
+            book.record_once(match, Recorded((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10))
+    assert _play_one(book, worker, tournament) == mine.id
+    (game,) = [game for game in book.games(tournament.id) if game.order == mine.order]
+    seat = game.seats.index(absent)
+    assert game.faults[seat] == "WITHDRAWN" and game.ranks[seat] == 2 and game.think_ms[seat] == 0
+    state = book.match(mine.id)
+    assert state is not None and state.state == PLAYED
+
+
+def test_a_tick_finishes_what_is_over_and_the_bots_go(arena: Arena, book: Book, worker: Worker) -> None:
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="ticked")
+    tasks.configure(arena.settings)
+    for _ in range(2):
+        _play_one(book, worker, tournament)
+    assert alive_with(tournament.id), "its bots stay as long as it may need them"
+    tasks.tick()
+    now = book.tournament(tournament.id)
+    assert now.state == "done" and now.ended_ms > 0
+    wait_for(lambda: not alive_with(tournament.id), "its bots go home")

@@ -1,0 +1,137 @@
+"""``rubble up``: it says where everything is, starts again what dies, and leaves nobody behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.up import BadChoice, _broker_beside, _without_password
+from orchestrator.api.client import TournamentClient
+from tests.orchestrator.api.host import Host, caller, clean_env, host, scrape, total
+from tests.orchestrator.harness import HOME, PATIENCE_S, alive_with, logs, roster_text, wait_for
+
+_CUP = roster_text({"greedy": "greedy", "random": "random"}, name="cup", game="relief", players=2, deals=3, seed=11)
+
+
+def test_it_tells_where_everything_is(shared: Host) -> None:
+    said, card = shared.said(), shared.card()
+    for told in (card["service"], card["api"], *card["metrics"].values(), str(shared.state / "operator_token")):
+        assert told in said
+    assert f"sqlite:///{shared.state.resolve() / 'book.sqlite'}" in said
+    assert shared.token not in said + (shared.state / "arena.json").read_text()
+    assert "another folder" in _second(shared.state)
+
+
+def _second(state: Path) -> str:
+    """A second arena in the same folder."""
+    command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(state)]
+    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 2, ended.stdout
+    return ended.stderr
+
+
+def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
+    (tmp_path / "roster.toml").write_text(_CUP)
+    shared.rubble("tournament", "create", str(tmp_path / "roster.toml"))
+    lines = shared.rubble("tournament", "watch", "cup", "--json").splitlines()
+    assert '"state": "done"' in lines[-1]
+    metrics = shared.card()["metrics"]
+    worker, beat, service = (scrape(metrics[name]) for name in ("worker", "beat", "service"))
+    assert total(worker, "rubble_matches_recorded_total", game="relief") >= 6
+    assert total(worker, "rubble_match_seconds_count", game="relief") >= 6
+    assert total(worker, "rubble_queue_wait_seconds_count") >= 6
+    assert total(worker, "rubble_matches_dispatched_total") >= 6
+    assert total(worker, "rubble_bot_games_total", bot="greedy") >= 6
+    assert total(worker, "rubble_sessions_forgotten_total") >= 6
+    assert total(worker, "rubble_tick_seconds_count") > 0
+    assert total(worker, "rubble_worker_concurrency") == 4
+    assert ("rubble_lease_expiries_total", (("kind", "playing"),)) in worker, "there before the first one"
+    assert total(beat, "rubble_tournaments", state="done") >= 1
+    assert total(beat, "rubble_dispatch_window") == 16
+    assert total(beat, "rubble_book_up") == total(beat, "rubble_broker_up") == 1
+    for name in ("rubble_queue_age_seconds", "rubble_queue_messages", "rubble_entrants_withdrawn"):
+        assert (name, ()) in beat, name
+    assert {dict(labels)["state"] for name, labels in beat if name == "rubble_matches"} == {
+        "ready", "waiting", "playing", "played", "dropped",
+    }  # fmt: skip
+    assert total(service, "rubble_sessions_created_total", game="relief") >= 6
+    listed = (HOME / "docs" / "metrics.md").read_text()
+    families = {name for samples in (worker, beat) for name, _ in samples if name.startswith("rubble_")}
+    for suffix in ("_bucket", "_count", "_sum", "_created"):
+        families = {name.removesuffix(suffix) for name in families}
+    missing = [name for name in families if f"`{name}`" not in listed and f"`{name}_total`" not in listed]
+    assert missing == [], "docs/metrics.md names them all"
+
+
+@pytest.mark.slow
+def test_what_dies_is_started_again_and_the_tournament_is_played(tmp_path: Path) -> None:
+    with host(tmp_path) as opened:
+        (tmp_path / "roster.toml").write_text(_CUP.replace("deals = 3", "deals = 15"))
+        opened.rubble("tournament", "create", str(tmp_path / "roster.toml"))
+        before = opened.card()
+        with caller(opened) as operator:
+            for word in ("orchestrator worker", "cli.main serve", "orchestrator beat", "valkey"):
+                _kill(opened, word, operator)
+        wait_for(lambda: _is_done(opened), "the tournament is over", 4 * PATIENCE_S)
+        assert opened.card() == before, "everything is where it was"
+        with caller(opened) as operator:
+            found = operator.tournament("cup")
+            assert found.progress.played == 30 and found.progress.faults == 0, logs(tmp_path)
+        assert opened.said().count("starting it again") == 4
+    assert opened.process.returncode == 0
+    wait_for(lambda: not alive_with(opened.state), "everybody is gone")
+    assert not (opened.state / "arena.json").exists()
+    assert "no arena runs" in opened.rubble("tournament", "list", code=2)
+
+
+def _kill(opened: Host, word: str, operator: TournamentClient) -> None:
+    """Kill a child as a power cut would, and wait until it is back and games are played."""
+    played = operator.tournament("cup").progress.played
+    victim = opened.child(word)
+    os.kill(victim, signal.SIGKILL)
+    wait_for(lambda: opened.child(word) not in (0, victim), f"{word} is back", 2 * PATIENCE_S)
+    wait_for(
+        lambda: operator.tournament("cup").progress.played > played or _is_done(opened), "it goes on", 3 * PATIENCE_S
+    )
+
+
+def _is_done(opened: Host) -> bool:
+    with caller(opened) as operator:
+        return operator.tournament("cup").ended_at_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("redis", "broker"),
+    [
+        ("redis://:secret@host:1/3", "redis://:secret@host:1/4"),
+        ("redis://host", "redis://host/1"),
+        ("unix:///tmp/a.sock", "redis+socket:///tmp/a.sock?virtual_host=1"),
+    ],
+)
+def test_the_broker_is_the_next_database_of_the_same_redis(redis: str, broker: str) -> None:
+    assert _broker_beside(redis) == broker
+    assert "secret" not in _without_password(redis)
+
+
+@pytest.mark.parametrize("redis", ["redis+cluster://a:1,b:2", "redis+sentinel://a:1/main"])
+def test_a_cluster_is_no_broker(redis: str) -> None:
+    with pytest.raises(BadChoice, match="--broker is missing"):
+        _broker_beside(redis)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--listen", "here"], "--listen='here'; expected host:port"),
+        (["--api", "1.2.3.4:99999"], "--api='1.2.3.4:99999'; expected a port"),
+        (["--concurrency", "0"], "--concurrency"),
+        (["--state-dir", "/proc/nowhere"], "--state-dir='/proc/nowhere'; expected a folder that can be written"),
+    ],
+)
+def test_bad_choices_are_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *arguments]
+    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 2 and told in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr

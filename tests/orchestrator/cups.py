@@ -1,0 +1,126 @@
+"""A tournament of bots that always answer the same: how it is entered and played out, and what must come of it."""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kombu.exceptions import OperationalError
+
+from orchestrator import planning, tasks
+from orchestrator.book import Book, Match, Progress, Tournament
+from orchestrator.ratings.table import standings
+from orchestrator.records import Game
+from orchestrator.roster import GameFacts, read_roster
+from orchestrator.settings import Settings
+from service import games
+from service.games.chance import Seeds
+from service.games.core import Outcome
+from tests.orchestrator.harness import Arena, logs, roster_text, script
+from tests.orchestrator.hostile.steady import index_of
+
+_NAMES: Final = ("ann", "bob", "cat")
+_PAIRS: Final = 3
+_TICK_S: Final = 0.2
+
+
+def enter(book: Book, matches: int, name: str = "cup") -> Tournament:
+    """A round robin of three in relief with at least so many matches."""
+    text = roster_text(
+        {name: script("steady", name) for name in _NAMES},
+        "[time_control]\nmove_ms = 10000\nbank_ms = 120000\n",
+        name=name,
+        game="relief",
+        players=2,
+        deals=-(-matches // (2 * _PAIRS)),
+        seed=3,
+    )
+    relief = games.get("relief")
+    return planning.enter(book, read_roster(text, [GameFacts(relief.id, 1, (min(relief.seats), max(relief.seats)))]))
+
+
+def play_out(
+    arena: Arena, book: Book, tournament: Tournament, patience_s: float, look: Callable[[Progress], None]
+) -> float:
+    """Hand out matches until all are played; how long it took. ``look`` is called between two rounds of handing out."""
+    return hand_out(arena.settings, book, tournament, patience_s, look, arena.folder)
+
+
+def hand_out(
+    settings: Settings,
+    book: Book,
+    tournament: Tournament,
+    patience_s: float,
+    look: Callable[[Progress], None],
+    folder: Path,
+) -> float:
+    """The same, without an arena; ``folder`` has the logs."""
+    tasks.configure(settings)
+    started = time.monotonic()
+    while not (progress := book.progress(tournament.id)).is_over:
+        assert time.monotonic() - started < patience_s, f"{progress}{logs(folder)}"
+        assert progress.leased <= settings.window
+        with contextlib.suppress(OperationalError):  # the broker is away: the next round
+            tasks.dispatch(book, settings.window, tournament.id)
+        look(progress)
+        time.sleep(_TICK_S)  # between two rounds of handing out matches
+    return time.monotonic() - started
+
+
+#: Who said what to which of its questions.
+Log = list[tuple[int, int, str]]
+
+
+def played_in_memory(tournament: Tournament, match: Match) -> tuple[Outcome, Log]:
+    """A match, played by the rules alone with what the bots would say; its outcome and its log."""
+    game = games.get("relief")
+    names = [tournament.spec["entrants"][entrant] for entrant in match.seats]
+    state = game.new(len(names), {}, Seeds(match.table_seed, match.deck_seed))
+    asked = [0] * len(names)
+    log: Log = []
+    while acting := game.to_act(state):
+        seat = acting[0]
+        legal = game.legal_actions(state, seat)
+        asked[seat] += 1
+        action = legal[index_of(names[seat], match.id, seat, asked[seat], len(legal))]
+        log.append((seat, asked[seat], game.text(action)))
+        game.apply(state, seat, action)
+    outcome = game.outcome(state)
+    assert outcome is not None
+    return outcome, log
+
+
+def undisturbed(book: Book, tournament: Tournament) -> Iterator[Game]:
+    """All matches as they come out if nothing ever happens."""
+    for block in range(tournament.planned):
+        for match in book.block(tournament.id, block):
+            outcome, _ = played_in_memory(tournament, match)
+            nobody, no_time = ("",) * len(match.seats), (0,) * len(match.seats)
+            yield Game(match.order, block, match.seats, tuple(outcome.ranks), tuple(outcome.scores), nobody, no_time)
+
+
+def assert_undisturbed(book: Book, tournament: Tournament) -> None:
+    """Every match is recorded exactly once, without a fault, and the table is that of a tournament nobody disturbed."""
+    recorded = book.games(tournament.id)
+    assert [game.order for game in recorded] == list(range(tournament.planned))
+    assert book.progress(tournament.id).played == tournament.planned
+    assert [game for game in recorded if any(game.faults)] == []
+    entrants = tournament.spec["entrants"]
+    found, clean = (standings(played, entrants, 2) for played in (recorded, list(undisturbed(book, tournament))))
+    assert found.digest == clean.digest
+
+
+def assert_same_logs(book: Book, tournament: Tournament) -> None:
+    """Every match was played to the last action as it is played anywhere: the same id, the same log.
+
+    Where several seats answer at once, the order in which their answers arrive is no part of the game.
+    """
+    replays = dict(book.replays(tournament.id))
+    for block in range(tournament.planned):
+        for match in book.block(tournament.id, block):
+            lines = [json.loads(line) for line in replays[match.id].splitlines()]
+            said = [(line["seat"], line["turn"], line["action"]) for line in lines if line["kind"] == "act"]
+            _, log = played_in_memory(tournament, match)
+            assert sorted(said) == sorted(log), match.id

@@ -1,0 +1,31 @@
+"""A worker of Celery's as it is, that plays its matches in memory: for tests of thousands of them."""
+
+from orchestrator import referee, tasks, worker
+from orchestrator.book import Match, Recorded, Tournament
+from orchestrator.settings import read_settings
+from tests.orchestrator.cups import played_in_memory
+
+
+class QuickWorker(worker.Worker):
+    """Has no service and no bots; all else is what every worker does."""
+
+    def _play(self, tournament: Tournament, match: Match) -> referee.Played:
+        self._watch(match)()
+        self._book.begin(match.id, self._slot)
+        outcome, _ = played_in_memory(tournament, match)
+        seats = len(match.seats)
+        recorded = Recorded(tuple(outcome.ranks), tuple(outcome.scores), ("",) * seats, (0,) * seats, outcome.ending, 0)
+        return referee.Played(recorded, "")
+
+
+def main() -> None:
+    settings = read_settings()
+    worker.archive_block = lambda book, client, tournament, block: None  # there is no session to archive
+    tasks.configure(settings)
+    tasks._worker = QuickWorker(settings)
+    command = ["worker", "--pool", "threads", "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
+    tasks.app.worker_main([*command, "--without-gossip", "--without-mingle", "--without-heartbeat"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Mean points, intervals by block, groups, rank ranges, and the order of tie-breaks."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench import science
+from orchestrator.ratings import standings
+from orchestrator.ratings.head_to_head import meetings
+from orchestrator.ratings.intervals import half_width
+from orchestrator.ratings.results import Results, in_schedule_order, read
+from tests.orchestrator.ratings.drawn import drawn, results
+
+
+def order(table: Results, names: str) -> str:
+    """Ranks as text, ``a>b=c``."""
+    ranks, placed = standings.official_ranks(standings.means(table), standings.tally(table), meetings(table))
+    text = ""
+    for before, entrant in zip([None, *placed], placed, strict=False):
+        text += "" if before is None else "=" if ranks[before] == ranks[entrant] else ">"
+        text += names[entrant]
+    return text
+
+
+def test_the_interval_counts_blocks_not_games() -> None:
+    """Two deals, twice each the same result: as uncertain as two games, not as four."""
+    points = standings.means(results("1: a>b\n1: a>b\n2: b>a\n2: b>a", "ab"))
+
+    assert points.mean.tolist() == [0.5, 0.5]
+    assert points.blocks.tolist() == [2, 2]
+    # block means 1 and 0: variance of the mean 0.5 / 2
+    assert np.diag(points.covariance) == pytest.approx([0.25, 0.25])
+
+
+def test_a_clustered_variance_by_hand() -> None:
+    """Blocks of unequal size weigh by their games: sums 2 of 2, 0 of 1, 1 of 2."""
+    points = standings.means(results("1: a>b\n1: a>b\n2: b>a\n3: a>b\n3: b>a", "ab"))
+    mean = 3 / 5
+    moved = [2 - mean * 2, 0 - mean, 1 - mean * 2]
+
+    assert points.mean[0] == pytest.approx(mean)
+    assert points.covariance[0, 0] == pytest.approx(sum(m * m for m in moved) / 25 * 3 / 2)
+    assert points.covariance[0, 1] == pytest.approx(-points.covariance[0, 0])
+
+
+def test_the_difference_of_two_uses_what_a_block_does_to_both() -> None:
+    """a and b go up and down together, so their difference is surer than each of them."""
+    points = standings.means(results("1: a>b>c\n2: c>a>b\n3: a>b>c\n4: c>a>b", "abc"))
+    difference, half = points.differences()
+
+    assert difference[0, 1] == pytest.approx(0.5)
+    assert half[0, 1] < 2.0
+    assert difference[0, 1] - half[0, 1] > -1.0
+    assert half[0, 1] == pytest.approx(2 * (1 - 0.05 ** (1 / 4)))  # all four blocks agree: the rule of three
+    low, high = points.interval()
+    assert (high - low)[0] > 0.5
+
+
+def test_few_blocks_have_students_interval_and_one_block_has_none() -> None:
+    half = half_width(np.array([0.01, 0.01, 0.01]), np.array([5, 1000, 1]), reach=1.0)
+
+    assert half[0] == pytest.approx(0.1 * stats.t.ppf(0.975, 4))
+    assert half[1] == pytest.approx(0.196, abs=1e-3)
+    assert half[2] == 1.0
+
+
+def test_a_bot_that_won_everything_is_not_known_to_win_everything() -> None:
+    points = standings.means(results("\n".join(f"{block}: a>b" for block in range(30)), "ab"))
+    low, high = points.interval()
+
+    assert high[0] == 1.0
+    assert low[0] == pytest.approx(0.05 ** (1 / 30))
+
+
+def test_groups_follow_the_leader_of_each() -> None:
+    clear = "\n".join(f"{block}: a>b>c>d" if block % 2 else f"{block}: a>b>d>c" for block in range(40))
+    table = results(clear, "abcd")
+
+    assert standings.groups(standings.means(table), [0, 1, 3, 2]).tolist() == [1, 2, 3, 3]
+
+
+def test_rank_probabilities_are_shares_and_ranges_follow_them() -> None:
+    table, _ = science.additive(
+        np.random.default_rng(1),
+        np.array([1.5, 0.0, 0.0, -1.5]),
+        science.balanced_deals(np.random.default_rng(2), 4, 4, 40),
+    )
+    chances = standings.rank_probabilities(table, seed=3, resamples=300)
+
+    assert chances.sum(axis=0) == pytest.approx(np.ones(4))
+    assert chances.sum(axis=1) == pytest.approx(np.ones(4))
+    assert [standings.rank_range(chance) for chance in chances] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert (standings.rank_probabilities(table, seed=3, resamples=300) == chances).all()
+
+
+@pytest.mark.parametrize(
+    ("chances", "expected"),
+    [
+        ([1.0, 0, 0], (1, 1)),
+        ([0.02, 0.96, 0.02], (2, 2)),
+        ([0.03, 0.94, 0.03], (1, 3)),
+        ([0.0, 0.5, 0.5], (2, 3)),
+    ],
+)
+def test_rank_ranges_cut_a_fortieth_off_either_end(chances: list[float], expected: tuple[int, int]) -> None:
+    assert standings.rank_range(np.array(chances)) == expected
+
+
+def test_equal_bots_share_the_ranks() -> None:
+    table = results("1: a=b>c\n2: a=b>c\n3: a=b>c", "abc")
+
+    assert standings.rank_probabilities(table, seed=1, resamples=50)[0] == pytest.approx([0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        pytest.param("1: a>b\n2: a>b", "ab", "a>b", id="mean points"),
+        pytest.param("1: a>b!crash\n2: b>a", "ab", "a>b", id="fewer faults"),
+        # two draws or a win and a loss against c, who is above them: equal in everything
+        pytest.param("1: a>c\n2: c>a\n3: b=c\n4: b=c\n5: c>d", "abcd", "c>a=b>d", id="nothing left"),
+        # first and last, or twice in the middle, over the same opponents
+        pytest.param("1: a>c>d\n2: c>d>a\n3: c>b>d\n4: d>b>c", "abcd", "c>a>b>d", id="wins"),
+        pytest.param("1: a>b\n2: b>a", "ab", "a=b", id="shared"),
+    ],
+)
+def test_ties_are_broken_in_order(text: str, names: str, expected: str) -> None:
+    assert order(results(text, names), names) == expected
+
+
+def test_against_each_other_decides_before_sonneborn_berger() -> None:
+    """a and b have two of four. a beat b; but b beat d, who has more points than anybody a beat."""
+    text = "1: a>b\n2: a>c\n3: d>a\n4: e>a\n5: b>c\n6: b>d\n7: e>b\n8: d>c\n9: c>e\n10: d=e"
+
+    assert order(results(text, "abcde"), "abcde").endswith(">a>b>c")
+
+
+def test_against_each_other_needs_equal_meetings() -> None:
+    """a, b and c are level. a won both games against b, but met c once only: Sonneborn-Berger decides, for b."""
+    text = "1: a>b\n2: a>b\n3: c>a\n4: b>c\n5: d>a\n6: b>d\n7: d>c\n8: c>e\n9: a=e\n10: b=e"
+
+    assert order(results(text, "abcde"), "abcde") == "d>b>a>c>e"
+
+
+def test_sonneborn_berger_prefers_the_stronger_victims() -> None:
+    """a and b have one point of two and never met. c, whom a beat, has more points than d, whom b beat."""
+    text = "1: a>c\n2: d>a\n3: b>d\n4: c>b\n5: c>e\n6: e>d"
+    points = standings.means(results(text, "abcde"))
+
+    assert points.mean[0] == points.mean[1]
+    assert points.mean[2] > points.mean[3]
+    assert order(results(text, "abcde"), "abcde").index("a") < order(results(text, "abcde"), "abcde").index("b")
+
+
+def test_the_margin_decides_last() -> None:
+    games = drawn("1: a>b\n2: b>a", "ab", {"a": 9, "b": 5})
+
+    assert order(read(in_schedule_order(games, 2, 2), 2, 2), "ab") == "a>b"
+
+
+def test_what_the_automaton_scored_is_nobodys() -> None:
+    table = results("1: a!crash>b>c\n2: a>b>c", "abc")
+    counted = standings.tally(table)
+
+    assert counted.finished.tolist() == [1, 2, 2]
+    assert counted.faults.tolist() == [1, 0, 0]
+    assert [float(win) for win in counted.wins] == [1.0, 1.0, 0.0]
+    # scores are 9, 8, 7 by place: in game 1 b leads c by one, though the automaton of a has more
+    assert counted.margins.tolist() == [1, 1 - 1, -1 - 2]
+
+
+def test_tied_firsts_share_the_win() -> None:
+    counted = standings.tally(results("1: a=b=c>d", "abcd"))
+
+    assert [win * 3 for win in counted.wins] == [1, 1, 1, 0]
+
+
+def test_the_clean_ranking_leaves_whole_blocks_out() -> None:
+    clean = standings.without_faults(results("1: a>b\n1: a!crash>b\n2: b>a", "ab"))
+
+    assert standings.means(clean).mean.tolist() == [0, 1]
+    assert clean.blocks == 1
+
+
+def test_no_game_yet() -> None:
+    empty = results("1: a>b", "ab").only(np.array([False]))
+    points = standings.means(empty)
+
+    assert all(math.isnan(mean) for mean in points.mean)
+    assert order(empty, "ab") == "a=b"
+    assert standings.rank_probabilities(empty, seed=1).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
+def test_twins_are_told_apart_as_rarely_as_promised() -> None:
+    """A reduced run: bounds are those of ``make science``, widened for 250 tournaments."""
+    twins, equals, stronger, never_wrong, ranges = (line.value for line in science.twins(runs=250))
+
+    assert 0.02 <= twins <= 0.09
+    assert equals <= 0.08
+    assert stronger >= 0.95
+    assert never_wrong == 1
+    assert ranges >= 0.93

@@ -1,0 +1,26 @@
+"""The book on a real PostgreSQL and the messages on a real RabbitMQ: a whole tournament, in which a worker is killed."""
+
+from pathlib import Path
+
+from orchestrator.book import Book, Progress
+from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
+from tests.orchestrator.harness import Arena, alive_with, wait_for
+
+
+def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: str, rabbitmq: str) -> None:
+    with Arena(tmp_path / "arena", concurrency=4, book=postgres_book, broker=rabbitmq) as arena:
+        book = Book(postgres_book)
+        tournament = enter(book, 12)
+        killed: list[int] = []
+
+        def look(progress: Progress) -> None:
+            if not killed and progress.played >= 3:
+                killed.append(arena.pid("worker"))
+                arena.kill("worker")
+
+        play_out(arena, book, tournament, 240, look)
+        assert killed, "the worker was to be killed in the middle"
+        assert_undisturbed(book, tournament)
+        assert_same_logs(book, tournament)
+        book.close()
+    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone", 10)

@@ -1,0 +1,200 @@
+"""From a roster to messages in a real broker: nothing twice, never more than the window, and nothing lost with the broker."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from orchestrator import planning, tasks
+from orchestrator.book import Book
+from orchestrator.book.tables import CANCELLED, PAUSED, RUNNING
+from orchestrator.client import Door
+from orchestrator.roster import GameFacts, Roster, read_roster
+from orchestrator.settings import BadSetting, Settings, read_settings
+from orchestrator.worker import QUEUE_LEASE_MS, Worker
+from service.embedded import EmbeddedRedis
+from tests.orchestrator.harness import HOME, roster_text
+
+_RELIEF = GameFacts("relief", 1, (2, 3))
+_WINDOW = 6
+
+
+def _roster(**changes: object) -> Roster:
+    settings = {"name": "cup", "game": "relief", "players": 2, "deals": 5, "seed": 7} | changes
+    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    return read_roster(roster_text({"a": "random", "b": "greedy", "c": "random"}, **given), [_RELIEF])
+
+
+# ------------------------------------------------------------------------------------------------------------- planning
+def test_a_roster_entered_twice_is_one_tournament(tmp_path: Path) -> None:
+    book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
+    first, second = planning.enter(book, _roster()), planning.enter(book, _roster())
+    assert first == second and len(book.tournaments()) == 1
+    assert book.progress(first.id).planned == first.planned == 3 * 2 * 5
+    blocks = [book.block(first.id, block) for block in range(15)]
+    assert all(len({match.table_seed for match in block}) == 1 for block in blocks), "rotations share the table"
+    assert len({match.table_seed for block in blocks for match in block}) == 15
+    assert all(len({match.deck_seed for match in block}) == len(block) for block in blocks), "and not the cards"
+    other = planning.enter(book, _roster(seed=8))
+    ids = [{match.id for block in range(15) for match in book.block(id_, block)} for id_ in (first.id, other.id)]
+    assert len(ids[0]) == len(ids[1]) == 30 and not ids[0] & ids[1]
+    book.close()
+
+
+def test_without_a_seed_every_tournament_is_another(tmp_path: Path) -> None:
+    book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
+    first, second = planning.enter(book, _roster(seed=None)), planning.enter(book, _roster(seed=None))
+    assert first.id != second.id
+    assert {bot["seed"] for bot in first.spec["bots"]}.isdisjoint(bot["seed"] for bot in second.spec["bots"])
+    book.close()
+
+
+# ---------------------------------------------------------------------------------------------------------- dispatching
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.ms = 1_000_000
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@dataclass
+class Office:
+    """A broker without workers, and a tournament of thirty matches."""
+
+    book: Book
+    clock: Clock
+    broker: "redis.Redis"
+    settings: Settings
+    tournament: str
+
+    def dispatch(self) -> int:
+        return tasks.dispatch(self.book, _WINDOW)
+
+    def waiting(self) -> int:
+        return int(str(self.broker.llen(tasks.QUEUE)))
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    with EmbeddedRedis(tmp_path) as server:
+        settings = Settings(
+            book=f"sqlite:///{tmp_path / 'book.sqlite'}",
+            broker=f"redis+socket://{server.socket}?virtual_host=1",
+            door=Door("127.0.0.1:1", "nobody answers there"),
+            folder=tmp_path / "bots",
+            concurrency=2,
+            window=_WINDOW,
+        )
+        tasks.configure(settings)
+        clock = Clock()
+        book = Book(settings.book, clock)
+        tournament = planning.enter(book, _roster())
+        with redis.Redis.from_url(f"{server.url}?db=1") as broker:
+            yield Office(book, clock, broker, settings, tournament.id)
+        book.close()
+
+
+def test_the_queue_never_outgrows_the_window_while_nobody_works(office: Office) -> None:
+    assert office.dispatch() == _WINDOW
+    for _ in range(5):
+        assert office.dispatch() == 0
+        office.clock.ms += QUEUE_LEASE_MS + 1
+        assert office.waiting() <= _WINDOW
+    office.broker.flushdb()
+    assert office.dispatch() == _WINDOW == office.waiting(), "what the broker lost is published again"
+    assert office.book.progress(office.tournament).leased == _WINDOW
+
+
+def test_the_clockwork_does_the_same(office: Office) -> None:
+    tasks.tick()
+    tasks.tick()
+    assert office.waiting() == _WINDOW
+
+
+def test_pause_and_cancel_are_heard_at_the_next_tick(office: Office) -> None:
+    office.book.set_state(office.tournament, PAUSED)
+    assert office.dispatch() == 0 == office.waiting()
+    office.book.set_state(office.tournament, RUNNING)
+    assert office.dispatch() == _WINDOW
+    office.book.set_state(office.tournament, CANCELLED)
+    office.broker.flushdb()
+    assert office.dispatch() == 0 == office.waiting()
+
+
+def test_a_message_that_is_out_of_date_is_left_alone(office: Office) -> None:
+    """The service of this worker does not exist: it would take its time if it tried."""
+    worker = Worker(office.settings)
+    try:
+        (first, *_) = office.book.lease(1, 1000)
+        office.clock.ms += 1001
+        assert [match.id for match in office.book.lease(1, 1000)] == [first.id]
+        worker.play(first.id, 1)  # handed out again since
+        worker.play("nobody knows it", 1)
+        second = office.book.match(first.id)
+        assert second is not None and second.slot == -1, "nobody has begun it"
+        worker.leave()
+        worker.play(first.id, 2)
+        again = office.book.match(first.id)
+        assert again is not None and again.state == "ready", "a worker that leaves gives back what it is handed"
+    finally:
+        worker.close()
+
+
+# ------------------------------------------------------------------------------------------------------------- settings
+def test_settings_reach_another_process_whole(tmp_path: Path) -> None:
+    settings = Settings("sqlite://", "redis://", Door("here:1", "secret", "ca.pem"), tmp_path, 3, 9)
+    assert read_settings(settings.to_env()) == settings
+    assert "secret" not in repr(settings)
+
+
+@pytest.mark.parametrize("name", ["RUBBLE_BOOK", "RUBBLE_BROKER", "RUBBLE_ADDRESS", "RUBBLE_OPERATOR_TOKEN"])
+def test_a_missing_setting_is_named(tmp_path: Path, name: str) -> None:
+    env = Settings("sqlite://", "redis://", Door("here:1", "secret"), tmp_path, 3, 9).to_env() | {name: ""}
+    with pytest.raises(BadSetting, match=name):
+        read_settings(env)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "9999", "٣"])
+def test_a_number_has_bounds(tmp_path: Path, value: str) -> None:
+    env = Settings("sqlite://", "redis://", Door("here:1", "secret"), tmp_path, 3, 9).to_env()
+    with pytest.raises(BadSetting, match="RUBBLE_CONCURRENCY"):
+        read_settings(env | {"RUBBLE_CONCURRENCY": value})
+
+
+def test_a_token_may_come_from_a_file(tmp_path: Path) -> None:
+    env = Settings("sqlite://", "redis://", Door("here:1", "x"), tmp_path, 3, 9).to_env() | {
+        "RUBBLE_OPERATOR_TOKEN": ""
+    }
+    (tmp_path / "token").write_text("secret\n")
+    assert read_settings(env | {"RUBBLE_OPERATOR_TOKEN_FILE": str(tmp_path / "token")}).door.operator_token == "secret"
+    with pytest.raises(BadSetting, match="can be read"):
+        read_settings(env | {"RUBBLE_OPERATOR_TOKEN_FILE": str(tmp_path / "nothing")})
+
+
+@pytest.mark.parametrize(("name", "read"), [("RUBBLE_BOOK", "book"), ("RUBBLE_BROKER", "broker")])
+def test_addresses_with_passwords_may_come_from_a_file(tmp_path: Path, name: str, read: str) -> None:
+    env = Settings("sqlite://", "redis://", Door("here:1", "x"), tmp_path, 3, 9).to_env()
+    file = tmp_path / "address"
+    file.write_text("redis://:hunter2@host/1\n")
+    assert getattr(read_settings(env | {name: "", f"{name}_FILE": str(file)}), read) == "redis://:hunter2@host/1"
+    with pytest.raises(BadSetting, match="not both"):
+        read_settings(env | {f"{name}_FILE": str(file)})
+    file.write_text("\n")
+    with pytest.raises(BadSetting, match="something in it"):
+        read_settings(env | {name: "", f"{name}_FILE": str(file)})
+
+
+def test_a_worker_without_settings_says_what_is_missing() -> None:
+    env = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
+    command = [sys.executable, "-m", "orchestrator"]
+    ended = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2 and ended.stderr.startswith("rubble worker: RUBBLE_OPERATOR_TOKEN=")

@@ -1,0 +1,104 @@
+"""A tournament while workers, copies of the service and Redis are killed again and again: nothing is lost, nothing counts twice."""
+
+import os
+import random
+from pathlib import Path
+from typing import Final
+
+import pytest
+from sqlalchemy import create_engine, select
+
+from orchestrator import tasks
+from orchestrator.book import Book, Progress
+from orchestrator.book.tables import LEASED, slots
+from orchestrator.client import ArenaClient
+from orchestrator.report.write import write_all
+from orchestrator.worker import archive
+from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
+from tests.orchestrator.harness import Arena, alive_with, assert_replays_are_good, logs, wait_for
+
+#: `make kills` plays more: RUBBLE_KILL_MATCHES=500.
+_MATCHES: Final = int(os.environ.get("RUBBLE_KILL_MATCHES", "102"))
+_PATIENCE_S: Final = 240 + 2.0 * _MATCHES
+_VICTIMS: Final = ("worker", "worker-2", "service", "service-2", "redis", "broker")
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chance = random.Random(1906)
+    with Arena(tmp_path / "arena", workers=2, services=2) as arena:
+        book = Book(arena.settings.book)
+        tournament = enter(book, _MATCHES, "kills")
+        planned = tournament.planned
+        assert planned >= _MATCHES
+        victims = [*_VICTIMS] * max(1, planned // 120)
+        chance.shuffle(victims)
+        moments = sorted(chance.sample(range(2, planned * 9 // 10), len(victims)))
+        plan = list(zip(moments, victims, strict=True))
+        longest_queue = 0
+
+        def look(progress: Progress) -> None:
+            nonlocal longest_queue
+            with arena.broker() as broker:
+                longest_queue = max(longest_queue, int(str(broker.llen(tasks.QUEUE))))
+            if plan and progress.played >= plan[0][0]:
+                _, victim = plan.pop(0)
+                arena.empty_broker() if victim == "broker" else arena.kill(victim)
+
+        took = play_out(arena, book, tournament, _PATIENCE_S, look)
+        assert not plan, "everybody was to be killed before the end"
+        assert longest_queue <= arena.settings.window
+        with ArenaClient(arena.settings.door) as client:
+            archive(book, client, tournament.id)
+    assert_undisturbed(book, tournament)
+    assert_same_logs(book, tournament)
+    write_all(book, tournament.id, tmp_path / "report")
+    assert_replays_are_good(tmp_path / "report", planned)
+    with capsys.disabled():
+        print(f"\n{planned} matches, {len(victims)} kills, {took:.0f} s, {book.progress(tournament.id).voids} void")
+    book.close()
+    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone", 10)
+
+
+@pytest.mark.slow
+def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_path: Path) -> None:
+    """Another worker takes its slot and brings its bots back under the same names."""
+    with Arena(tmp_path / "arena", concurrency=4, workers=3) as arena:
+        book = Book(arena.settings.book)
+        tournament = enter(book, 60, "adoption")
+        slot_of: dict[int, int] = {}  # by process id, before anybody dies
+        left_behind: dict[str, int] = {}
+
+        def look(progress: Progress) -> None:
+            if len(slot_of) < 3:
+                slot_of.update(_slots(book))
+                return
+            dead = len(set(left_behind.values()))
+            if dead == 2 or progress.played < 10 * (dead + 1):
+                return
+            slot = slot_of[arena.pid(arena.workers[dead])]
+            matches = [match for block in range(tournament.planned) for match in book.block(tournament.id, block)]
+            playing = {match.id: slot for match in matches if match.state == LEASED and match.slot == slot}
+            if playing:
+                arena.kill(arena.workers[dead], again=False)
+                left_behind.update(playing)
+
+        play_out(arena, book, tournament, _PATIENCE_S, look)
+        assert len(set(left_behind.values())) == 2, f"two workers were to die while they played{logs(tmp_path)}"
+        for id_, slot in left_behind.items():
+            match = book.match(id_)
+            assert match is not None and (match.slot, match.voids) == (slot, 0), "it went on where it stood"
+        assert book.progress(tournament.id).voids == 0
+    assert_undisturbed(book, tournament)
+    assert_same_logs(book, tournament)
+    book.close()
+    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone", 10)
+
+
+def _slots(book: Book) -> dict[int, int]:
+    """Which process holds which slot."""
+    engine = create_engine(book.url)
+    with engine.begin() as connection:
+        held = {int(row.owner.rsplit(":", 1)[1]): int(row.slot) for row in connection.execute(select(slots))}
+    engine.dispose()
+    return held

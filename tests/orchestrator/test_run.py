@@ -1,0 +1,184 @@
+"""``rubble run``: whole tournaments with real processes, interrupted ones, and rosters and bots that are no good."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from orchestrator.book import Book
+from orchestrator.stable.stable import unconfined
+from tests.orchestrator.harness import (
+    HOME,
+    PATIENCE_S,
+    Run,
+    alive_with,
+    assert_replays_are_good,
+    logs,
+    roster_text,
+    script,
+    start_roster,
+    start_run,
+    wait_for,
+)
+
+#: A run that is told to stop has stopped after so many seconds.
+_STOP_S: Final = 20.0
+_DEALS: Final = 6
+_PAIR: Final = roster_text(
+    {"greedy": "greedy", "random": "random"}, name="pair", game="relief", players=2, deals=_DEALS, seed=11
+)
+_MATCHES: Final = 2 * _DEALS
+
+
+def _finish(run: Run) -> dict[str, Any]:
+    code, said, complained = run.end()
+    assert code == 0, said + complained + logs(run.folder)
+    return run.standings()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The pair's tournament as it should be."""
+    run = start_roster(tmp_path_factory.mktemp("pair"), _PAIR, "--quiet")
+    _finish(run)
+    return run
+
+
+def test_a_tournament_of_two(undisturbed: Run) -> None:
+    found = undisturbed.standings()
+    assert (found["game"], found["players"]) == ("relief", 2)
+    assert found["matches"] == {"planned": _MATCHES, "recorded": _MATCHES, "void": 0}
+    assert sorted(line["name"] for line in found["entrants"]) == ["greedy", "random"]
+    for line in found["entrants"]:
+        assert line["games"] == _MATCHES and line["faults"] == 0
+        assert 0 <= line["ci95"][0] <= line["mean_points"] <= line["ci95"][1] <= 1
+    assert found["entrants"][0]["name"] == "greedy", "greedy beats random"
+    assert_replays_are_good(undisturbed.folder, _MATCHES)
+    assert len((undisturbed.folder / "results.csv").read_text().splitlines()) == _MATCHES + 1
+    assert (undisturbed.folder / "report.html").exists()
+    wait_for(lambda: not alive_with(undisturbed.folder), "everything it started to be gone", 5)
+
+
+def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> None:
+    gaps = list(unconfined({}, "127.0.0.1:1"))
+    assert undisturbed.standings()["notes"] == gaps, "the walls have the gaps of this machine's kernel, and no others"
+    roster = _PAIR.replace("deals = 6", "deals = 1").replace(
+        "[[bots]]", '[limits]\nunconfined = "for a test"\n[[bots]]', 1
+    )
+    run = start_roster(tmp_path, roster, "--quiet")
+    code, said, complained = run.end()
+    assert code == 0, said + complained
+    words = "Bots run without walls, as the roster wants it: for a test"
+    assert run.standings()["notes"] == [words]
+    assert words in said and complained.count(words) == 1
+    assert words in (run.folder / "report.html").read_text()
+
+
+def test_its_replays_verify_at_the_command_line(undisturbed: Run) -> None:
+    replays = [str(path) for path in (undisturbed.folder / "replays").glob("*.jsonl")]
+    command = [sys.executable, "-m", "cli.main", "replay", "verify", *replays]
+    checked = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.slow
+def test_stopped_in_mid_run_and_resumed_it_ends_the_same(undisturbed: Run, tmp_path: Path) -> None:
+    run = start_roster(tmp_path, _PAIR, "--quiet", "--concurrency", "2")
+    book_file = run.folder / "book.sqlite"
+
+    def is_under_way() -> bool:
+        assert run.process.poll() is None, run.process.communicate()
+        return bool(book_file.exists() and _played(book_file) >= 2)
+
+    wait_for(is_under_way, "some matches to be played")
+    pressed = time.monotonic()
+    run.process.send_signal(signal.SIGINT)
+    code, said, complained = run.end()
+    took = time.monotonic() - pressed
+    assert code == 130, said + complained
+    assert f"rubble run --resume {run.folder}" in complained.replace("\n", "")
+    assert took < _STOP_S
+    assert not alive_with(run.folder), "it leaves nobody behind"
+    played = _played(book_file)
+    assert played < _MATCHES, "it was stopped too late to say anything"
+
+    again = start_run(run.folder, "--resume", str(run.folder), "--quiet")
+    found = _finish(again)
+    assert found["digest"] == undisturbed.standings()["digest"], "the same seed gives the same tournament"
+    assert found["matches"]["recorded"] == _MATCHES
+    assert_replays_are_good(run.folder, _MATCHES)
+
+
+def _played(book_file: Path) -> int:
+    book = Book(f"sqlite:///{book_file}")
+    try:
+        return sum(book.progress(tournament.id).played for tournament in book.tournaments())
+    finally:
+        book.close()
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_tournament_of_three(tmp_path: Path) -> None:
+    bots = {"greedy": "greedy", "random": "random", "steady": script("steady", "s")}
+    roster = roster_text(bots, name="trio", game="sf1906-2e", players=3, deals=1, seed=5)
+    runs = [start_roster(tmp_path / name, roster, "--quiet") for name in ("first", "second")]
+    first, second = [_finish(run) for run in runs]
+    assert first["matches"]["recorded"] == first["matches"]["planned"] > 0
+    assert all(line["faults"] == 0 for line in first["entrants"])
+    assert first["digest"] == second["digest"] and first["tournament"] == second["tournament"]
+    for run in runs:
+        assert_replays_are_good(run.folder, first["matches"]["planned"])
+
+
+@pytest.mark.slow
+def test_isolated_bots_may_play_the_same_cards(tmp_path: Path) -> None:
+    settings = {"name": "fresh", "game": "relief", "players": 2, "deals": 2, "seed": 5, "duplicate": "full"}
+    text = roster_text({"a": script("steady", "a"), "b": "random"}, **settings)  # type: ignore[arg-type]  # settings are not extra
+    run = start_roster(tmp_path, text.replace("[[bots]]", "[[bots]]\nisolated = true"), "--quiet")
+    found = _finish(run)
+    assert found["matches"] == {"planned": 4, "recorded": 4, "void": 0}
+    assert all(line["faults"] == 0 for line in found["entrants"])
+    assert_replays_are_good(run.folder, 4)
+    outputs = list((run.folder / "arena" / "bots").glob("*/slot-0/a/output.log"))
+    assert sum(path.read_text().count("connected to") for path in outputs) == 4, "a fresh process for every game"
+
+
+@pytest.mark.parametrize(
+    ("roster", "line", "word"),
+    [
+        (
+            'name = "x"\ngame = "relieff"\nplayers = 2\ndeals = 1\n[[bots]]\nname = "a"\nbundled = "random"\n',
+            2,
+            "relief",
+        ),
+        (_PAIR.replace("players = 2", "players = 9"), 3, "9"),
+        (_PAIR.replace('bundled = "random"', 'bundled = "wizard"'), 12, "wizard"),
+        ("name = \n", 1, ""),
+    ],
+)
+def test_a_bad_roster_is_refused_with_its_line(tmp_path: Path, roster: str, line: int, word: str) -> None:
+    run = start_roster(tmp_path, roster)
+    code, _, complained = run.end()
+    assert code == 2, complained
+    assert f"roster.toml:{line}" in complained.replace("\n", ""), complained
+    assert word in complained
+    assert not run.folder.exists(), "nothing was begun"
+
+
+def test_a_bot_that_cannot_start_is_named_with_its_own_words(tmp_path: Path) -> None:
+    broken = [sys.executable, "-c", "import sys; sys.exit('my model file is missing')"]
+    bots = {"random": "random", "broken": broken}
+    run = start_roster(tmp_path, roster_text(bots, name="sad", game="relief", players=2, deals=1, seed=1))
+    code, said, complained = run.end(PATIENCE_S)
+    assert code == 1, said + complained
+    assert "'broken'" in complained and "my model file is missing" in complained
+    assert not alive_with(run.folder)
+
+
+def test_resume_wants_the_folder_of_a_run(tmp_path: Path) -> None:
+    code, _, complained = start_run(tmp_path, "--resume", str(tmp_path)).end()
+    assert code == 2 and "book.sqlite" in complained

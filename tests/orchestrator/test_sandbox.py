@@ -1,0 +1,222 @@
+"""The walls around a bot, and the limits of its family: what it tries, and what comes of it."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orchestrator.settings import read_settings
+from orchestrator.stable import sandbox
+from orchestrator.stable.launch import OVER_LIMIT
+from orchestrator.stable.process import BotProcess
+from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.stable import unconfined
+from tests.orchestrator.harness import HOME, alive_with, script, wait_for
+from tests.orchestrator.hostile.prowler import GOOD_DEEDS, MISDEEDS
+
+_WHOLE = not sandbox.missing()
+whole = pytest.mark.skipif(not _WHOLE, reason="; ".join(sandbox.missing()))
+
+
+@dataclass
+class House:
+    """What a prowler could touch."""
+
+    scratch: Path
+    outside: Path
+    secret: Path
+    arena: int
+    elsewhere: int
+    victim: int
+
+    @property
+    def walls(self) -> Walls:
+        return Walls.around(self.scratch, f"127.0.0.1:{self.arena}", [self.secret.parent])
+
+    def prowl(self, walls: Walls | None) -> set[str]:
+        """What worked of all that it tried."""
+        facts = json.dumps(
+            {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
+        )
+        bot = _bot(self.scratch, script("prowler"), walls, FACTS=facts)
+        bot.look_after()
+        wait_for(lambda: "worked: " in bot.last_words(), "the end of its tour")
+        bot.end()
+        return set(json.loads(bot.last_words().split("worked: ")[1]))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    folders = [tmp_path / name for name in ("scratch", "outside", "private")]
+    for folder in folders:
+        folder.mkdir()
+    scratch, outside, private = folders
+    for path in (outside / "kept", outside / "rubbish", private / "seeds"):
+        path.write_text("ours")
+    with ExitStack() as open_, subprocess.Popen(["sleep", "1000"]) as victim:
+        arena, elsewhere = (open_.enter_context(socket.create_server(("127.0.0.1", 0), backlog=50)) for _ in range(2))
+        ports = arena.getsockname()[1], elsewhere.getsockname()[1]
+        yield House(scratch, outside, private / "seeds", *ports, victim.pid)
+        victim.kill()
+
+
+def _bot(
+    folder: Path, command: list[str], walls: Walls | None = None, limits: Mapping[str, int] | None = None, **env: str
+) -> BotProcess:
+    env |= {"PATH": os.environ["PATH"], "TMPDIR": str(folder), "PYTHONPATH": str(HOME)}
+    return BotProcess("bot", command, env, HOME, folder / "output.log", limits or {}, walls)
+
+
+@whole
+def test_inside_its_walls_a_bot_can_do_no_harm_and_still_play(house: House) -> None:
+    assert house.prowl(house.walls) == set(GOOD_DEEDS)
+    assert sorted(path.name for path in house.outside.iterdir()) == ["kept", "rubbish"]
+    assert (house.outside / "kept").read_text() == "ours"
+
+
+def test_without_walls_it_could_do_nearly_all_of_it(house: House) -> None:
+    """Or the test above would prove nothing. A fast open is up to the kernel's settings, the powers to who we are."""
+    perhaps = {"connect by sending", "have powers of root", "set up an io_uring"}
+    assert house.prowl(None) | perhaps == {*MISDEEDS, *GOOD_DEEDS}
+
+
+@whole
+def test_an_arena_with_a_name_leaves_udp_open_and_says_so(house: House) -> None:
+    walls = Walls.around(house.scratch, f"arena.example:{house.arena}", [house.secret.parent])
+    assert house.prowl(walls) == {*GOOD_DEEDS, "open a UDP socket"}
+    assert any("UDP is open" in words for words in sandbox.missing(walls))
+
+
+@pytest.mark.parametrize(
+    ("address", "ports", "asks_names", "uses_unix"),
+    [
+        ("127.0.0.1:8080", (8080,), False, False),
+        ("[::1]:8080", (8080,), False, False),
+        ("localhost:8080", (8080,), False, False),
+        ("arena.example:8080", (8080,), True, False),
+        ("arena.example", (443,), True, False),
+        ("dns:///arena.example:9", (9,), True, False),
+        ("ipv4:10.0.0.1:5,10.0.0.2:6", (5, 6), False, False),
+        ("unix:/run/arena.sock", (), False, True),
+    ],
+)
+def test_the_arenas_address_says_which_door_stays_open(
+    tmp_path: Path, address: str, ports: tuple[int, ...], asks_names: bool, uses_unix: bool
+) -> None:
+    walls = Walls.around(tmp_path, address)
+    assert (walls.ports, walls.asks_names, walls.uses_unix) == (ports, asks_names, uses_unix)
+    assert Walls.from_plain(json.loads(json.dumps(walls.to_plain()))) == walls
+
+
+@pytest.mark.parametrize(("version", "gaps"), [(0, 3), (2, 3), (3, 2), (5, 1), (6, 0)])
+def test_an_older_kernel_is_not_passed_over_in_silence(
+    monkeypatch: pytest.MonkeyPatch, version: int, gaps: int
+) -> None:
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: version)
+    found = unconfined({}, "127.0.0.1:1")
+    assert len(found) == gaps + len([words for words in sandbox.missing() if "Landlock" not in words])
+    assert all(words.startswith("The walls around bots have a gap: ") for words in found)
+
+
+def test_a_roster_may_do_without_walls_and_says_why() -> None:
+    assert unconfined({"unconfined": "asks a model next door"}, "127.0.0.1:1") == (
+        "Bots run without walls, as the roster wants it: asks a model next door",
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------- limits
+@pytest.mark.parametrize(
+    ("kind", "count", "limit", "words"),
+    [
+        ("children", 40, {"processes": 20}, "processes and threads, and may have 20"),
+        ("threads", 40, {"processes": 20}, "processes and threads, and may have 20"),
+        ("memory", 200, {"memory_mb": 300}, "MiB of memory, and may use 300"),
+    ],
+)
+def test_a_family_over_its_limit_is_ended_whole_and_told_why(
+    tmp_path: Path, kind: str, count: int, limit: dict[str, int], words: str
+) -> None:
+    bot = _bot(tmp_path, script("glutton", kind, str(count)), limits=limit)
+    bot.look_after()
+    wait_for(lambda: not bot.pid, "its end")
+    assert words in bot.last_words() and "ended by the arena: it " in bot.last_words()
+    wait_for(lambda: not alive_with(tmp_path), "everybody it started to be gone", 10)
+    bot.look_after()
+    assert bot.exit_code == OVER_LIMIT
+    bot.end()
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "limit"),
+    [
+        ("children", 10, {"processes": 20}),
+        ("threads", 10, {"processes": 20}),
+        ("memory", 100, {"memory_mb": 300}),
+    ],
+)
+def test_a_family_within_its_limit_is_left_alone(tmp_path: Path, kind: str, count: int, limit: dict[str, int]) -> None:
+    bot = _bot(tmp_path, script("glutton", kind, str(count)), limits=limit)
+    bot.look_after()
+    wait_for(lambda: f"has its {kind}" in bot.last_words(), "all it wants")
+    assert bot.pid
+    bot.end()
+    assert "ended by the arena" not in bot.last_words()
+    assert not alive_with(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("node", ["-e", "console.log('it runs'); setInterval(() => 0, 1000)"]),
+        ("java", ["-XX:-UsePerfData", "Main.java"]),
+    ],
+)
+def test_machines_that_reserve_more_than_they_use_run_within_limits(
+    tmp_path: Path, program: str, arguments: list[str]
+) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed here")
+    (tmp_path / "Main.java").write_text(
+        "class Main { public static void main(String[] a) throws Exception {"
+        ' System.out.println("it runs"); Thread.sleep(100000); } }'
+    )
+    command = [program, *(str(tmp_path / word) if word.endswith(".java") else word for word in arguments)]
+    bot = _bot(
+        tmp_path, command, Walls.around(tmp_path, "127.0.0.1:1"), {"memory_mb": 512, "processes": 100, "files": 1024}
+    )
+    bot.look_after()
+    wait_for(lambda: "it runs" in bot.last_words() or not bot.pid, "its first words")
+    assert bot.pid, bot.last_words()
+    bot.end()
+
+
+def test_limits_of_each_process_are_set(tmp_path: Path) -> None:
+    code = "import resource as r; print(*(r.getrlimit(k)[0] for k in (r.RLIMIT_CPU, r.RLIMIT_NOFILE, r.RLIMIT_CORE)))"
+    bot = _bot(tmp_path, [sys.executable, "-c", code], limits={"cpu_seconds": 77, "files": 99})
+    bot.look_after()
+    wait_for(lambda: bot.last_words() == "77 99 0", "its limits")
+    bot.end()
+
+
+def test_a_workers_own_files_are_hidden_from_its_bots(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret")
+    env = {
+        "RUBBLE_BOOK": f"sqlite:///{tmp_path / 'book.sqlite'}",
+        "RUBBLE_BROKER": "redis://",
+        "RUBBLE_ADDRESS": "127.0.0.1:1",
+        "RUBBLE_OPERATOR_TOKEN_FILE": str(token),
+        "RUBBLE_HIDDEN": f"{tmp_path / 'state'}{os.pathsep}{tmp_path / 'keys'}",
+        "RUBBLE_WORK_DIR": str(tmp_path / "work"),
+    }
+    private = read_settings(env).private
+    names = ("work", "book.sqlite", "book.sqlite-wal", "state", "keys", "token")
+    assert {tmp_path / name for name in names} <= set(private)

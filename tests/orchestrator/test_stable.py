@@ -1,0 +1,197 @@
+"""Bots as processes, and the worst of them: each meets two honest bots in every seat, who must not notice more than its end."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+from kombu.exceptions import OperationalError
+
+from orchestrator import tasks
+from orchestrator.book import Book, Match, Tournament
+from orchestrator.book.tables import READY, RUNNING
+from orchestrator.records import Game
+from orchestrator.stable.process import BotProcess
+from service.games.chance import SEED_BYTES
+from tests.orchestrator.harness import HOME, Arena, alive_with, logs, script, wait_for
+
+_OUTPUT_BYTES: Final = 1 << 20
+_TICK_S: Final = 0.2
+_HONEST: Final = ("ann", "bob")
+_CLOCK: Final = {"move_ms": 6000, "bank_ms": 4000, "increment_ms": 0, "seating_ms": 10_000}
+_SEATS: Final = 3
+#: All matches together are over by then, on a busy machine too.
+_ALL_S: Final = 400.0
+#: Who falls is started again and falls again; whether it is there when its time is up is chance.
+_FALLEN: Final = {"DISCONNECTED", "TIMEOUT"}
+#: Mode -> the causes that are right for it; the empty one: it played to the end.
+_MODES: Final = {
+    "silent": {"TIMEOUT"},
+    "late": {"TIMEOUT"},
+    "illegal": {"REFUSED_ACTIONS"},
+    "garbage": _FALLEN,
+    "flood": {"", "REFUSED_ACTIONS", "DISCONNECTED", "TIMEOUT"},
+    "crash": _FALLEN,
+    "fork": {""},
+    "memory": _FALLEN,
+    "chatter": {""},
+    "twice": {""},
+    "restless": {""},
+    "leave": {"NO_SHOW"},
+}
+#: A process for each of its games: who falls in one of them would fall in all.
+_ISOLATED: Final = ("garbage", "crash", "memory", "twice", "restless")
+
+
+@dataclass
+class Evening:
+    """What came of one evening with all of them."""
+
+    arena: Arena
+    #: By mode and the seat it had.
+    games: dict[tuple[str, int], Game]
+    took_s: float
+    tournament: str
+    voids: int
+
+
+@pytest.fixture(scope="module")
+def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
+    """A match for each bad guest in each seat, with the same two honest bots."""
+    modes = list(_MODES)
+    entrants = [*_HONEST, *modes]
+    spec = {
+        "game": "relief",
+        "options": {},
+        "players": 3,
+        "time_control": _CLOCK,
+        "match_seconds": 100,
+        "limits": {"memory_mb": 512, "processes": 100},
+        "entrants": entrants,
+        "bots": [{"name": name, "command": script("steady", name)} for name in _HONEST]
+        + [{"name": mode, "command": script("guest", mode), "isolated": mode in _ISOLATED} for mode in modes],
+    }
+    planned = []
+    for order in range(_SEATS * len(modes)):
+        seats = [0, 1]
+        seats.insert(order % _SEATS, len(_HONEST) + order // _SEATS)
+        planned.append(Match(f"m{order:03}", "evening", order, order, tuple(seats), *_seeds(order), READY, 0, 0, -1))
+    folder = tmp_path_factory.mktemp("evening")
+    with Arena(folder, concurrency=len(modes)) as arena:
+        book = Book(arena.settings.book)
+        book.plan(Tournament("evening", "evening", "", spec, RUNNING, 0, 1), planned)
+        tasks.configure(arena.settings)
+        started = time.monotonic()
+        while not (progress := book.progress("evening")).is_over:
+            assert time.monotonic() - started < _ALL_S, f"{progress} {book.games('evening')} {logs(folder)}"
+            with contextlib.suppress(OperationalError):
+                tasks.dispatch(book, arena.settings.window)
+            time.sleep(_TICK_S)  # between two rounds of handing out matches
+        took = time.monotonic() - started
+        games = {(modes[game.order // _SEATS], game.order % _SEATS): game for game in book.games("evening")}
+        yield Evening(arena, games, took, "evening", progress.voids)
+        book.close()
+    assert not alive_with(folder), "everybody leaves with the worker, runaway children too"
+
+
+def _seeds(order: int) -> tuple[bytes, bytes]:
+    return order.to_bytes(SEED_BYTES), (1000 + order).to_bytes(SEED_BYTES)
+
+
+@pytest.mark.parametrize("seat", range(_SEATS))
+@pytest.mark.parametrize("mode", _MODES)
+def test_a_bad_guest_harms_only_itself(evening: Evening, mode: str, seat: int) -> None:
+    game = evening.games[mode, seat]
+    others = [other for other in range(_SEATS) if other != seat]
+    assert [game.faults[other] for other in others] == ["", ""], "the honest ones play to the end"
+    assert game.faults[seat] in _MODES[mode]
+    if game.faults[seat]:
+        assert game.ranks[seat] == _SEATS > max(game.ranks[other] for other in others), "who is at fault is last"
+        first, second = sorted(others, key=lambda other: game.ranks[other])
+        assert game.scores[first] >= game.scores[second], "the others are ranked by their scores"
+        assert (game.ranks[first] == game.ranks[second]) <= (game.scores[first] == game.scores[second])
+
+
+def test_no_match_was_void(evening: Evening) -> None:
+    assert evening.voids == 0
+    assert evening.took_s < _ALL_S
+
+
+def test_output_is_capped(evening: Evening) -> None:
+    (output,) = (evening.arena.settings.folder / evening.tournament).glob("slot-*/chatter/output.log")
+    assert 0 < output.stat().st_size <= _OUTPUT_BYTES
+
+
+def test_memory_is_limited(evening: Evening) -> None:
+    (output,) = (evening.arena.settings.folder / evening.tournament).glob("slot-*/memory/output.log")
+    assert "MiB of memory, and may use 512" in output.read_text()
+
+
+def test_bots_and_runaway_children_die_with_a_killed_worker(evening: Evening) -> None:
+    bots = evening.arena.settings.folder / evening.tournament
+    assert len([pid for pid, command in alive_with(bots).items() if command.endswith("guest.py fork ")]) >= 3
+    os.kill(evening.arena.pid("worker"), signal.SIGKILL)
+    wait_for(lambda: not alive_with(bots), "all bots and their children to be gone", 15)
+
+
+# --------------------------------------------------------------------------------------------------------- one process
+def _bot(folder: Path, code: str, **limits: int) -> BotProcess:
+    env = {"PATH": os.environ["PATH"], "TMPDIR": str(folder)}
+    return BotProcess("bot", [sys.executable, "-c", code], env, HOME, folder / "output.log", limits)
+
+
+def test_a_fallen_bot_is_started_again_with_growing_pauses(tmp_path: Path) -> None:
+    bot = _bot(tmp_path, "import sys; print('hello', flush=True); sys.exit(5)")
+
+    def has_restarted() -> bool:
+        bot.look_after()
+        return bot.starts >= 2
+
+    wait_for(has_restarted, "another start")
+    assert bot.exit_code == 5
+    wait_for(lambda: "hello" in bot.last_words(), "its words")
+    bot.end()
+    assert bot.pid == 0
+
+
+def test_a_bot_that_will_not_stop_is_killed(tmp_path: Path) -> None:
+    bot = _bot(
+        tmp_path, "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(999)"
+    )
+    bot.look_after()
+    wait_for(lambda: bot.last_words() == "ready", "its start")
+    bot.end()
+    assert bot.pid == 0 and not alive_with(tmp_path)
+    bot.look_after()
+    assert bot.starts == 1, "what was ended stays ended"
+
+
+def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "orchestrator.stable.launch", '{"supervise": 1}', "--", "/nowhere/bot"]
+    ended = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    assert ended.returncode == 127
+    assert "cannot start '/nowhere/bot': No such file or directory" in ended.stderr
+
+
+def test_a_folder_that_is_not_there_is_named_and_asked_for_again(tmp_path: Path) -> None:
+    """It is the bot's trouble, not that of whoever looks after all of them; and the folder may come back."""
+    folder = tmp_path / "gone"
+    bot = BotProcess("bot", ["pwd"], dict(os.environ), folder, tmp_path / "output.log", {})
+    bot.look_after()
+    assert (bot.starts, bot.pid, bot.exit_code) == (1, 0, 127)
+    assert bot.last_words() == f"cannot start in '{folder}': No such file or directory"
+    folder.mkdir()
+
+    def has_come_back() -> bool:
+        bot.look_after()
+        return bot.last_words().endswith(str(folder))
+
+    wait_for(has_come_back, "its start in the folder")
+    bot.end()

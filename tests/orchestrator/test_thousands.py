@@ -1,0 +1,168 @@
+"""Thousands of matches: workers killed, the broker emptied, pause and resume; and a dispatcher that stays small."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+import redis
+
+from orchestrator import planning, tasks
+from orchestrator.book import Book, Progress
+from orchestrator.book.tables import PAUSED, RUNNING
+from orchestrator.client import Door
+from orchestrator.roster import GameFacts, read_roster
+from orchestrator.settings import Settings
+from service.embedded import EmbeddedRedis
+from tests.orchestrator.cups import assert_undisturbed, enter, hand_out
+from tests.orchestrator.harness import HOME, roster_text, wait_for
+
+_MATCHES: Final = 3000
+_WINDOW: Final = 64
+_MANY: Final = 100_000
+_PATIENCE_S: Final = 1800.0
+
+
+@contextmanager
+def _office(folder: Path) -> Iterator[tuple[Settings, "redis.Redis"]]:
+    """A broker and a book, without a service."""
+    with EmbeddedRedis(folder) as server, redis.Redis.from_url(f"{server.url}?db=1") as broker:
+        settings = Settings(
+            book=f"sqlite:///{folder / 'book.sqlite'}",
+            broker=f"redis+socket://{server.socket}?virtual_host=1",
+            door=Door("127.0.0.1:1", "nobody answers there"),
+            folder=folder / "bots",
+            concurrency=4,
+            window=_WINDOW,
+        )
+        tasks.configure(settings)
+        yield settings, broker
+
+
+class Workers:
+    """Two of them, as processes."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
+        for number in range(2):
+            with (self._folder / f"worker-{number}.log").open("ab") as log:
+                self._processes.append(
+                    subprocess.Popen(
+                        [sys.executable, "-m", "tests.orchestrator.quick_worker"],
+                        cwd=HOME,
+                        env={**inherited, **self._settings.to_env()},
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                    )
+                )
+
+    def kill(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        self._processes.clear()
+
+
+@pytest.mark.slow
+def test_three_thousand_matches_with_dead_workers_and_an_empty_broker(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _office(tmp_path) as (settings, broker):
+        book = Book(settings.book)
+        tournament = enter(book, _MATCHES)
+        assert tournament.planned == _MATCHES
+        workers = Workers(settings, tmp_path)
+        done: list[str] = []
+        longest = 0
+
+        def look(progress: Progress) -> None:
+            nonlocal longest
+            longest = max(longest, int(str(broker.llen(tasks.QUEUE))))
+            if progress.played >= 600 and not done:
+                workers.kill()
+                workers.start()
+                done.append("workers killed")
+            elif progress.played >= 1800 and len(done) == 1:
+                broker.flushdb()
+                done.append("broker emptied")
+            elif progress.played >= 2400 and len(done) == 2:
+                _pause(book, tournament.id, settings)
+                done.append("paused")
+
+        workers.start()
+        try:
+            took = hand_out(settings, book, tournament, _PATIENCE_S, look, tmp_path)
+        finally:
+            workers.kill()
+        assert len(done) == 3 and longest <= settings.window
+        assert_undisturbed(book, tournament)
+        again = sum(max(0, match.deliveries - 1) for block in range(1500) for match in book.block(tournament.id, block))
+        book.close()
+    with capsys.disabled():
+        print(f"\n{_MATCHES} matches in {took:.0f} s; {again} handed out again; at most {longest} in the queue")
+
+
+def _pause(book: Book, tournament: str, settings: Settings) -> None:
+    """What is being played ends, and nothing else is begun."""
+    book.set_state(tournament, PAUSED)
+    before = book.progress(tournament)
+    assert tasks.dispatch(book, settings.window, tournament) == 0
+    wait_for(lambda: book.progress(tournament).leased == 0, "what is being played to end")
+    for _ in range(3):
+        assert tasks.dispatch(book, settings.window, tournament) == 0
+    after = book.progress(tournament)
+    assert after.leased == 0 and before.played <= after.played <= before.played + before.leased
+    book.set_state(tournament, RUNNING)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_planned_matches_leave_the_dispatcher_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bots = dict.fromkeys(("ann", "bob", "cat", "dan", "eve"), "random")
+    text = roster_text(bots, name="many", game="relief", players=2, deals=_MANY // 20, seed=1)
+    with _office(tmp_path) as (settings, broker):
+        book = Book(settings.book)
+        started = time.process_time()
+        tournament = planning.enter(book, read_roster(text, [GameFacts("relief", 1, (2, 3))]))
+        planned_s = time.process_time() - started
+        assert tournament.planned == _MANY and planned_s < 30
+        sizes, ticks = [], []
+        for window in range(120):
+            if window == 60:
+                book.set_state(tournament.id, PAUSED)
+                assert tasks.dispatch(book, settings.window) == 0
+                book.set_state(tournament.id, RUNNING)
+            started = time.process_time()
+            assert tasks.dispatch(book, settings.window) == _WINDOW
+            ticks.append(time.process_time() - started)
+            assert int(str(broker.llen(tasks.QUEUE))) == _WINDOW
+            broker.delete(tasks.QUEUE)  # as if workers had taken them …
+            with book._engine.begin() as connection:  # … and played them, all at once
+                connection.exec_driver_sql("UPDATE matches SET state = 'played' WHERE state = 'leased'")
+            sizes.append(_resident_kib())
+        progress = book.progress(tournament.id)
+        assert progress.played == 120 * _WINDOW and progress.ready == _MANY - progress.played
+        book.close()
+    grown = sizes[-1] - sizes[19]
+    with capsys.disabled():
+        print(
+            f"\n{_MANY} planned in {planned_s:.1f} s of computing; {grown} KiB more after 100 windows; a tick took "
+            f"{1000 * sum(ticks[:20]) / 20:.0f} ms of computing at first, {1000 * sum(ticks[-20:]) / 20:.0f} ms at last"
+        )
+    assert grown < 4096, f"the dispatcher grows with what it has handed out: {sizes}"
+
+
+def _resident_kib() -> int:
+    return int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0])
