@@ -1,0 +1,1 @@
+"""Guests of the arena."""

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "rubble/v1/bot.pb.h"
+
+namespace rubble {
+
+/// What is to be said on one stream. Answers that are ready together travel together.
+class Outbox {
+public:
+    static constexpr int at_once = 256;  // choices in one message
+
+    void send(const v1::Choice& choice) {
+        {
+            const std::lock_guard lock(mutex_);
+            waiting_.push_back(choice);
+        }
+        wake_.notify_one();
+    }
+
+    /// What has piled up, as one message; waits for something. False: the stream is over.
+    bool next(v1::PlayRequest& request) {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return is_closed_ || !waiting_.empty(); });
+        request.Clear();
+        while (!waiting_.empty() && request.choices_size() < at_once) {
+            *request.add_choices() = std::move(waiting_.front());
+            waiting_.pop_front();
+        }
+        return !is_closed_;
+    }
+
+    void close() {
+        {
+            const std::lock_guard lock(mutex_);
+            is_closed_ = true;
+        }
+        wake_.notify_one();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::deque<v1::Choice> waiting_;
+    bool is_closed_ = false;
+};
+
+}  // namespace rubble

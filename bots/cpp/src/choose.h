@@ -1,0 +1,6 @@
+#pragma once
+
+#include "rubble_bot/turn.h"
+
+/// The answer to a question.
+rubble::Answer choose(const rubble::Turn& turn);

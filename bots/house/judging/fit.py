@@ -1,0 +1,95 @@
+"""``python -m bots.house.judging.fit``: fits the weights of the judgement to finished games, and writes weights.toml.
+
+Greedy house players, who now and then do anything at all, play each other. At half of the stages it is written down what
+every seat has, and, after the game, what it still scored. The weights are those of a ridge regression of the one on the other.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from bots.house.judging import POWERS, SIGHTS, WEIGHTS, Sight
+from service import games
+from service.games.chance import Stream, seeds_of
+from service.games.core import AnyGame
+
+Floats = npt.NDArray[np.float64]
+#: One decision in so many is left to chance: the judge must know positions a greedy player avoids.
+WHIM = 12
+#: How strongly weights are drawn towards nothing, per row and in units of each feature's own spread.
+RIDGE = 1e-3
+#: One game in so many is not learnt from, but used to see how good the weights are.
+TEST = 5
+
+
+def rows(game: AnyGame, sight: Sight, seats: int, number: int) -> Iterator[tuple[list[float], int, int]]:
+    """(features, left, points still scored) from one game."""
+    state = game.new(seats, {}, seeds_of(1906, number))
+    stream = Stream(number.to_bytes(32, "little"), "fit")
+    seen: list[tuple[int, int, list[float], int]] = []
+    stage = sight.stage(state)
+    while acting := game.to_act(state):
+        seat = acting[0]
+        player = "greedy" if stream.below(WHIM) else "random"
+        game.apply(state, seat, game.players[player](state, seat, stream))
+        if sight.stage(state) != stage and game.to_act(state):
+            stage = sight.stage(state)
+            if stream.below(2):
+                seen += [(who, *sight.features(state, who), sight.left(state)) for who in range(seats)]
+    outcome = game.outcome(state)
+    assert outcome is not None
+    for who, points, features, left in seen:
+        yield features, left, outcome.scores[who] - points
+
+
+def solve(inputs: Floats, wanted: Floats) -> Floats:
+    """The weights of a ridge regression."""
+    spread = inputs.std(axis=0) + 1e-9
+    scaled = inputs / spread
+    penalty = RIDGE * len(inputs) * np.eye(inputs.shape[1])
+    weights: Floats = np.linalg.solve(scaled.T @ scaled + penalty, scaled.T @ wanted) / spread
+    return weights
+
+
+def fit(game: AnyGame, seats: int, count: int) -> list[list[float]]:
+    """The weights for one game and number of seats: one row a feature, one column a power of what is left."""
+    sight = SIGHTS[game.id]
+    found = [(number, *row) for number in range(count) for row in rows(game, sight, seats, number)]
+    features = np.array([row[1] for row in found], dtype=np.float64)
+    share = np.array([row[2] for row in found], dtype=np.float64) / sight.whole
+    wanted = np.array([row[3] for row in found], dtype=np.float64)
+    powers = np.stack([share**power for power in range(POWERS)], axis=1)
+    inputs = (features[:, :, None] * powers[:, None, :]).reshape(len(found), -1)
+    test = np.array([row[0] % TEST == 0 for row in found])
+    error = wanted[test] - inputs[test] @ solve(inputs[~test], wanted[~test])
+    explained = 1 - error.var() / wanted[test].var()
+    print(
+        f"{game.id}/{seats}: {len(found)} rows, explains {explained:.2f} of the variance in games not learnt from",
+        flush=True,
+    )
+    weights: list[list[float]] = solve(inputs, wanted).reshape(features.shape[1], POWERS).round(5).tolist()
+    return weights
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Fit every game and number of seats."""
+    parser = argparse.ArgumentParser(prog="python -m bots.house.judging.fit", description=__doc__)
+    parser.add_argument("--games", type=int, default=500, help="games to learn from, for each number of seats")
+    count = parser.parse_args(arguments).games
+    tables = [(games.get(name), seats) for name in SIGHTS for seats in games.get(name).seats]
+    weights = {f"{game.id}/{seats}": fit(game, seats, count) for game, seats in tables}
+    write(count, weights)
+
+
+def write(count: int, weights: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """One block a table, one line a feature."""
+    lines = [f"# Written by `python -m bots.house.judging.fit --games {count}`; one line a feature.", "[weights]"]
+    for table, rows in weights.items():
+        lines += [f'"{table}" = [', *(f"  {list(row)}," for row in rows), "]"]
+    WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

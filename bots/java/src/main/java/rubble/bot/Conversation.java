@@ -1,0 +1,102 @@
+package rubble.bot;
+
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import rubble.v1.Bot.Choice;
+import rubble.v1.Bot.Hello;
+import rubble.v1.Bot.PlayRequest;
+import rubble.v1.Bot.PlayResponse;
+import rubble.v1.BotServiceGrpc;
+
+/** One stream, from Hello to its end. Lives in the loop, which is also the channel's executor. */
+final class Conversation implements ClientResponseObserver<PlayRequest, PlayResponse> {
+    private static final int AT_ONCE = 256; // choices in one message
+
+    private final ManagedChannel channel;
+    private final Executor loop;
+    private final Consumer<PlayResponse> hear;
+    private final BiConsumer<Status, Metadata> ended;
+    private final Queue<Choice> outbox = new ArrayDeque<>();
+    private ClientCallStreamObserver<PlayRequest> requests;
+    private boolean isFlushing;
+    private boolean isClosed;
+
+    Conversation(
+            ManagedChannel channel,
+            Hello hello,
+            Executor loop,
+            Consumer<PlayResponse> hear,
+            BiConsumer<Status, Metadata> ended) {
+        this.channel = channel;
+        this.loop = loop;
+        this.hear = hear;
+        this.ended = ended;
+        BotServiceGrpc.newStub(channel).play(this);
+        requests.onNext(PlayRequest.newBuilder().setHello(hello).build());
+    }
+
+    /** Say it soon: answers that are ready together travel together. */
+    void send(Choice choice) {
+        outbox.add(choice);
+        if (!isFlushing) {
+            isFlushing = true;
+            loop.execute(this::flush);
+        }
+    }
+
+    private void flush() {
+        isFlushing = false;
+        while (!isClosed && !outbox.isEmpty() && requests.isReady()) {
+            var request = PlayRequest.newBuilder();
+            while (!outbox.isEmpty() && request.getChoicesCount() < AT_ONCE) {
+                request.addChoices(outbox.remove());
+            }
+            requests.onNext(request.build());
+        }
+    }
+
+    /** Hang up. Whatever comes later is not heard. Gives the channel, to wait for its end. */
+    ManagedChannel close() {
+        if (!isClosed) {
+            isClosed = true;
+            requests.cancel("the bot hangs up", null);
+            channel.shutdownNow();
+        }
+        return channel;
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<PlayRequest> stream) {
+        requests = stream;
+        stream.setOnReadyHandler(this::flush);
+    }
+
+    @Override
+    public void onNext(PlayResponse response) {
+        if (!isClosed) {
+            hear.accept(response);
+        }
+    }
+
+    @Override
+    public void onError(Throwable error) {
+        if (!isClosed) {
+            ended.accept(Status.fromThrowable(error), Status.trailersFromThrowable(error));
+        }
+    }
+
+    @Override
+    public void onCompleted() {
+        if (!isClosed) {
+            ended.accept(Status.OK, new Metadata());
+        }
+    }
+}

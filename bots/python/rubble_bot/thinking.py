@@ -1,0 +1,82 @@
+"""Asking ``choose`` beside the stream: in threads, or as tasks if it is async, so that a long thought holds up no other game."""
+
+import asyncio
+import inspect
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
+
+from rubble_bot.turn import Answer, Choose, Turn
+
+_LOG: Final = logging.getLogger("rubble_bot")
+#: Called on the event loop with the answer, or with None if ``choose`` failed.
+Then: TypeAlias = Callable[[Turn, Answer | None], None]
+
+
+class Thinker:
+    """Threads of our own rather than an executor's: whoever stops does not wait for a long thought."""
+
+    def __init__(self, choose: Choose, threads: int) -> None:
+        self._choose: Callable[[Turn], Any] = choose
+        self._is_async = inspect.iscoroutinefunction(choose) or inspect.iscoroutinefunction(type(choose).__call__)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._most_threads = threads
+        self._threads = 0
+        self._at_work = 0
+        self._todo: queue.SimpleQueue[tuple[Turn, Then]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[Turn, Then, Answer | None]] = queue.SimpleQueue()
+        self._is_collecting = False
+
+    def ask(self, turn: Turn, then: Then) -> None:
+        """Let ``choose`` think; to be called on the event loop, which hears the answer."""
+        self._loop = asyncio.get_running_loop()
+        if self._is_async:
+            task = self._loop.create_task(self._think(turn, then))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            return
+        self._at_work += 1
+        if self._at_work > self._threads and self._threads < self._most_threads:
+            self._threads += 1
+            threading.Thread(target=self._work, name=f"choose-{self._threads}", daemon=True).start()
+        self._todo.put((turn, then))
+
+    async def _think(self, turn: Turn, then: Then) -> None:
+        answer: Answer | None = None
+        try:
+            answer = await self._choose(turn)
+        except Exception:
+            _complain(turn)
+        then(turn, answer)
+
+    def _work(self) -> None:
+        """The life of a thread: one question after the other."""
+        while True:
+            turn, then = self._todo.get()
+            answer: Answer | None = None
+            try:
+                answer = self._choose(turn)
+            except Exception:
+                _complain(turn)
+            self._done.put((turn, then, answer))
+            if not self._is_collecting and self._loop is not None:
+                self._is_collecting = True
+                with suppress(RuntimeError):  # the loop is closed: nobody waits for the answer
+                    self._loop.call_soon_threadsafe(self._collect)
+
+    def _collect(self) -> None:
+        """Hand over all answers the threads have ready."""
+        self._is_collecting = False  # before looking, so that nobody who comes later relies on us
+        with suppress(queue.Empty):
+            while True:
+                turn, then, answer = self._done.get_nowait()
+                self._at_work -= 1
+                then(turn, answer)
+
+
+def _complain(turn: Turn) -> None:
+    _LOG.exception("%s: choose failed on turn %d; left unanswered", turn.session, turn.number)

@@ -1,0 +1,230 @@
+"""The conformance kit: good bots pass, each bad one fails the checks it should, and bad input is one line."""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cli.app import run as rubble
+from cli.bot_check import run
+from cli.bot_check.house import House
+from cli.bot_check.kit import Settings
+from cli.bot_check.minutes import Minutes
+from rubble.v1 import bot_pb2, common_pb2
+from tests.bots.arena import ROOT, STARTER, clean_environment
+from tests.bots.test_languages import LANGUAGES, built
+
+HOSTILE = str(ROOT / "tests" / "orchestrator" / "hostile" / "guest.py")
+PYTHON = sys.executable
+
+
+async def findings(house: House, settings: Settings, only: Sequence[int] = ()) -> dict[int, run.Finding]:
+    async with run.received(house, settings) as kit:
+        return {finding.check.number: finding for finding in await run.run(kit, run.chosen(kit, only), lambda _: None)}
+
+
+def results(found: dict[int, run.Finding]) -> dict[int, str]:
+    return {number: finding.result for number, finding in found.items()}
+
+
+def failures(found: dict[int, run.Finding]) -> list[str]:
+    return [
+        f"{number} {finding.check.title}: {finding.detail} {finding.words}"
+        for number, finding in found.items()
+        if finding.result == run.FAIL
+    ]
+
+
+# -------------------------------------------------------------------------------------------------------------- the list
+def test_there_are_many_checks_and_each_says_what_it_proves() -> None:
+    checks = run.every()
+
+    assert len(checks) >= 70
+    assert len({check.title for check in checks}) == len(checks)
+    for check in checks:
+        assert re.fullmatch(r"[^.]+\.", check.proves.replace("1906", "")), check
+        assert set(check.needs) <= {1, 5}
+        assert all(number < check.number for number in check.needs)
+
+
+def test_the_page_about_it_lists_every_check(capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/bot-check.md has the rows of --list."""
+    assert rubble(["bot", "check", "--list", "--json"]) == 0
+    page = (ROOT / "docs" / "bot-check.md").read_text(encoding="utf-8")
+
+    for check in json.loads(capsys.readouterr().out):
+        assert f"| {check['number']} | {check['title']} | {check['proves']} |" in page
+
+
+# ---------------------------------------------------------------------------------------------------------- bad input
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "give a command that starts the bot, after --, or --key"),
+        (["--key", "any", "--", "true"], "give a command that starts the bot, after --, or --key"),
+        (["--only", "seven", "--", "true"], "--only: 'seven' is not possible; expected numbers of checks such as 7,12"),
+        (["--patience", "0", "--", "true"], "--patience: '0' is not possible; expected a whole number from 1 to 600"),
+        (["--key", "any", "--listen", "nowhere"], "--listen: 'nowhere' is not possible; expected host:port"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rubble(["bot", "check", *arguments]) == 2
+
+    error = capsys.readouterr().err
+    assert complaint in error
+    assert error.count("\n") == 1
+
+
+# ------------------------------------------------------------------------------------------------------ what is noticed
+def _turn(session: str, turn: int) -> bot_pb2.PlayEvent:
+    actions = [common_pb2.Action(text="stay"), common_pb2.Action(text="go")]
+    return bot_pb2.PlayEvent(turn=bot_pb2.Turn(session=session, turn=turn, legal_actions=actions))
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices"),
+    [
+        ("", [bot_pb2.Choice(session="s", turn=1, index=1)]),
+        ("", [bot_pb2.Choice(session="s", turn=1, text="go")]),
+        ("index", [bot_pb2.Choice(session="s", turn=1, index=2)]),
+        ("text", [bot_pb2.Choice(session="s", turn=1, text="Go")]),
+        ("empty", [bot_pb2.Choice(session="s", turn=1)]),
+        ("stray", [bot_pb2.Choice(session="s", turn=2, index=0)]),
+        ("stray", [bot_pb2.Choice(session="t", turn=1, index=0)]),
+        ("repeat", [bot_pb2.Choice(session="s", turn=1, index=0)] * 2),
+        ("note", [bot_pb2.Choice(session="s", turn=1, index=0, note="x" * 1001)]),
+    ],
+)
+def test_every_wrong_answer_is_written_down(kind: str, choices: list[bot_pb2.Choice]) -> None:
+    minutes = Minutes()
+    minutes.told(_turn("s", 1))
+
+    for choice in choices:
+        minutes.heard(choice)
+
+    assert dict(minutes.counts) == ({kind: 1} if kind else {})
+
+
+def test_a_question_asked_again_may_be_answered_again() -> None:
+    minutes = Minutes()
+    minutes.told(_turn("s", 1))
+    minutes.heard(bot_pb2.Choice(session="s", turn=1, index=7))
+    minutes.told(bot_pb2.PlayEvent(refused=bot_pb2.Refused(session="s", turn=1, open=True)))
+    minutes.heard(bot_pb2.Choice(session="s", turn=1, index=0))
+
+    assert set(minutes.counts) == {"index"}
+
+
+# ---------------------------------------------------------------------------------------------------------- good bots
+def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
+    """A good bot on a few checks, and as a process: what is printed, and the exit code."""
+    command = [PYTHON, "-m", "cli.main", "bot", "check", "--json", "--only", "1-5,14,25,34,48", "--", PYTHON, STARTER]
+    done = subprocess.run(
+        command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert (report["passed"], report["failed"], report["skipped"]) == (9, 0, 0)
+    assert report["command"] == [PYTHON, STARTER]
+    assert {tuple(check) for check in report["checks"]} == {
+        ("number", "title", "proves", "result", "detail", "words", "seconds")
+    }
+
+
+def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -> None:
+    """It brings a key of its own; what needs its process is skipped."""
+
+    async def main() -> tuple[dict[int, run.Finding], str]:
+        async with run.opened() as house:
+            settings = Settings(command=(), own_key="a key of its own", patience_s=60)
+            async with run.received(house, settings) as kit:
+                known = {"RUBBLE_ADDRESS": kit.gate.address, "RUBBLE_BOT_KEY": "a key of its own"}
+                with (tmp_path / "log").open("w") as log:
+                    bot = await asyncio.create_subprocess_exec(
+                        PYTHON, STARTER, stderr=log, env=clean_environment(known)
+                    )
+                checks = run.chosen(kit, (1, 2, 5, 7, 37, 57))
+                found = {finding.check.number: finding for finding in await run.run(kit, checks, lambda _: None)}
+                bot.terminate()
+                await bot.wait()
+        return found, (tmp_path / "log").read_text()
+
+    found, log = asyncio.run(main())
+
+    assert results(found) == {1: "pass", 2: "pass", 5: "pass", 7: "skip", 37: "pass", 57: "skip"}, log
+    assert "did not start this bot" in found[57].detail
+
+
+BUNDLED = {
+    "random": ([PYTHON, "-m", "bots.house", "random", "--seed", "7"], True),
+    "greedy": ([PYTHON, "-m", "bots.house", "greedy", "--seed", "7"], True),
+    "mcts": ([PYTHON, "-m", "bots.house", "mcts", "--think-ms", "20"], False),  # or the games would take minutes
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_bundled_bot_passes(name: str) -> None:
+    command, is_deterministic = BUNDLED[name]
+    found = asyncio.run(_all(Settings(command=command, deterministic=is_deterministic, patience_s=60)))
+
+    assert failures(found) == []
+    assert (found[209].result == run.PASS) == is_deterministic
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_starter_passes(language: str) -> None:
+    found = asyncio.run(_all(Settings(command=[str(built(language))], patience_s=60)))
+
+    assert failures(found) == []
+
+
+async def _all(settings: Settings) -> dict[int, run.Finding]:
+    async with run.opened() as house:
+        return await findings(house, settings)
+
+
+# ----------------------------------------------------------------------------------------------------------- bad bots
+#: By mode of the hostile guest: the checks to run, and what they find.
+BAD_BOTS = {
+    "silent": {1: "pass", 5: "fail", 13: "skip", 19: "skip"},
+    "late": {1: "pass", 5: "fail"},
+    "illegal": {1: "pass", 5: "fail", 15: "fail"},
+    "garbage": {1: "pass", 5: "fail", 19: "fail"},
+    "flood": {1: "pass", 16: "fail"},
+    "crash": {5: "pass", 13: "fail"},
+    "fork": {5: "pass", 208: "fail"},
+    "memory": {5: "pass", 13: "fail"},
+    "chatter": {5: "pass", 203: "fail"},
+    "twice": {5: "pass", 201: "fail"},
+    "restless": {1: "pass", 5: "fail", 202: "fail"},
+    "leave": {1: "fail", 2: "skip", 5: "skip"},
+    "honest": {5: "pass", 13: "pass", 34: "fail", 57: "fail"},
+}
+
+
+@pytest.mark.slow
+def test_every_bad_bot_fails_the_checks_it_should() -> None:
+    async def main() -> dict[str, dict[int, run.Finding]]:
+        async with run.opened() as house:
+            return {mode: await findings(house, _hostile(mode), tuple(expected)) for mode, expected in BAD_BOTS.items()}
+
+    found = asyncio.run(main())
+
+    assert {mode: results(one) for mode, one in found.items()} == BAD_BOTS
+    assert found["leave"][1].words[-1:] == ("I would rather not",)
+    assert "exit code 3" in found["crash"][13].detail
+    assert "2 of its processes live on" in found["fork"][208].detail
+
+
+def _hostile(mode: str) -> Settings:
+    # Whoever never answers is not waited for; whoever does has time enough on a busy machine.
+    is_silent = mode in ("silent", "late", "garbage")
+    return Settings(command=[PYTHON, HOSTILE, mode], patience_s=30, bank_ms=3000 if is_silent else 60_000)

@@ -1,0 +1,207 @@
+"""The starters in other languages: each is built by its own ``build``, and plays at a real service.
+
+A language is a folder of bots/ with the two scripts ``build`` and ``run``. What its ``build`` cannot do here (exit code 3: a
+tool is missing) is skipped with its own words.
+"""
+
+import fcntl
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rubble.v1 import session_pb2
+from service.games import all_games
+from tests.bots.arena import PATIENCE_S, ROOT, Arena, clean_environment, stop
+
+pytestmark = pytest.mark.slow
+
+#: The first time a build fetches and compiles everything.
+BUILD_S = 1800
+MISSING = 3
+LANGUAGES = sorted(
+    folder.name
+    for folder in (ROOT / "bots").iterdir()
+    if os.access(folder / "build", os.X_OK) and os.access(folder / "run", os.X_OK)
+)
+
+
+def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
+    """One of a folder's scripts, run to its end; one at a time, for all tests on this machine."""
+    lock = ROOT / ".rubble" / f"build-{language}.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        return subprocess.run(
+            [ROOT / "bots" / language / name],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BUILD_S,
+            env=clean_environment(),
+            check=False,
+        )
+
+
+@functools.cache
+def built(language: str) -> Path:
+    """The script that starts the bot, which is built then; skips the test where a tool is missing."""
+    made = script(language, "build")
+    if made.returncode == MISSING:
+        pytest.skip(f"bots/{language} was not built: {made.stderr.strip()}")
+    assert made.returncode == 0, made.stdout + made.stderr
+    return ROOT / "bots" / language / "run"
+
+
+class Guests:
+    """Bots of one language at one service."""
+
+    def __init__(self, language: str, arena: Arena) -> None:
+        self.language = language
+        self.arena = arena
+        self.program = built(language)
+        self._processes: list[subprocess.Popen[str]] = []
+
+    def sit(self, name: str, **settings: str) -> subprocess.Popen[str]:
+        """Start a bot of that name; an empty setting is left out."""
+        known = self.arena.settings(name) | settings
+        with self.log(name).open("a") as log:
+            process = subprocess.Popen(
+                [self.program],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                text=True,
+                env=clean_environment({key: value for key, value in known.items() if value}),
+                cwd=self.arena.folder,  # a bot must not depend on where it is started
+            )
+        self._processes.append(process)
+        return process
+
+    def log(self, name: str) -> Path:
+        return self.arena.log_of(name)
+
+    def words(self, name: str) -> str:
+        return self.log(name).read_text(errors="replace")
+
+    def leave(self) -> list[int]:
+        """Stop every bot that is still there; the exit codes of all."""
+        codes = [stop(process) for process in self._processes]
+        self._processes = []
+        return codes
+
+
+@pytest.fixture(params=LANGUAGES)
+def guests(request: pytest.FixtureRequest, arena: Arena) -> Iterator[Guests]:
+    """Bots of a language at the shared service."""
+    found = Guests(request.param, arena)
+    yield found
+    found.leave()
+
+
+@pytest.fixture(params=LANGUAGES)
+def own_guests(request: pytest.FixtureRequest, own_arena: Arena) -> Iterator[Guests]:
+    """The same at a service that the test may stop."""
+    found = Guests(request.param, own_arena)
+    yield found
+    found.leave()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_second_build_has_nothing_to_do_and_the_folders_own_tests_pass(language: str) -> None:
+    built(language)
+    assert script(language, "build").returncode == 0
+    if not os.access(ROOT / "bots" / language / "test", os.X_OK):
+        pytest.skip(f"bots/{language} has no script called test")
+
+    tested = script(language, "test")
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_it_plays_every_game_without_fault_and_better_than_chance(guests: Guests) -> None:
+    arena, name = guests.arena, f"{guests.language}-starter"
+    guests.sit(name)
+    tables = [(game, seat) for game in all_games() for seat in (0, 1) for _ in range(2)]
+    sessions = [arena.session(game, [name, "rival"] if seat == 0 else ["rival", name]) for game, seat in tables]
+
+    results = [(arena.finish(session), seat) for session, (_, seat) in zip(sessions, tables, strict=True)]
+
+    margins = [outcome.seats[seat].score - outcome.seats[1 - seat].score for outcome, seat in results]
+    assert sum(margin > 0 for margin in margins) > len(margins) / 2, margins
+    for session in sessions:
+        seats = arena.sessions.GetSession(session_pb2.GetSessionRequest(session=session)).session.seats
+        assert [seat.refusals for seat in seats] == [0, 0]
+    assert guests.leave() == [0], guests.words(name)
+
+
+def test_it_plays_at_every_size_of_table(guests: Guests) -> None:
+    arena, name = guests.arena, f"{guests.language}-guest"
+    names = [f"{name}-{seat}" for seat in range(4)]
+    for each in names:
+        guests.sit(each)
+    tables = [(game.id, seats) for game in all_games().values() for seats in game.seats]
+
+    sessions = [arena.session(game, names[:seats]) for game, seats in tables]
+
+    for session in sessions:
+        assert arena.finish(session).ending not in ("", "FORFEIT", "ADJUDICATED")
+    assert guests.leave() == [0] * 4
+
+
+def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_guests: Guests) -> None:
+    arena, name = own_guests.arena, f"{own_guests.language}-patient"
+    arena.house_bot("rival", "greedy")
+    own_guests.sit(name)
+    session = arena.session("sf1906-2e", [name, "rival"], move_ms=120_000)
+    for event in arena.watch(session):
+        if event.revision >= 40:
+            break
+
+    assert arena.close() == 0
+    arena.open()
+
+    assert arena.finish(session).ending not in ("", "FORFEIT", "ADJUDICATED")
+    assert own_guests.leave() == [0], own_guests.words(name)
+
+
+def test_a_wrong_key_is_told_and_ends_the_process(guests: Guests) -> None:
+    name = f"{guests.language}-stranger"
+    process = guests.sit(name, RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
+
+    assert process.wait(PATIENCE_S) == 1
+    assert "does not accept RUBBLE_BOT_KEY" in guests.words(name)
+    assert "rb1.bot.AAAA.BBBB" not in guests.words(name)
+
+
+def test_the_older_of_two_processes_with_one_key_stops_with_a_word(guests: Guests) -> None:
+    arena, name = guests.arena, f"{guests.language}-twin"
+    older = guests.sit(name)
+    arena.finish(arena.session("sf1906-2e", [name, "rival"]))  # so it is connected
+
+    guests.sit(name)
+
+    assert older.wait(PATIENCE_S) == 1
+    assert "another process plays with this bot's key now" in guests.words(name)
+    arena.finish(arena.session("sf1906-2e", [name, "rival"]))
+    assert guests.leave() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "complaint"),
+    [
+        ("RUBBLE_ADDRESS", "", "RUBBLE_ADDRESS is missing: host:port of the arena"),
+        ("RUBBLE_BOT_KEY", "", "RUBBLE_BOT_KEY is missing: the key the operator issued for this bot"),
+        ("RUBBLE_CA", "/nowhere/ca.pem", r"RUBBLE_CA: /nowhere/ca\.pem cannot be read"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(guests: Guests, setting: str, value: str, complaint: str) -> None:
+    name = f"{guests.language}-unset-{setting}"
+    process = guests.sit(name, **{setting: value})
+
+    assert process.wait(PATIENCE_S) == 2, guests.words(name)
+    assert re.search(f"rubble-bot: {complaint}", guests.words(name))

@@ -1,0 +1,152 @@
+"""``rubble bot new`` and ``rubble bot list``: a copied starter stands on its own, and the list tells the truth."""
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli import bot_list, bot_new
+from cli.app import run as rubble
+from orchestrator.roster import BUNDLED
+from service import games
+from tests.bots.arena import ROOT, Arena, clean_environment
+
+LANGUAGES = bot_new.languages()
+#: A new bot has to fetch and compile everything.
+BUILD_S = 1800
+MISSING = 3
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def tracked(language: str) -> set[str]:
+    """What the repository keeps of a starter."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", f"bots/{language}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("this is no clone")
+    return {path.removeprefix(f"bots/{language}/") for path in listed.stdout.split("\0") if path}
+
+
+# ---------------------------------------------------------------------------------------------------------------- new
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_new_bot_is_the_starter_and_the_protos(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rubble(["bot", "new", language, "Ada", "--to", str(tmp_path)]) == 0
+
+    made = files(tmp_path / "Ada")
+    protos = {path for path in made if path.startswith("protos/")}
+    assert protos == {f"protos/{path}" for path in files(ROOT / "protos") if path.startswith("rubble/")}
+    kept = {path for path in tracked(language) if not path.startswith("text_bot/")}
+    assert {"README.md", "build", "run"} <= kept <= made - protos
+    built = ("target/", "node_modules/", "dist/", "out/", "bin/", "gen/", ".gen/", ".venv/", "src/gen/")
+    assert [path for path in made if path.startswith(built) or "__pycache__" in path] == []
+    for script in ("build", "run"):
+        assert os.access(tmp_path / "Ada" / script, os.X_OK)
+    assert (tmp_path / "Ada" / "README.md").read_text(encoding="utf-8").startswith("# Ada: a bot in ")
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        f"  cd {tmp_path / 'Ada'}",
+        "  ./build",
+        "  rubble bot check -- ./run",
+    ]
+
+
+def test_a_package_has_the_name_of_the_bot(tmp_path: Path) -> None:
+    assert rubble(["bot", "new", "typescript", "Ada", "--to", str(tmp_path)]) == 0
+
+    for file in ("package.json", "package-lock.json"):
+        assert json.loads((tmp_path / "Ada" / file).read_text(encoding="utf-8"))["name"] == "ada"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["cobol", "ada"], "LANGUAGE: 'cobol' is not possible; expected one of "),
+        (["python", "../ada"], "NAME: '../ada' is not possible; expected a letter, then "),
+        (["python", ""], "NAME: '' is not possible; expected a letter, then "),
+        (["python", "there"], "NAME: 'there' is not possible; expected a folder that does not exist yet; "),
+        (
+            ["python", "ada", "--to", "/dev/null/x"],
+            "--to: '/dev/null/x' is not possible; expected a folder that can be ",
+        ),
+        (["python"], "Missing argument"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+
+    assert rubble(["bot", "new", *arguments]) == 2
+
+    error = capsys.readouterr().err
+    assert complaint in error
+    assert error.count("\n") == 1
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    "language", ["python", *[pytest.param(one, marks=pytest.mark.slow) for one in LANGUAGES if one != "python"]]
+)
+def test_a_new_bot_is_built_and_plays(language: str, arena: Arena, tmp_path: Path) -> None:
+    """Far from the repository, with nothing but its own folder."""
+    assert rubble(["bot", "new", language, "ada", "--to", str(tmp_path)]) == 0
+    folder = tmp_path / "ada"
+    environment = clean_environment({"PYTHON": str(ROOT / ".venv" / "bin" / "python")})
+    made = subprocess.run(
+        ["./build"], cwd=folder, env=environment, capture_output=True, text=True, timeout=BUILD_S, check=False
+    )
+    if made.returncode == MISSING:
+        pytest.skip(f"a bot in {language} cannot be built here: {made.stderr.strip()}")
+    assert made.returncode == 0, made.stdout + made.stderr
+
+    name = f"new-{language}"
+    log = arena.log_of(name)
+    with log.open("w") as stderr:
+        bot = subprocess.Popen(
+            [folder / "run"], cwd=tmp_path, env=clean_environment(arena.settings(name)), stderr=stderr, text=True
+        )
+    try:
+        arena.finish(arena.session("relief", [name, "rival"]))
+        bot.terminate()
+        assert bot.wait(60) == 0, log.read_text()
+    finally:
+        bot.kill()
+        bot.wait()
+
+
+# --------------------------------------------------------------------------------------------------------------- list
+def test_the_list_has_every_bot_and_how_to_enter_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rubble(["bot", "list", "--json"]) == 0
+
+    listed = {bot["name"]: bot for bot in json.loads(capsys.readouterr().out)}
+    assert set(BUNDLED) <= set(listed)
+    assert {f"{language} starter" for language in LANGUAGES} <= set(listed)
+    for name, bot in listed.items():
+        assert bot["games"] == list(games.all_games())
+        (entered,) = tomllib.loads(bot["roster"]).items()
+        assert entered[0] in ("bundled", "command")
+        if entered[0] == "bundled":
+            assert entered[1] == name
+        assert bot["strength"] not in ("", "?")
+
+
+def test_a_language_without_its_tools_says_which_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert bot_list.needs("java") == "not on the PATH: javac, mvn"
+    (tmp_path / "cargo").write_text("#!/bin/sh\n")
+    (tmp_path / "cargo").chmod(0o755)
+    assert bot_list.needs("rust") == "bots/rust/build"

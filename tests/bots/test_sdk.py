@@ -1,0 +1,331 @@
+"""The SDK: both faces, and everything it does so that an author need not."""
+
+import asyncio
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import pytest
+from rubble_bot import Bot, Turn, run
+
+from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2
+from tests.bots.arena import PATIENCE_S, STOP_S, Arena, start
+
+Over = bot_pb2.GameOver
+
+
+class Running:
+    """A bot in a thread of this process; it stops when it has heard of so many ends."""
+
+    def __init__(self, arena: Arena, name: str, choose: Callable[[Turn], int | str], *, ends: int = 1) -> None:
+        self.overs: list[Over] = []
+        self.starts: list[bot_pb2.GameStart] = []
+        self._ends = ends
+        self.bot = Bot(
+            choose, address=arena.address, key=arena.key(name), on_start=self.starts.append, on_over=self._hear_over
+        )
+        self._thread = threading.Thread(target=self.bot.run, daemon=True)
+        self._thread.start()
+
+    def _hear_over(self, over: Over) -> None:
+        self.overs.append(over)
+        if len(self.overs) == self._ends:
+            self.bot.stop()
+
+    def join(self) -> list[Over]:
+        """Wait for the bot to stop by itself; the ends it heard of."""
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
+        return self.overs
+
+
+def last(turn: Turn) -> int:
+    return len(turn.legal_actions) - 1
+
+
+# ----------------------------------------------------------------------------------------------------------------- faces
+def test_a_synchronous_choose_is_handed_all_it_needs(arena: Arena) -> None:
+    turns: list[Turn] = []
+
+    def choose(turn: Turn) -> str:
+        turns.append(turn)
+        return turn.texts[-1]
+
+    bot = Running(arena, "sync", choose)
+    session = arena.session("sf1906-1e", ["rival", "sync"])
+
+    (over,) = bot.join()
+
+    assert over.session == session
+    assert over.outcome == arena.finish(session)
+    assert [turn.number for turn in turns] == list(range(1, len(turns) + 1))
+    for turn in turns:
+        assert (turn.session, turn.game, turn.seat, turn.seats) == (session, "sf1906-1e", 1, 2)
+        assert turn.view.you == 1  # type: ignore[union-attr]
+        assert turn.clock.move_ms > 0
+        assert len(turn.texts) == len(set(turn.texts)) == len(turn.legal_actions)
+
+
+def test_an_async_choose_plays_inside_a_running_loop(arena: Arena) -> None:
+    overs: list[Over] = []
+
+    async def choose(turn: Turn) -> int:
+        await asyncio.sleep(0)
+        return len(turn.legal_actions) - 1
+
+    async def main() -> None:
+        def hear(over: Over) -> None:
+            overs.append(over)
+            bot.stop()
+
+        bot = Bot(choose, address=arena.address, key=arena.key("async"), on_over=hear)
+        arena.session("relief", ["async", "rival"])
+        await asyncio.wait_for(bot.play(), PATIENCE_S)
+
+    asyncio.run(main())
+
+    assert [over.fault for over in overs] == [common_pb2.FAULT_UNSPECIFIED]
+    assert len(overs[0].outcome.seats) == 2
+
+
+def test_a_long_thought_in_one_game_holds_up_no_other(arena: Arena) -> None:
+    quick_is_over = threading.Event()
+    sessions: dict[str, str] = {}
+
+    def choose(turn: Turn) -> int:
+        if turn.game == "relief" and turn.number == 3:
+            assert quick_is_over.wait(PATIENCE_S)
+        return last(turn)
+
+    bot = Running(arena, "thinker", choose, ends=2)
+    sessions["slow"] = arena.session("relief", ["thinker", "rival"], move_ms=120_000)
+    sessions["quick"] = arena.session("sf1906-2e", ["thinker", "rival"])
+    arena.finish(sessions["quick"])
+    quick_is_over.set()
+
+    assert [over.session for over in bot.join()] == [sessions["quick"], sessions["slow"]]
+
+
+# -------------------------------------------------------------------------------------------------------------- mistakes
+def test_a_refused_answer_comes_back_with_its_reason(arena: Arena) -> None:
+    reasons: list[str] = []
+
+    def choose(turn: Turn) -> int | str:
+        if turn.number == 2 and len(reasons) < 2:
+            reasons.append(turn.refused)
+            return "fly to the moon" if not turn.refused else 10_000
+        if turn.refused:
+            reasons.append(turn.refused)
+        return last(turn)
+
+    bot = Running(arena, "slip", choose)
+    session = arena.session("sf1906-2e", ["slip", "rival"])
+
+    (over,) = bot.join()
+
+    assert reasons == ["", "UNREADABLE", "NO_SUCH_INDEX"]
+    assert over.fault == common_pb2.FAULT_UNSPECIFIED
+    request = session_pb2.GetSessionRequest(session=session)
+    assert arena.sessions.GetSession(request, metadata=arena.operator).session.seats[0].refusals == 2
+
+
+@pytest.mark.parametrize("answer", [None, 3.5, -1])
+def test_a_choose_that_fails_loses_its_game_and_no_other(arena: Arena, answer: Any) -> None:
+
+    def choose(turn: Turn) -> int:
+        if turn.seats == 1:
+            if answer is None:
+                raise RuntimeError("a bug in a bot")
+            return answer  # type: ignore[no-any-return]  # that is the mistake
+        return last(turn)
+
+    bot = Running(arena, f"buggy{answer}", choose, ends=2)
+    lost = arena.session("sf1906-2e", [f"buggy{answer}"], move_ms=100, bank_ms=0)
+    arena.session("sf1906-2e", [f"buggy{answer}", "rival"])
+
+    faults = {over.session == lost: over.fault for over in bot.join()}
+
+    assert faults == {True: common_pb2.FAULT_TIMEOUT, False: common_pb2.FAULT_UNSPECIFIED}
+
+
+def test_a_wrong_key_is_told_and_ends_the_process(arena: Arena) -> None:
+    process = arena.bot("stranger", "-m", "bots.house", "random", RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
+
+    assert process.wait(PATIENCE_S) == 1
+    assert "does not accept RUBBLE_BOT_KEY" in arena.log_of("stranger").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("RUBBLE_ADDRESS", "", "RUBBLE_ADDRESS is missing: host:port of the arena"),
+        ("RUBBLE_BOT_KEY", "", "RUBBLE_BOT_KEY is missing: the key the operator issued for this bot"),
+        ("RUBBLE_CA", "/nowhere/ca.pem", "RUBBLE_CA: /nowhere/ca.pem cannot be read (No such file or directory)"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, complaint: str
+) -> None:
+    for known, good in (("RUBBLE_ADDRESS", "127.0.0.1:1"), ("RUBBLE_BOT_KEY", "any"), ("RUBBLE_CA", "")):
+        monkeypatch.setenv(known, value if known == name else good)
+
+    with pytest.raises(SystemExit) as ended:
+        run(last)
+
+    assert ended.value.code == 2
+    assert f"rubble-bot: {complaint}\n" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------------ coming and going
+def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: Arena) -> None:
+    older = arena.house_bot("twin", "random")
+    arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))  # so it is connected
+
+    arena.house_bot("twin", "random")
+
+    assert older.wait(PATIENCE_S) == 1
+    assert "another process plays with this bot's key now" in arena.log_of("twin").read_text()
+    arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))
+
+
+def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: Arena) -> None:
+    source = (
+        "import threading\nfrom rubble_bot import run\n"
+        "def choose(turn):\n    print('thinking', flush=True)\n    threading.Event().wait()\n"
+        "run(choose)\n"
+    )
+    process = start("-c", source, log=arena.log_of("deep"), stdout=subprocess.PIPE, settings=arena.settings("deep"))
+    session = arena.session("sf1906-2e", ["deep", "rival"])
+    assert process.stdout is not None
+    assert process.stdout.readline() == "thinking\n"
+
+    process.terminate()
+
+    assert process.wait(STOP_S) == 0
+    process.stdout.close()
+    arena.sessions.CancelSession(session_pb2.CancelSessionRequest(session=session), metadata=arena.operator)
+
+
+def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: Arena) -> None:
+    """The answer that was being thought about meanwhile is given to the new copy."""
+    arena = own_arena
+    in_the_middle, is_back = threading.Event(), threading.Event()
+    asked: list[int] = []
+
+    def choose(turn: Turn) -> int:
+        asked.append(turn.number)
+        if turn.number == 8:
+            in_the_middle.set()
+            assert is_back.wait(PATIENCE_S)
+        return last(turn)
+
+    arena.house_bot("rival", "greedy")
+    bot = Running(arena, "patient", choose)
+    session = arena.session("sf1906-2e", ["patient", "rival"], move_ms=120_000)
+    assert in_the_middle.wait(PATIENCE_S)
+
+    assert arena.close() == 0
+    arena.open()
+    is_back.set()
+    outcome = arena.finish(session)
+
+    (over,) = bot.join()
+    assert over.outcome == outcome
+    assert asked == list(range(1, len(asked) + 1))  # nothing was asked twice
+    assert arena.stop_bots() == [0]
+    log = arena.log_of("rival").read_text()
+    assert "about to stop; connecting again" in log
+    assert log.count("connected to") == 2
+
+
+def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: Arena) -> None:
+    is_asked = threading.Event()
+
+    def choose(turn: Turn) -> int:
+        is_asked.set()
+        bot.bot.stop()
+        return last(turn)
+
+    bot = Running(arena, "absent", choose)
+    session = arena.session("relief", ["absent", "rival"])
+    assert is_asked.wait(PATIENCE_S)
+    assert bot.join() == []
+    arena.sessions.CancelSession(session_pb2.CancelSessionRequest(session=session), metadata=arena.operator)
+
+    again = Running(arena, "absent", last)
+
+    assert [over.session for over in again.join()] == [session]
+    assert [start.session for start in again.starts] == [session]
+
+
+# --------------------------------------------------------------------------------------------------- an arena of straw
+class StrawArena(bot_pb2_grpc.BotServiceServicer):
+    """Asks many questions in one message, and drains the first stream that answered them."""
+
+    def __init__(self, games: int) -> None:
+        self.games = games
+        self.messages: list[list[str]] = [[], []]
+        self.streams = 0
+
+    async def Play(  # noqa: N802  gRPC names it
+        self, requests: AsyncIterator[bot_pb2.PlayRequest], context: Any
+    ) -> AsyncIterator[bot_pb2.PlayResponse]:
+        stream, self.streams = self.streams, self.streams + 1
+        assert (await anext(requests)).hello.max_parallel_games == self.games
+        yield bot_pb2.PlayResponse(events=[bot_pb2.PlayEvent(welcome=bot_pb2.Welcome(bot="straw"))])
+        for kind in ("game_start", "turn"):
+            yield bot_pb2.PlayResponse(events=[self._event(kind, f"g{game}") for game in range(self.games)])
+        answered = 0
+        async for request in requests:
+            self.messages[stream].append(" ".join(f"{choice.session}={choice.text}" for choice in request.choices))
+            answered += len(request.choices)
+            if answered == self.games:
+                break
+        if stream == 0:
+            yield bot_pb2.PlayResponse(events=[bot_pb2.PlayEvent(draining=bot_pb2.Draining(reason="test"))])
+        else:
+            overs = [bot_pb2.PlayEvent(game_over=Over(session=f"g{game}")) for game in range(self.games)]
+            yield bot_pb2.PlayResponse(events=overs)
+
+    @staticmethod
+    def _event(kind: str, session: str) -> bot_pb2.PlayEvent:
+        if kind == "game_start":
+            return bot_pb2.PlayEvent(game_start=bot_pb2.GameStart(session=session, game="straw", seats=2))
+        actions = [common_pb2.Action(text="stay"), common_pb2.Action(text="go")]
+        return bot_pb2.PlayEvent(turn=bot_pb2.Turn(session=session, turn=1, legal_actions=actions))
+
+
+def test_answers_travel_together_and_are_given_again_after_draining() -> None:
+    games = 50
+    straw = StrawArena(games)  # type: ignore[abstract]  # nobody asks it for keys
+    thoughts: list[str] = []
+    overs: list[Over] = []
+
+    async def choose(turn: Turn) -> str:
+        thoughts.append(turn.session)
+        return "go" if len(thoughts) % 2 else "stay"
+
+    async def main() -> None:
+        server = grpc.aio.server()
+        bot_pb2_grpc.add_BotServiceServicer_to_server(straw, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+
+        def hear(over: Over) -> None:
+            overs.append(over)
+            if len(overs) == games:
+                bot.stop()
+
+        bot = Bot(choose, address=f"127.0.0.1:{port}", key="any", games=games, on_over=hear)
+        await asyncio.wait_for(bot.play(), PATIENCE_S)
+        await server.stop(None)
+
+    asyncio.run(main())
+
+    first, second = straw.messages
+    assert len(first) < games / 5
+    assert len(second) < games / 5
+    assert " ".join(first).split() == " ".join(second).split()  # the same question, the same answer
+    assert len(thoughts) == games

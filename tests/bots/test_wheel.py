@@ -1,0 +1,92 @@
+"""The SDK as a distribution of its own: installed from its wheel into a fresh environment, both faces play."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bots.arena import PATIENCE_S, ROOT, Arena, clean_environment
+from tools import sdk
+
+INSTALL_S = 900
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sdk.build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The interpreter of an environment with the wheel and what it asks for, and nothing else."""
+    folder = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    interpreter = folder / "bin" / "python"
+    installed = subprocess.run(
+        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel],
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_S,
+        check=False,
+    )
+    if re.search(r"No matching distribution|NewConnectionError|ConnectionError", installed.stderr):
+        pytest.skip("grpcio and protobuf cannot be fetched here")
+    assert installed.returncode == 0, installed.stderr
+    yield interpreter
+
+
+def test_the_wheel_holds_the_sdk_and_the_contract_and_asks_for_little(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (metadata,) = (name for name in names if name.endswith("METADATA"))
+        asked = re.findall(r"^Requires-Dist: ([\w-]+)", archive.read(metadata).decode(), re.MULTILINE)
+
+    assert sorted(asked) == ["grpcio", "protobuf"]
+    assert {"rubble_bot/client.py", "rubble_bot/py.typed", "rubble/v1/bot_pb2.py", "rubble/v1/bot_pb2_grpc.py"} <= names
+    tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert tops == {"rubble", "rubble_bot"}
+
+
+def _faces() -> dict[str, str]:
+    """The two programs of the page, word for word."""
+    page = (ROOT / "bots" / "python" / "README.md").read_text(encoding="utf-8")
+    synchronous, asynchronous = (part.split("```")[0] for part in page.split("```python\n")[1:])
+    return {"synchronous": synchronous, "asynchronous": asynchronous}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("face", ["synchronous", "asynchronous"])
+def test_a_bot_of_the_page_plays_with_nothing_but_the_wheel(
+    face: str, python: Path, arena: Arena, tmp_path: Path
+) -> None:
+    program = tmp_path / "bot.py"
+    program.write_text(_faces()[face], encoding="utf-8")
+    environment = clean_environment(arena.settings(face))
+    environment.pop("PYTHONPATH", None)
+    with (tmp_path / "log").open("w") as log:
+        bot = subprocess.Popen([python, "-I", program], cwd=tmp_path, env=environment, stderr=log, text=True)
+    try:
+        arena.finish(arena.session("sf1906-2e", [face, "rival"]))
+        if face == "synchronous":
+            bot.terminate()
+        assert bot.wait(PATIENCE_S) == 0, (tmp_path / "log").read_text()
+    finally:
+        bot.kill()
+        bot.wait()
+
+
+@pytest.mark.slow
+def test_the_wheel_brings_nothing_of_the_arena_along(python: Path) -> None:
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    names = {line.split("==")[0].lower().replace("_", "-") for line in listed.stdout.split()}
+    assert names - {"pip", "setuptools"} == {"rubble-bot", "grpcio", "protobuf", "typing-extensions"}
