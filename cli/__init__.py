@@ -1,0 +1,1 @@
+"""The command ``rubble``: what a person at a terminal may ask."""

@@ -1,0 +1,67 @@
+"""Finding the arena that ``rubble up`` runs: it leaves a card in its state folder that says where everything is."""
+
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+_CARD: Final = "arena.json"
+
+
+class NoToken(Exception):
+    """There is no operator's token to be found."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where everything of a running arena is. No secret is in it."""
+
+    pid: int
+    service: str
+    api: str
+    #: Where scrapes are answered, by process.
+    metrics: dict[str, str] = field(default_factory=dict)
+
+
+def write_card(state_dir: Path, card: Card) -> None:
+    """Leave the card, whole or not at all."""
+    draft = state_dir / f".{_CARD}.{os.getpid()}"
+    draft.write_text(json.dumps(asdict(card), indent=2) + "\n", encoding="utf-8")
+    draft.replace(state_dir / _CARD)
+
+
+def remove_card(state_dir: Path) -> None:
+    """The arena is no more."""
+    (state_dir / _CARD).unlink(missing_ok=True)
+
+
+def read_card(state_dir: Path) -> Card | None:
+    """The card of the arena that runs there; None if none does."""
+    try:
+        found = json.loads((state_dir / _CARD).read_text(encoding="utf-8"))
+        card = Card(**found)
+    except (OSError, ValueError, TypeError):
+        return None
+    with contextlib.suppress(PermissionError):  # it is alive, and somebody else's
+        try:
+            os.kill(card.pid, 0)
+        except ProcessLookupError:
+            return None  # it was killed, and could not tidy up
+    return card
+
+
+def operator_token(state_dir: str | Path) -> str:
+    """The operator's token: from the environment, or from the file in the state folder; NoToken."""
+    token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")
+    if token:
+        return token
+    file = Path(os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE", str(Path(state_dir) / "operator_token")))
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise NoToken(
+            f"no operator's token: {file} cannot be read ({error.strerror}); set RUBBLE_OPERATOR_TOKEN, "
+            f"or name the state folder of `rubble serve` with --state-dir"
+        ) from None

@@ -1,0 +1,370 @@
+"""Checks of how a bot answers, and what it makes of a refusal."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from cli.bot_check.gate import Link
+from cli.bot_check.guest import now
+from cli.bot_check.kit import Failed, Kit, Skipped, check
+from cli.bot_check.table import question, start_of
+from rubble.v1 import bot_pb2, common_pb2
+
+_QUIET_S: Final = 1.5
+_NONSENSE: Final = "this is no action of any game"
+#: Legal actions in the longest question.
+_MANY: Final = 2000
+
+
+@check(
+    5,
+    "first answer under the clock",
+    "The first question of a fresh game is answered before its clock runs out.",
+    needs=(1,),
+)
+async def first_answer(kit: Kit) -> str:
+    await kit.link()
+    turns: list[int] = []
+    asked: list[float] = []
+    answered: list[float] = []
+    forfeits: list[str] = []
+    session = await kit.session()
+
+    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+        if event.turn.session == session:
+            asked.append(now())
+        if event.game_over.session == session and event.game_over.fault:
+            forfeits.append(common_pb2.Fault.Name(event.game_over.fault))
+        return (event,)
+
+    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+        if choice.session == session:
+            answered.append(now())
+            turns.append(choice.turn)
+        return (choice,)
+
+    kit.gate.on_event, kit.gate.on_choice = on_event, on_choice
+    limit = kit.patience_s + 2 * (kit.settings.move_ms + kit.settings.bank_ms) / 1000
+    hangups = kit.gate.minutes.counts["hangup"]
+    # An answer to the second question shows that the first was good.
+    await kit.until(
+        lambda: (
+            turns[-1:] >= [2]
+            or bool(forfeits)
+            or kit.gate.live() is None
+            or kit.gate.minutes.counts["hangup"] > hangups
+        ),
+        "the first questions were not answered",
+        limit,
+    )
+    kit.alive()
+    if forfeits:
+        raise Failed(f"it forfeited its seat: {forfeits[0]}")
+    if turns[-1:] < [2] or kit.gate.minutes.counts["hangup"] > hangups:
+        raise Failed("it hung up instead of answering")
+    return f"{1000 * (answered[0] - asked[0]):.0f} ms" if asked else ""
+
+
+@check(13, "a whole game", "A game of the real service is played to its end, and no answer is refused.")
+async def a_whole_game(kit: Kit) -> str:
+    await kit.link()
+    session = await kit.session(seat=1)
+    await kit.finish(session)
+    refusals = (await kit.house.look(session)).seats[1].refusals
+    if refusals:
+        raise Failed(f"{refusals} of its answers were refused")
+    return ""
+
+
+async def _observed(kit: Kit, kinds: Sequence[str]) -> None:
+    """No complaint of these kinds, with enough to judge by."""
+    minutes = kit.gate.minutes
+    if minutes.answers < 20 and not any(minutes.counts[kind] for kind in kinds):
+        if 5 in kit.failed:
+            raise Skipped("it does not answer, as check 5 found")
+        await kit.answers(await kit.link(), 20)
+    wrong = [sentence for kind in kinds for sentence in minutes.complaints[kind]]
+    if wrong:
+        count = sum(minutes.counts[kind] for kind in kinds)
+        raise Failed(f"{wrong[0]}" + (f" (and {count - 1} more)" if count > 1 else ""))
+
+
+@check(14, "an index that exists", "Answers by index name a place in the list of legal actions.", needs=(1,))
+async def index_exists(kit: Kit) -> str:
+    await _observed(kit, ["index"])
+    if not kit.gate.minutes.indices:
+        raise Skipped("it answers by text")
+    return f"{kit.gate.minutes.indices} answers"
+
+
+@check(15, "a text that is legal", "Answers by text name one of the legal actions, letter by letter.", needs=(1,))
+async def text_is_legal(kit: Kit) -> str:
+    await _observed(kit, ["text"])
+    if not kit.gate.minutes.texts:
+        raise Skipped("it answers by index")
+    return f"{kit.gate.minutes.texts} answers"
+
+
+@check(
+    16, "names what it answers", "Every answer names the session and the turn of a question it was asked.", needs=(1,)
+)
+async def names_what_it_answers(kit: Kit) -> str:
+    await _observed(kit, ["stray"])
+    return ""
+
+
+@check(
+    17,
+    "one answer to one question",
+    "A question is answered once, unless it is asked again or the answer is refused.",
+    needs=(1,),
+)
+async def one_answer(kit: Kit) -> str:
+    await _observed(kit, ["repeat"])
+    return ""
+
+
+@check(18, "short notes", "A note beside an answer has at most 1000 characters.", needs=(1,))
+async def short_notes(kit: Kit) -> str:
+    await _observed(kit, ["note"])
+    if not kit.gate.minutes.notes:
+        raise Skipped("it writes no notes")
+    return f"{kit.gate.minutes.notes} notes"
+
+
+@check(19, "speaks the language", "Every message is a PlayRequest, and every answer an index or a text.", needs=(1,))
+async def speaks_the_language(kit: Kit) -> str:
+    await _observed(kit, ["bytes", "empty"])
+    return ""
+
+
+@check(20, "waits for its turn", "A bot that has a seat and is not to move says nothing.")
+async def waits_for_its_turn(kit: Kit) -> str:
+    link = await kit.link()
+    table = kit.table()
+    kit.gate.own_games[table.name] = table.play_on
+    link.say(table.start())
+    await asyncio.sleep(_QUIET_S)
+    if any(choice.session == table.name for choice in link.choices):
+        raise Failed("it answered before it was asked")
+    link.say(table.turn())
+    await kit.until(lambda: bool(table.answers), "the question that came later was not answered")
+    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    return ""
+
+
+@check(21, "many things in one message", "Four games and four questions in a single message are all heard.")
+async def many_in_one(kit: Kit) -> str:
+    link = await kit.link()
+    tables = [kit.table(number=number) for number in range(4)]
+    for table in tables:
+        kit.gate.own_games[table.name] = lambda link, choice: None
+    link.say(*[table.start() for table in tables], *[table.turn() for table in tables])
+    await kit.until(
+        lambda: all(kit.gate.minutes.times_answered(table.name, table.number) for table in tables),
+        "not all of four questions were answered",
+    )
+    link.say(*[bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)) for table in tables])
+    return ""
+
+
+async def ask_strange(kit: Kit, texts: list[str]) -> bot_pb2.Choice:
+    """One question of a game without messages of its own; the legal answer to it."""
+    link = await kit.link()
+    name = kit.new_name()
+    heard: list[bot_pb2.Choice] = []
+    kit.gate.own_games[name] = lambda link, choice: heard.append(choice)
+    link.say(start_of(name), question(name, 1, texts))
+    await kit.until(lambda: bool(heard) or not link.is_open, "the question was not answered")
+    kit.alive()
+    if not heard:
+        raise Failed("it hung up instead of answering")
+    choice = heard[0]
+    said = choice.text if choice.WhichOneof("choice") == "text" else str(choice.index)
+    if said not in texts and not (choice.WhichOneof("choice") == "index" and choice.index < len(texts)):
+        raise Failed(f"it answered {said[:80]!r}, which is none of {len(texts)} legal actions")
+    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=name)))
+    return choice
+
+
+@check(22, "no choice at all", "A question with a single legal action is answered like any other.")
+async def no_choice(kit: Kit) -> str:
+    await ask_strange(kit, ["pass"])
+    return ""
+
+
+@check(23, "a very long list", f"A question with {_MANY} legal actions is answered.")
+async def long_list(kit: Kit) -> str:
+    await ask_strange(kit, [f"move {number}" for number in range(_MANY)])
+    return ""
+
+
+@check(
+    24,
+    "asked twice, answered alike",
+    "The same question, asked again, gets the same answer or none, never another one.",
+)
+async def asked_twice(kit: Kit) -> str:
+    link = await kit.link()
+    for number in range(3):  # by luck two guesses may agree
+        table = kit.table(number=number)
+        heard: list[bot_pb2.Choice] = []
+        kit.gate.own_games[table.name] = partial(_keep, heard)
+        link.say(table.start(), table.turn())
+        await kit.until(partial(bool, heard), "the question was not answered")
+        link.say(table.turn())
+        await asyncio.sleep(_QUIET_S / 3)
+        if len({_said(choice) for choice in heard}) > 1:
+            raise Failed("it answered one question in two ways: " + ", ".join(_said(choice) for choice in heard))
+        link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    return ""
+
+
+def _keep(heard: list[bot_pb2.Choice], link: Link, choice: bot_pb2.Choice) -> None:
+    heard.append(choice)
+
+
+def _said(choice: bot_pb2.Choice) -> str:
+    return choice.text if choice.WhichOneof("choice") == "text" else f"index {choice.index}"
+
+
+# ---------------------------------------------------------------------------------------------------------- refusals
+class _Spoiler:
+    """Makes nonsense of the bot's first answers in one session, so that the real service refuses them."""
+
+    def __init__(self, session: str, how_many: int) -> None:
+        self._session = session
+        self._how_many = how_many
+        self.turns: list[int] = []
+        self.faults: list[int] = []
+
+    def on_choice(self, link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+        if choice.session != self._session:
+            return (choice,)
+        self.turns.append(choice.turn)
+        if len(self.turns) > self._how_many:
+            return (choice,)
+        return (bot_pb2.Choice(session=choice.session, turn=choice.turn, text=_NONSENSE),)
+
+    def on_event(self, link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+        if event.game_over.session == self._session:
+            self.faults.append(event.game_over.fault)
+        return (event,)
+
+
+async def _spoil(kit: Kit, how_many: int) -> _Spoiler:
+    await kit.link()
+    session = await kit.session()
+    spoiler = _Spoiler(session, how_many)
+    kit.gate.on_choice, kit.gate.on_event = spoiler.on_choice, spoiler.on_event
+    return spoiler
+
+
+@check(
+    25,
+    "refused once",
+    "A bot whose answer is refused answers the same question again, and the game goes on.",
+)
+async def refused_once(kit: Kit) -> str:
+    spoiler = await _spoil(kit, 1)
+    await kit.until(lambda: spoiler.turns[-1:] >= [3] or bool(spoiler.faults), "the game did not go on after a refusal")
+    if any(spoiler.faults):
+        raise Failed("it forfeited its seat after one refusal")
+    return ""
+
+
+@check(26, "refused twice in a row", "Two refusals of one question do not drive the bot away.")
+async def refused_twice(kit: Kit) -> str:
+    spoiler = await _spoil(kit, 2)
+    await kit.until(
+        lambda: spoiler.turns[-1:] >= [3] or bool(spoiler.faults), "the game did not go on after two refusals"
+    )
+    if any(spoiler.faults):
+        raise Failed("it forfeited its seat after two refusals")
+    return ""
+
+
+@check(
+    27,
+    "forfeited by refusals",
+    "A bot that lost its seat by three refusals takes it, and plays the next game.",
+)
+async def forfeited_by_refusals(kit: Kit) -> str:
+    spoiler = await _spoil(kit, 1_000_000)
+    await kit.until(lambda: bool(spoiler.faults), f"there were {len(spoiler.turns)} answers, and not three refusals")
+    await kit.goes_on()
+    return ""
+
+
+@check(
+    28,
+    "a stale answer",
+    "A bot told that its question was closed leaves it alone and answers the next one.",
+)
+async def stale_answer(kit: Kit) -> str:
+    await kit.link()
+    session = await kit.session()
+    refused: list[bot_pb2.Refused] = []
+    turns: list[int] = []
+
+    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+        if choice.session != session:
+            return (choice,)
+        turns.append(choice.turn)
+        if len(turns) > 1:
+            return (choice,)
+        # The service takes the first and refuses the second, and the bot hears of both.
+        return (choice, bot_pb2.Choice(session=session, turn=choice.turn, text=_NONSENSE))
+
+    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+        if event.HasField("refused") and event.refused.session == session:
+            refused.append(event.refused)
+        return (event,)
+
+    kit.gate.on_choice, kit.gate.on_event = on_choice, on_event
+    await kit.until(lambda: turns[-1:] >= [4], "the game did not go on")
+    if not refused:
+        raise Skipped("the service refused nothing")
+    if turns.count(refused[0].turn) > 1:
+        raise Failed(f"it answered turn {refused[0].turn} again, although {refused[0].reason} said that it is closed")
+    return refused[0].reason
+
+
+@check(29, "trouble at the arena", "A bot told four times that the arena is in trouble answers a fifth time.")
+async def trouble(kit: Kit) -> str:
+    link = await kit.link()
+    table = kit.table()
+    tries: list[float] = []
+
+    def take(link: Link, choice: bot_pb2.Choice) -> None:
+        tries.append(now())
+        if len(tries) > 4:
+            table.play_on(link, choice)
+            return
+        refused = bot_pb2.Refused(
+            session=table.name,
+            turn=choice.turn,
+            reason="STORE_UNAVAILABLE",
+            message="Redis is away; try again",
+            open=True,
+        )
+        link.say(bot_pb2.PlayEvent(refused=refused))
+
+    kit.gate.own_games[table.name] = take
+    link.say(table.start(), table.turn())
+    await kit.until(lambda: len(table.answers) >= 2, f"it gave up after {len(tries)} answers")
+    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    return f"five answers in {tries[4] - tries[0]:.1f} s"
+
+
+@check(30, "a refusal out of nowhere", "A refusal of an answer the bot never gave does no harm.")
+async def refusal_out_of_nowhere(kit: Kit) -> str:
+    link = await kit.link()
+    name = kit.new_name()
+    refused = bot_pb2.Refused(session=name, turn=7, reason="STALE_TURN", message="turn 7 was answered", open=False)
+    link.say(bot_pb2.PlayEvent(refused=refused))
+    await kit.goes_on()
+    if kit.gate.minutes.times_answered(name, 7):
+        raise Failed("it answered a question that was closed")
+    return ""

@@ -1,0 +1,153 @@
+"""Checks of how a bot comes in."""
+
+import asyncio
+from typing import Final
+
+from cli.bot_check.guest import can_watch, now
+from cli.bot_check.kit import Failed, Kit, Skipped, check
+
+_QUIET_S: Final = 2.0
+_AWAY_S: Final = 2.0
+_END_S: Final = 10.0
+_MOST_GAMES: Final = 1024
+#: A bot whose key is worthless may try again, but not for ever.
+_FEW: Final = 5
+
+
+@check(1, "dials in", "The bot opens a stream and says Hello soon after it is started.", needs=())
+async def dials_in(kit: Kit) -> str:
+    began = now()
+    await kit.link()
+    return f"after {now() - began:.1f} s"
+
+
+@check(2, "shows its key", "Hello carries the key from RUBBLE_BOT_KEY.", needs=(1,))
+async def shows_its_key(kit: Kit) -> str:
+    hello = (await kit.link()).hello
+    if hello.bot_key != (kit.settings.own_key or kit.key):
+        raise Failed("the key in Hello is not the one it was given")
+    return ""
+
+
+@check(3, "names its SDK", "Hello says which library speaks, so that an operator can tell.", needs=(1,))
+async def names_its_sdk(kit: Kit) -> str:
+    sdk = (await kit.link()).hello.sdk
+    if not 1 <= len(sdk) <= 100:
+        raise Failed(f"sdk has {len(sdk)} characters; expected 1 to 100")
+    return repr(sdk)
+
+
+@check(4, "says how many games it plays", "Hello says how many games the bot is ready to play at once.", needs=(1,))
+async def says_how_many(kit: Kit) -> str:
+    games = (await kit.link()).hello.max_parallel_games
+    if games > _MOST_GAMES:
+        raise Failed(f"max_parallel_games is {games}; expected at most {_MOST_GAMES}")
+    return f"{games or 1} at once"
+
+
+@check(6, "quiet while idle", "A bot that is not asked says nothing and stays.", needs=(1,))
+async def quiet(kit: Kit) -> str:
+    link = await kit.link()
+    counts = kit.gate.minutes.counts
+    before = counts["stray"] + counts["repeat"]  # a late answer to an earlier question is nothing bad
+    await asyncio.sleep(_QUIET_S)
+    kit.alive()
+    unasked = counts["stray"] + counts["repeat"] - before
+    if unasked:
+        raise Failed(f"{unasked} answers without a question in {_QUIET_S:g} s")
+    if not link.is_open:
+        raise Failed("it left although nothing was wrong")
+    return ""
+
+
+@check(7, "rests while idle", "A bot that is not asked leaves the processor to others.", needs=(1,))
+async def rests(kit: Kit) -> str:
+    guest = kit.process()
+    if not can_watch():
+        raise Skipped("processes cannot be looked into on this system")
+    await kit.link()
+    used = _QUIET_S
+    for _ in range(3):  # whoever has just started may have something to finish
+        before = guest.cpu_s()
+        await asyncio.sleep(_QUIET_S)
+        used = guest.cpu_s() - before
+        if used <= _QUIET_S / 2:
+            return f"{used:.2f} s of {_QUIET_S:g}"
+    raise Failed(f"it used {used:.1f} s of processor time in {_QUIET_S:g} s, with nothing to do")
+
+
+async def must_end(kit: Kit, what: str) -> str:
+    """The bot ends by itself, with a code and a word."""
+    guest = kit.process()
+    code = await guest.wait(_END_S + kit.patience_s)
+    if code is None:
+        raise Failed(f"it still runs although {what}")
+    if code == 0:
+        raise Failed(f"it ended with exit code 0 although {what}")
+    words = guest.words()
+    if not words:
+        raise Failed(f"it ended with {kit.ending()} and without a word although {what}")
+    return f"{kit.ending()}: {words[-1][:80]}"
+
+
+@check(8, "misses its key", "Without RUBBLE_BOT_KEY the bot ends with an error that names the variable.", needs=())
+async def misses_its_key(kit: Kit) -> str:
+    guest = await kit.start(RUBBLE_BOT_KEY="")
+    said = await must_end(kit, "RUBBLE_BOT_KEY is not set")
+    if not any("RUBBLE_BOT_KEY" in line for line in guest.words()):
+        raise Failed("its last words do not name RUBBLE_BOT_KEY")
+    return said
+
+
+@check(9, "misses its address", "Without RUBBLE_ADDRESS the bot ends with an error that names the variable.", needs=())
+async def misses_its_address(kit: Kit) -> str:
+    guest = await kit.start(RUBBLE_ADDRESS="")
+    said = await must_end(kit, "RUBBLE_ADDRESS is not set")
+    if not any("RUBBLE_ADDRESS" in line for line in guest.words()):
+        raise Failed("its last words do not name RUBBLE_ADDRESS")
+    return said
+
+
+@check(
+    10,
+    "takes no for an answer",
+    "A bot whose key is not accepted ends with an error and does not knock for ever.",
+    needs=(1,),
+)
+async def bad_key(kit: Kit) -> str:
+    before = len(kit.gate.links)
+    await kit.start(RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
+    said = await must_end(kit, "its key was not accepted")
+    tries = len(kit.gate.links) - before
+    if not 1 <= tries <= _FEW:
+        raise Failed(f"it knocked {tries} times; expected 1 to {_FEW}")
+    return said
+
+
+@check(
+    11,
+    "waits for the arena",
+    "A bot that is started before the arena keeps trying, and comes in when it opens.",
+    needs=(1,),
+)
+async def waits_for_the_arena(kit: Kit) -> str:
+    kit.process()
+    await kit.gate.close()
+    try:
+        await kit.start()
+        await asyncio.sleep(_AWAY_S)
+        kit.alive()
+    finally:
+        await kit.gate.open()
+    opened = now()
+    await kit.link()
+    return f"{now() - opened:.1f} s after it opened"
+
+
+@check(12, "one Hello a stream", "Hello is the first message of a stream and no other.")
+async def one_hello(kit: Kit) -> str:
+    await kit.answers(await kit.link(), 3)
+    wrong = kit.gate.minutes.complaints["hello"]
+    if wrong:
+        raise Failed("; ".join(wrong))
+    return ""

@@ -1,0 +1,184 @@
+"""Checks of many games at once, and of news a bot has never heard of."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cli.bot_check.check_answers import ask_strange
+from cli.bot_check.gate import Link
+from cli.bot_check.guest import now
+from cli.bot_check.kit import Failed, Kit, check
+from cli.bot_check.table import question
+from rubble.v1 import bot_pb2, common_pb2
+
+#: Answers in each of many games.
+_EACH: Final = 5
+#: A field that no message of ours has: number 1999, four bytes.
+_UNKNOWN_FIELD: Final = b"\xfa\x7c\x04abcd"
+#: A PlayResponse with one event of a kind nobody knows: field 99 of PlayEvent.
+_UNKNOWN_EVENT: Final = b"\x0a\x07" + b"\x9a\x06\x04abcd"
+
+
+async def _many(kit: Kit, count: int) -> str:
+    """So many games at once, a few answers in each; a game that has had its share makes room."""
+    link = await kit.link()
+    answered: dict[str, int] = {}
+    done: set[str] = set()
+    faults: list[str] = []
+    began = moved = now()
+
+    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+        nonlocal moved
+        moved = now()
+        answered[choice.session] = answered.get(choice.session, 0) + 1
+        return (choice,)
+
+    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+        if event.game_over.session in sessions and event.game_over.fault:
+            faults.append(common_pb2.Fault.Name(event.game_over.fault))
+        return (event,)
+
+    kit.gate.on_choice, kit.gate.on_event = on_choice, on_event
+    sessions: list[str] = []
+    for _ in range(count):
+        sessions.append(await kit.session(move_ms=kit.settings.move_ms, bank_ms=120_000, seating_ms=600_000))
+    while len(done) < count and not faults:
+        await kit.until(
+            lambda: bool(faults) or any(answered.get(name, 0) >= _EACH for name in sessions if name not in done),
+            f"{len(done)} of {count} games had their {_EACH} answers; no other came that far",
+            2 * kit.patience_s,
+        )
+        kit.alive()
+        for name in sessions:
+            if name not in done and answered.get(name, 0) >= _EACH:
+                done.add(name)
+                await kit.house.cancel(name)
+    if faults:
+        raise Failed(f"it forfeited a seat: {faults[0]}")
+    at_once = min(count, max(1, link.hello.max_parallel_games))
+    return f"{sum(answered.values())} answers in {moved - began:.1f} s, {at_once} games at once"
+
+
+@check(44, "eight games at once", "Eight games are played side by side on one stream.")
+async def eight(kit: Kit) -> str:
+    return await _many(kit, 8)
+
+
+@check(45, "thirty-two games at once", "Thirty-two games are played, as many at once as the bot asked for.")
+async def thirty_two(kit: Kit) -> str:
+    return await _many(kit, 32)
+
+
+@check(46, "a cancelled game", "A game that the operator cancels does no harm, and the next one is played.")
+async def cancelled(kit: Kit) -> str:
+    await kit.link()
+    session = await kit.session()
+    turns: list[int] = []
+    overs: list[bot_pb2.GameOver] = []
+
+    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+        if event.turn.session == session:
+            turns.append(event.turn.turn)
+        if event.game_over.session == session:
+            overs.append(event.game_over)
+        return (event,)
+
+    kit.gate.on_event = on_event
+    await kit.until(lambda: len(turns) >= 2, "the game did not begin")
+    await kit.house.cancel(session)
+    await kit.until(lambda: bool(overs), "the service did not tell the end")
+    await kit.play()
+    return ""
+
+
+@check(47, "over before it answered", "A game may end while the bot thinks; it does no harm.")
+async def over_before_answer(kit: Kit) -> str:
+    link = await kit.link()
+    table = kit.table()
+    kit.gate.own_games[table.name] = lambda link, choice: None
+    over = bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name))
+    link.say(table.start(), table.turn(), over)
+    await kit.goes_on()
+    return ""
+
+
+@check(48, "an unknown game", "A game the bot has never heard of is played legally: any action, by index or by text.")
+async def unknown_game(kit: Kit) -> str:
+    choice = await ask_strange(kit, ["raise the mainsail", "drop anchor", "sing"])
+    return "by text" if choice.WhichOneof("choice") == "text" else "by index"
+
+
+@check(49, "an unknown event", "A kind of event that is newer than the bot is passed over.")
+async def unknown_event(kit: Kit) -> str:
+    link = await kit.link()
+    link.say_bytes(_UNKNOWN_EVENT)
+    await kit.goes_on()
+    return ""
+
+
+@check(50, "unknown fields", "Fields that are newer than the bot, in every message on its way, are passed over.")
+async def unknown_fields(kit: Kit) -> str:
+    link = await kit.link()
+    table = kit.table()
+    heard: list[bot_pb2.Choice] = []
+    kit.gate.own_games[table.name] = lambda link, choice: heard.append(choice)
+    for event in (table.start(), table.turn()):
+        kit.gate.minutes.told(event)
+        link.say_bytes(bot_pb2.PlayResponse(events=[_newer(event)]).SerializeToString() + _UNKNOWN_FIELD)
+    await kit.until(lambda: bool(heard), "the question was not answered")
+    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    return ""
+
+
+def _newer(event: bot_pb2.PlayEvent) -> bot_pb2.PlayEvent:
+    """The same event with a field more in each of its messages. Reading them back keeps what is unknown."""
+    event.MergeFromString(_UNKNOWN_FIELD)
+    if event.HasField("game_start"):
+        event.game_start.MergeFromString(_UNKNOWN_FIELD)
+        event.game_start.time_control.MergeFromString(_UNKNOWN_FIELD)
+        return event
+    turn = event.turn
+    turn.MergeFromString(_UNKNOWN_FIELD)
+    turn.clock.MergeFromString(_UNKNOWN_FIELD)
+    turn.view.sf1906.MergeFromString(_UNKNOWN_FIELD)
+    for action in turn.legal_actions:
+        action.MergeFromString(_UNKNOWN_FIELD)
+    return event
+
+
+@check(51, "an empty message", "A message without events is passed over.")
+async def empty_message(kit: Kit) -> str:
+    link = await kit.link()
+    link.say_bytes(b"")
+    await kit.goes_on()
+    return ""
+
+
+@check(52, "a question out of nowhere", "A question about a game that never started does no harm.")
+async def question_out_of_nowhere(kit: Kit) -> str:
+    link = await kit.link()
+    name = kit.new_name()
+    kit.gate.own_games[name] = lambda link, choice: None
+    link.say(question(name, 1, ["stay", "go"]))
+    await kit.goes_on()
+    return "answered" if kit.gate.minutes.times_answered(name, 1) else "left alone"
+
+
+@check(53, "an end out of nowhere", "The end of a game that never started does no harm.")
+async def end_out_of_nowhere(kit: Kit) -> str:
+    link = await kit.link()
+    result = common_pb2.Result(name="green", rank=1, score=12)
+    outcome = common_pb2.Outcome(seats=[result, result], ending="FINAL_YEAR")
+    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=kit.new_name(), outcome=outcome)))
+    await kit.goes_on()
+    return ""
+
+
+@check(54, "a game announced twice", "A game that is announced again, as after a reconnect, is the same game.")
+async def announced_twice(kit: Kit) -> str:
+    link = await kit.link()
+    table = kit.table()
+    link.say(table.start(), table.start())
+    await kit.answers(link, 5, table)
+    if table.refusals:
+        raise Failed(f"an answer was refused: {table.refusals[0]}")
+    return ""

@@ -1,0 +1,262 @@
+"""What every check works with: the bot, the gate, the service; and how a check says what it found."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from cli.bot_check.gate import Gate, Link, ignore
+from cli.bot_check.guest import Guest, now
+from cli.bot_check.house import GUEST, House
+from cli.bot_check.table import Table
+from rubble.v1 import bot_pb2, common_pb2, game_pb2, session_pb2
+from service.sessions.session import TimeControl
+
+_POLL_S: Final = 0.01
+#: What the clocks at the kit's own tables show; nobody is forfeited there.
+CLOCK: Final = TimeControl(move_ms=100, bank_ms=20_000)
+SMALL_GAME: Final = ("sf1906-2e", 2)
+
+
+class Failed(Exception):
+    """The check failed; the message says what was expected and what was seen."""
+
+
+class Skipped(Exception):
+    """The check says nothing about this bot; the message says why."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the checks are run."""
+
+    #: Empty: the bot is started by somebody else.
+    command: Sequence[str]
+    #: The key a bot brings along that we do not start.
+    own_key: str = ""
+    listen: str = "127.0.0.1:0"
+    #: How long to wait for any one thing, in seconds.
+    patience_s: float = 20.0
+    move_ms: int = 100
+    bank_ms: int = 20_000
+    memory_mb: int = 1024
+    deterministic: bool = False
+
+
+@dataclass
+class Kit:
+    """The bot and all that is around it."""
+
+    settings: Settings
+    house: House
+    gate: Gate
+    guest: Guest | None
+    key: str
+    games: Sequence[game_pb2.GameSummary]
+    #: Sessions the present check has created.
+    sessions: list[str] = field(default_factory=list)
+    #: The numbers of the checks that failed so far.
+    failed: set[int] = field(default_factory=set)
+    _names: int = 0
+
+    # ----------------------------------------------------------------------------------------------------- small things
+    @property
+    def patience_s(self) -> float:
+        return self.settings.patience_s
+
+    @property
+    def control(self) -> common_pb2.TimeControl:
+        """The clock of ordinary games."""
+        return common_pb2.TimeControl(move_ms=self.settings.move_ms, bank_ms=self.settings.bank_ms)
+
+    async def until(self, is_true: Callable[[], bool], otherwise: str, seconds: float = 0.0) -> None:
+        """Wait for something; Failed if it does not happen in time."""
+        limit = seconds or self.patience_s
+        end = now() + limit
+        while not is_true():
+            if now() > end:
+                raise Failed(f"{otherwise} within {limit:g} s")
+            await asyncio.sleep(_POLL_S)
+
+    def new_name(self) -> str:
+        """A name for a table of the kit's own."""
+        self._names += 1
+        return f"check-{self._names}"
+
+    def process(self) -> Guest:
+        """The bot as a process; Skipped if it is not ours."""
+        if self.guest is None:
+            raise Skipped("the kit did not start this bot, so it cannot stop or start it")
+        return self.guest
+
+    # ---------------------------------------------------------------------------------------------------------- the bot
+    async def start(self, **settings: str) -> Guest:
+        """A new process of the bot; ``settings`` replace the usual ones, empty ones are left out."""
+        guest = self.process()
+        await self.stop()
+        usual = {"RUBBLE_ADDRESS": self.gate.address, "RUBBLE_BOT_KEY": self.key}
+        await guest.start({name: value for name, value in (usual | settings).items() if value})
+        return guest
+
+    async def stop(self) -> None:
+        """The process and its streams end; that is not the bot's doing."""
+        self.gate.excuse()
+        await self.process().stop()
+        await self.until(lambda: not any(link.is_open for link in self.gate.links), "its streams did not end")
+
+    def signal(self, number: signal.Signals) -> None:
+        """Tell the process to end, or kill it."""
+        self.gate.excuse()
+        self.process().signal(number)
+
+    async def link(self) -> Link:
+        """The bot's live stream. It is started if it does not run."""
+        if self._has_ended():
+            await self.start()
+        found = self.gate.live()
+        if found is not None:
+            return found
+        what = "did not dial in" if self.guest is not None else "nobody dialled in with the key"
+        await self.until(lambda: self.gate.live() is not None or self._has_ended(), what)
+        found = self.gate.live()
+        if found is None:
+            raise Failed(f"it ended with {self.ending()} instead of dialling in")
+        return found
+
+    async def next_link(self, after: int, seconds: float = 0.0) -> Link:
+        """The first stream after so many, once the bot is welcome on it."""
+        await self.until(
+            lambda: self._has_ended() or any(link.is_welcome for link in self.gate.links[after:]),
+            "did not come back",
+            seconds,
+        )
+        if not any(link.is_welcome for link in self.gate.links[after:]):
+            raise Failed(f"it ended with {self.ending()} instead of coming back")
+        return next(link for link in reversed(self.gate.links) if link.is_welcome)
+
+    def _has_ended(self) -> bool:
+        return self.guest is not None and not self.guest.is_running
+
+    def ending(self) -> str:
+        """How the process ended, in words."""
+        guest = self.process()
+        if guest.ended_for:
+            return f"the kit's help: {guest.ended_for}"
+        code = guest.exit_code
+        return "no exit code" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def alive(self) -> None:
+        """Failed if the process has ended."""
+        if self._has_ended():
+            raise Failed(f"it ended with {self.ending()} in the middle of the check")
+
+    # -------------------------------------------------------------------------------------------- games of the real service
+    async def session(
+        self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, **control: int
+    ) -> str:
+        """A session of the real service with the bot on that seat."""
+        clock = common_pb2.TimeControl(**control) if control else self.control
+        session = await self.house.session(game, seats, seat, clock)
+        self.sessions.append(session)
+        return session
+
+    async def finish(self, session: str) -> session_pb2.EndEvent:
+        """Wait for the end of a session; Failed if the bot is at fault, or nothing happens for too long."""
+        events = self.house.watch(session)
+        while True:
+            event = await self._next(events, session)
+            match event.WhichOneof("event"):
+                case "fault":
+                    look = await self.house.look(session)
+                    if look.seats[event.fault.seat].bot == GUEST:
+                        self.alive()
+                        raise Failed(f"it forfeited its seat: {common_pb2.Fault.Name(event.fault.fault)}")
+                case "end":
+                    return event.end
+
+    async def _next(self, events: AsyncIterator[session_pb2.WatchEvent], session: str) -> session_pb2.WatchEvent:
+        """The next thing that happens in a session, as long as the bot lives."""
+        coming = asyncio.ensure_future(anext(events))
+        end = now() + self.patience_s + self.settings.bank_ms / 1000
+        try:
+            while not coming.done():
+                await asyncio.wait({coming}, timeout=0.2)
+                if not coming.done():
+                    self.alive()
+                    if now() > end:
+                        raise Failed(f"nothing happened in session {session} for too long")
+            return coming.result()
+        finally:
+            coming.cancel()
+
+    async def play(
+        self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, **control: int
+    ) -> session_pb2.EndEvent:
+        """A whole game without a fault of the bot's."""
+        return await self.finish(await self.session(game, seats, seat, **control))
+
+    async def goes_on(self) -> None:
+        """The bot is as good as before: it answers a few questions of a new game."""
+        self.alive()
+        await self.answers(await self.link(), 3)
+
+    # -------------------------------------------------------------------------------------------- games of the kit's own
+    def table(self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, number: int = 1906) -> Table:
+        """A table of the kit's own."""
+        return Table(self.new_name(), game, seats, seat, number, CLOCK)
+
+    async def answers(self, link: Link, count: int, table: Table | None = None) -> Table:
+        """Let the bot answer so many questions at a table of the kit's own."""
+        asked = table or self.table()
+        over = bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=asked.name))
+
+        def take(link: Link, choice: bot_pb2.Choice) -> None:
+            said = asked.take(choice)
+            link.say(said if len(asked.answers) < count else over)
+            if len(asked.answers) >= count:
+                self.gate.own_games[asked.name] = ignore
+
+        self.gate.own_games[asked.name] = take
+        link.say(asked.start(), asked.turn())
+        await self.until(
+            lambda: len(asked.answers) >= count or not asked.is_asking or not link.is_open or self._has_ended(),
+            f"fewer than {count} questions were answered",
+        )
+        self.alive()
+        if not link.is_open:
+            raise Failed("it hung up in the middle of a game")
+        return asked
+
+
+Run = Callable[[Kit], Awaitable[str]]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One numbered check."""
+
+    number: int
+    title: str
+    #: What it proves, in one sentence.
+    proves: str
+    run: Run
+    #: If one of these failed, this one would say nothing.
+    needs: tuple[int, ...]
+
+
+CHECKS: Final[dict[int, Check]] = {}
+
+
+def check(number: int, title: str, proves: str, *, needs: tuple[int, ...] = (1, 5)) -> Callable[[Run], Run]:
+    """Enter a check into the list: it returns a word about what it saw, or raises Failed or Skipped.
+
+    Most need a bot that comes in and answers.
+    """
+
+    def enter(run: Run) -> Run:
+        assert number not in CHECKS, number
+        CHECKS[number] = Check(number, title, proves, run, needs)
+        return run
+
+    return enter

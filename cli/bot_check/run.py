@@ -1,0 +1,145 @@
+"""Running the checks: one after the other, each with a calm gate, and a fresh bot after a failure."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from cli.bot_check import check_answers, check_end, check_hello, check_line, check_news
+from cli.bot_check.gate import Gate
+from cli.bot_check.guest import Guest, now
+from cli.bot_check.house import GUEST, House
+from cli.bot_check.kit import CHECKS, Check, Failed, Kit, Settings, Skipped
+from service import games
+
+PASS, FAIL, SKIP = "pass", "fail", "skip"
+#: The modules whose checks are in the list.
+SECTIONS: Final = (
+    ("coming in", check_hello),
+    ("answers and refusals", check_answers),
+    ("clocks and connections", check_line),
+    ("many games, and news", check_news),
+    ("ending, and manners", check_end),
+)
+#: Where the checks of games and seat counts begin.
+TABLES: Final = 101
+_LONGEST_S: Final = 300.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found."""
+
+    check: Check
+    result: str
+    #: What was seen, or what was expected instead.
+    detail: str
+    #: The bot's own words; only on failure.
+    words: tuple[str, ...]
+    seconds: float
+
+
+def _tables(seats_of: Iterable[tuple[str, range]]) -> list[Check]:
+    """One check for each game and each number of seats."""
+    found: list[Check] = []
+    for game, counts in seats_of:
+        for seats in counts:
+            number = TABLES + len(found)
+            seat = len(found) % seats  # every seat gets its turn
+            found.append(
+                Check(
+                    number,
+                    f"{game}, {seats} at the table" if seats > 1 else f"{game}, alone",
+                    f"A whole game of {game} with {seats} {'seats' if seats > 1 else 'seat'} is played without a fault.",
+                    partial(_play, game=game, seats=seats, seat=seat),
+                    (1, 5),
+                )
+            )
+    return found
+
+
+async def _play(kit: Kit, *, game: str, seats: int, seat: int) -> str:
+    await kit.link()
+    end = await kit.play(game, seats, seat)
+    own = end.outcome.seats[seat]
+    return f"seat {seat}: rank {own.rank} with {own.score} points"
+
+
+@contextlib.asynccontextmanager
+async def opened() -> AsyncIterator[House]:
+    """A service and rivals; all of it ends with this."""
+    logging.getLogger("rubble_bot").setLevel(logging.CRITICAL)  # the rivals' words are of no interest
+    house = House()
+    try:
+        await house.open()
+        await house.invite_rivals()
+        yield house
+    finally:
+        await house.end()
+
+
+@contextlib.asynccontextmanager
+async def received(house: House, settings: Settings) -> AsyncIterator[Kit]:
+    """One bot, and a gate for it in front of the house."""
+    guest = Guest(settings.command, settings.memory_mb) if settings.command else None
+    key = await house.key(GUEST)
+    gate = Gate(house.address, own_key=settings.own_key, real_key=key)
+    try:
+        await gate.open(settings.listen)
+        yield Kit(settings, house, gate, guest, key, await house.games())
+    finally:
+        if guest is not None:
+            await guest.stop()
+        await gate.end()
+
+
+def chosen(kit: Kit, only: Collection[int]) -> list[Check]:
+    """The checks to run, in the order of their numbers."""
+    tables = _tables((game.id, range(game.min_seats, game.max_seats + 1)) for game in kit.games)
+    checks = sorted([*CHECKS.values(), *tables], key=lambda check: check.number)
+    return [check for check in checks if not only or check.number in only]
+
+
+def every() -> list[Check]:
+    """The whole list, with the games of this version."""
+    tables = _tables((game.id, game.seats) for game in games.all_games().values())
+    return sorted([*CHECKS.values(), *tables], key=lambda check: check.number)
+
+
+async def run(kit: Kit, checks: Collection[Check], tell: Callable[[Finding], None]) -> list[Finding]:
+    """All of them, whatever happens to one."""
+    findings: list[Finding] = []
+    for check in checks:
+        finding = await _run_one(kit, check)
+        findings.append(finding)
+        if finding.result == FAIL:
+            kit.failed.add(check.number)
+        tell(finding)
+    return findings
+
+
+async def _run_one(kit: Kit, check: Check) -> Finding:
+    began = now()
+    missing = [number for number in check.needs if number in kit.failed]
+    if missing:
+        return Finding(check, SKIP, f"check {missing[0]} failed, and this one needs it", (), 0.0)
+    words: tuple[str, ...] = ()
+    try:
+        result, detail = PASS, await asyncio.wait_for(check.run(kit), _LONGEST_S)
+    except Skipped as skipped:
+        result, detail = SKIP, str(skipped)
+    except Failed as reason:
+        result, detail = FAIL, str(reason)
+    except TimeoutError:
+        result, detail = FAIL, f"it took longer than {_LONGEST_S:g} s"
+    kit.gate.calm()
+    if result == FAIL and kit.guest is not None:
+        words = tuple(kit.guest.words())
+        await kit.stop()
+    for session in kit.sessions:
+        await kit.house.cancel(session)
+    kit.sessions.clear()
+    return Finding(check, result, detail, words, now() - began)

@@ -1,0 +1,68 @@
+"""``rubble bot list``: the bots that come along, how strong they are, and how they get into a roster."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bots.house import PLAYERS
+from cli.bot_new import ROOT, languages
+from service import games
+
+#: By language: what must be on the PATH to build its starter.
+_TOOLS: Final = {
+    "cpp": ("cmake", "c++", "protoc", "grpc_cpp_plugin"),
+    "go": ("go",),
+    "java": ("javac", "mvn"),
+    "python": ("python3",),
+    "rust": ("cargo",),
+    "typescript": ("node", "npm"),
+}
+_STRENGTH: Final = {"random": "none", "greedy": "fair", "mcts": "strong"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One bot."""
+
+    name: str
+    language: str
+    #: In a word; bots/README.md has the figures.
+    strength: str
+    games: tuple[str, ...]
+    #: The line of a roster that enters it.
+    roster: str
+    #: What has to be done or installed before it can play; empty: nothing.
+    needs: str = ""
+
+
+def bots() -> list[Listed]:
+    """Every bot that comes along."""
+    every = tuple(games.all_games())
+    found = [Listed(name, "python", _STRENGTH.get(name, "?"), every, f'bundled = "{name}"') for name in PLAYERS]
+    for language in languages():
+        command = f'command = ["{_path("bots", language, "run")}"]'
+        found.append(Listed(f"{language} starter", language, "rule of thumb", every, command, needs(language)))
+    search = ROOT / "bots" / "go" / "cmd" / "search"
+    if search.is_dir():
+        command = f'command = ["{_path("bots", "go", "bin", "search")}"]'
+        found.append(Listed("search", "go", "strong", every, command, needs("go")))
+    return found
+
+
+def needs(language: str) -> str:
+    """What is missing for a language here."""
+    missing = [tool for tool in _TOOLS.get(language, ()) if shutil.which(tool) is None]
+    return f"not on the PATH: {', '.join(missing)}" if missing else f"bots/{language}/build"
+
+
+def games_in_words(bot: Listed) -> str:
+    """Their ids, or that it plays them all."""
+    return "all" if bot.games == tuple(games.all_games()) else " ".join(bot.games)
+
+
+def _path(*parts: str) -> str:
+    """A file of the repository, as short as it can be named from here."""
+    path = ROOT.joinpath(*parts)
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)

@@ -1,0 +1,118 @@
+"""Processes that belong to a command: their words kept in files, their first lines read, all of them gone at its end."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+_STOP_S: Final = 20.0
+#: A process that has not said that it is ready for so long will not be.
+READY_S: Final = 90.0
+
+
+class Broken(Exception):
+    """Something we started has died; says what, and its last words."""
+
+
+class Child:
+    """One process. What it says goes into its file; what it says first can be waited for."""
+
+    def __init__(self, name: str, command: Sequence[str], env: Mapping[str, str], log: Path) -> None:
+        self.name = name
+        self.log = log
+        self._lines: list[str] = []
+        self._news = threading.Condition()
+        with log.open("ab") as errors:
+            self.process = subprocess.Popen(
+                # If we are killed, nobody is left behind.
+                [sys.executable, "-m", "orchestrator.stable.launch", "{}", "--", sys.executable, "-m", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                errors="replace",
+                env=dict(env),
+                start_new_session=True,  # Ctrl-C is for us: we stop them in order
+            )
+        assert self.process.stdout is not None
+        self._reader = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True, name=f"out-{name}")
+        self._reader.start()
+
+    def _read(self, pipe: IO[str]) -> None:
+        with pipe, self.log.open("a", encoding="utf-8") as kept:
+            for line in pipe:
+                kept.write(line)
+                kept.flush()
+                with self._news:
+                    if len(self._lines) < 100:
+                        self._lines.append(line.rstrip("\n"))
+                    self._news.notify_all()
+        with self._news:
+            self._news.notify_all()
+
+    def said(self, beginning: str) -> str | None:
+        """The rest of the first line that begins so; None: there is none yet."""
+        with self._news:
+            return next((line[len(beginning) :] for line in self._lines if line.startswith(beginning)), None)
+
+    def wait_for(self, beginning: str, patience_s: float = READY_S) -> str:
+        """The rest of the line that begins so, once it is said; Broken if the process ends before or takes too long."""
+        end = time.monotonic() + patience_s
+        while (found := self.said(beginning)) is None:
+            if self.process.poll() is not None:
+                self._reader.join(_STOP_S)
+                raise Broken(
+                    f"the {self.name} does not start (exit code {self.process.returncode}): {self.last_words()}"
+                )
+            if time.monotonic() > end:
+                raise Broken(f"the {self.name} is not ready after {patience_s:.0f} s: {self.last_words()}")
+            with self._news:
+                self._news.wait(0.1)
+        return found
+
+    def last_words(self) -> str:
+        """The end of what it said, and where the rest is."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines() if self.log.exists() else []
+        return f"{lines[-1] if lines else 'it said nothing'} (see {self.log})"
+
+    def check(self) -> None:
+        """Broken if it has died."""
+        if self.process.poll() is not None:
+            raise Broken(f"the {self.name} stopped with exit code {self.process.returncode}: {self.last_words()}")
+
+    def stop(self) -> None:
+        """Tell it to stop, and make sure."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join(_STOP_S)
+
+
+def inherited(*kept: str) -> dict[str, str]:
+    """Our environment without our settings, apart from these: a child is told everything anew."""
+    keep = {"RUBBLE_PURE", "RUBBLE_LOG_LEVEL", "RUBBLE_LOG_FORMAT", *kept}
+    return {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_") or key in keep}
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Nothing we started is left behind because somebody is impatient."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,62 @@
+"""``rubble games``: what can be played, and how it can be changed."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli.arguments import Json
+from cli.terminal import console, print_json
+from service.games import all_games
+from service.games.core import AnyGame, Option
+
+
+def command(json: Json = False) -> None:
+    """List every game with its seats and options.
+
+    [dim]$[/] rubble games
+    [dim]$[/] rubble games --json
+    """
+    found = list(all_games().values())
+    if json:
+        print_json([describe(game) for game in found])
+    else:
+        console().print(page(found))
+
+
+def describe(game: AnyGame) -> dict[str, Any]:
+    """A game as JSON tells it."""
+    return {
+        "id": game.id,
+        "title": game.title,
+        "seats": [game.seats[0], game.seats[-1]],
+        "options": [_describe_option(option) for option in game.options],
+    }
+
+
+def _describe_option(option: Option) -> dict[str, Any]:
+    good = {"choices": list(option.choices)} if option.range is None else {"range": list(option.range)}
+    return {"name": option.name, "default": option.default, **good, "about": option.about}
+
+
+def page(found: list[AnyGame]) -> Group:
+    """The games, one below the other, each with its options."""
+    parts: list[RenderableType] = []
+    for game in found:
+        seats = " to ".join(str(count) for count in dict.fromkeys((game.seats[0], game.seats[-1])))
+        parts += [Text(), Text.assemble((game.id, "bold cyan"), "  ", (game.title, "bold"), f"  {seats} players")]
+        options = Table.grid(padding=(0, 2))
+        options.add_column(no_wrap=True)
+        options.add_column(no_wrap=True)
+        options.add_column(style="dim")
+        for option in game.options:
+            options.add_row("", Text.assemble((option.name, "cyan"), "=", _values(option)), option.about)
+        parts.append(options)
+    return Group(*parts, Text(), Text("--option NAME=VALUE changes one; the first value is the default.", style="dim"))
+
+
+def _values(option: Option) -> str:
+    if option.range is not None:
+        return f"{option.default} ({option.range[0]} to {option.range[1]})"
+    return " | ".join([str(option.default), *(str(choice) for choice in option.choices if choice != option.default)])

@@ -1,0 +1,83 @@
+"""``rubble health``: whether a process of ours is well, for container probes and people."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.terminal import complain
+
+_SICK: Final = 1
+_BAD_INPUT: Final = 2
+
+
+def command(
+    address: Annotated[str, typer.Argument(metavar="ADDR", help="host:port of a service or of the API.")] = "",
+    service: Annotated[
+        str, typer.Option("--service", metavar="NAME", help="One gRPC service, such as rubble.v1.BotService.")
+    ] = "",
+    metrics: Annotated[
+        str, typer.Option("--metrics", metavar="ADDR", help="host:port of a process that only answers Prometheus.")
+    ] = "",
+    ca: Annotated[
+        str, typer.Option("--ca", metavar="FILE", envvar="RUBBLE_CA", help="Authority of its certificate, for TLS.")
+    ] = "",
+    seconds: Annotated[float, typer.Option("--timeout", metavar="S", help="How long to wait for an answer.")] = 4.0,
+) -> int:
+    """Ask grpc.health.v1 (or a metrics address) how it is. Exit code 0: well; 1: not, or no answer.
+
+    [dim]$[/] rubble health 127.0.0.1:50051
+    [dim]$[/] rubble health --metrics 127.0.0.1:9500
+    """
+    if bool(address) == bool(metrics):
+        complain("expected one address: ADDR of a gRPC server, or --metrics ADDR")
+        return _BAD_INPUT
+    problem = _scrape(metrics, seconds) if metrics else _ask(address, service, ca, seconds)
+    if problem:
+        complain(f"{address or metrics}: {problem}")
+        return _SICK
+    print("well")
+    return 0
+
+
+def _ask(address: str, service: str, ca: str, seconds: float) -> str:
+    """What is wrong with a gRPC server; nothing if it serves."""
+    from pathlib import Path
+
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    try:
+        channel = (
+            grpc.secure_channel(address, grpc.ssl_channel_credentials(Path(ca).read_bytes()))
+            if ca
+            else grpc.insecure_channel(address)
+        )
+    except OSError as error:
+        return f"{ca} cannot be read ({error.strerror})"
+    with channel:
+        try:
+            stub: Any = health_pb2_grpc.HealthStub(channel)  # its methods are made at run time
+            answer = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=seconds)
+        except grpc.RpcError as error:
+            call: Any = error  # every error of a call is the call too, which the types cannot say
+            return f"{call.code().name}: {call.details()}"
+    status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+    return "" if status == "SERVING" else status
+
+
+def _scrape(address: str, seconds: float) -> str:
+    """What is wrong with a metrics address; nothing if it answers."""
+    import http.client
+
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return "expected host:port"
+    connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=seconds)
+    try:
+        connection.request("GET", "/metrics")
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        return f"no answer ({error})"
+    finally:
+        connection.close()
+    return "" if status == http.HTTPStatus.OK else f"it answers {status}"

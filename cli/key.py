@@ -1,0 +1,100 @@
+"""``rubble key``: keys for bots, and which bots are there."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from cli.arena import NoToken, operator_token
+from cli.arguments import Json
+from cli.terminal import complain, console, print_json
+
+if TYPE_CHECKING:
+    from orchestrator.client import ArenaClient
+
+app = typer.Typer(
+    help="Issue and revoke the keys bots show at the door.",
+    no_args_is_help=False,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+
+Address = Annotated[
+    str, typer.Option("--address", metavar="ADDR", envvar="RUBBLE_ADDRESS", help="host:port of the service.")
+]
+StateDir = Annotated[
+    str,
+    typer.Option(
+        "--state-dir",
+        metavar="DIR",
+        envvar="RUBBLE_STATE_DIR",
+        help="Where `rubble serve` keeps the operator's token, unless RUBBLE_OPERATOR_TOKEN has it.",
+    ),
+]
+BotName = Annotated[
+    str, typer.Argument(metavar="BOT", help="The bot's name: 1-64 letters, digits, dots, dashes, underscores.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _key(context: typer.Context) -> None:
+    """Keys for bots: a bot presents its key when it connects, and is known by the name in it.
+
+    [dim]$[/] rubble key issue mybot
+    [dim]$[/] rubble key revoke mybot
+    [dim]$[/] rubble key connected
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], None]") -> int:
+    """Do something as the operator; every failure is one line."""
+    from orchestrator.client import ArenaClient, Door, ServiceError
+
+    try:
+        with ArenaClient(Door(address, operator_token(state_dir), os.environ.get("RUBBLE_CA", ""))) as client:
+            work(client)
+    except (NoToken, OSError) as error:
+        complain(str(error))
+        return 2
+    except ServiceError as error:
+        complain(f"{address}: {error}")
+        return 1
+    return 0
+
+
+@app.command("issue")
+def issue(bot: BotName, address: Address = "127.0.0.1:50051", state_dir: StateDir = ".rubble") -> int:
+    """Make a key. It is shown once and kept nowhere."""
+    return _with_client(address, state_dir, lambda client: print(client.issue_key(bot)))
+
+
+@app.command("revoke")
+def revoke(bot: BotName, address: Address = "127.0.0.1:50051", state_dir: StateDir = ".rubble") -> int:
+    """Make all keys of a bot worthless; a stream that is open ends within seconds."""
+    return _with_client(
+        address,
+        state_dir,
+        lambda client: print(f"all keys of {bot} up to generation {client.revoke_key(bot)} are worthless now"),
+    )
+
+
+@app.command("connected")
+def connected(json: Json = False, address: Address = "127.0.0.1:50051", state_dir: StateDir = ".rubble") -> int:
+    """Which bots have a live stream."""
+
+    def show(client: "ArenaClient") -> None:
+        bots = client.connected()
+        if json:
+            fields = ("bot", "sdk", "max_parallel_games", "games", "since_ms")
+            print_json([{field: getattr(bot, field) for field in fields} for bot in bots.values()])
+            return
+        table = Table("bot", "sdk", "games", "at once")
+        for bot in bots.values():
+            table.add_row(bot.bot, bot.sdk, str(bot.games), str(bot.max_parallel_games))
+        console().print(table if bots else "no bot is connected")
+
+    return _with_client(address, state_dir, show)

@@ -1,0 +1,32 @@
+"""Keys of remote bots as files: everything a bot needs to dial in, readable by its owner alone."""
+
+import os
+import re
+from pathlib import Path
+
+
+def key_file(folder: Path, entrant: str) -> Path:
+    """Where the key of an entrant is kept. A copy of a bot is called ``bot#2``."""
+    return folder / f"{entrant.replace('#', '.copy')}.env"
+
+
+def write_key(folder: Path, entrant: str, address: str, key: str) -> Path:
+    """Write address and key as a shell and most programs read them; the file."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = key_file(folder, entrant)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(f"RUBBLE_ADDRESS={address}\nRUBBLE_BOT_KEY={key}\n")
+    draft.replace(path)
+    return path
+
+
+def read_key(folder: Path, entrant: str) -> str:
+    """The key that was written; empty if there is none."""
+    try:
+        text = key_file(folder, entrant).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    found = re.search(r"^RUBBLE_BOT_KEY=(.+)$", text, re.MULTILINE)
+    return found[1] if found else ""

@@ -1,0 +1,18 @@
+"""The door of ``rubble``. It imports nothing at first, so that whoever changes their mind at once sees no traceback either."""
+
+import sys
+
+
+def main() -> None:
+    """Called by the ``rubble`` script."""
+    try:
+        from cli.app import run
+
+        code = run()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""``rubble play``: a person at the table, against bots of the house, through the same doors as everybody else."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from cli import arguments
+from cli.terminal import complain, console
+from service.games.core import AnyGame, BadSetup
+
+FAILED: Final = 1
+HOUSE: Final = ("greedy", "random", "mcts")
+
+
+def command(
+    game: arguments.GameId = None,
+    players: Annotated[
+        str | None, typer.Option("--players", metavar="N", help="How many sit at the table; by default two.")
+    ] = None,
+    bots: Annotated[
+        str,
+        typer.Option(
+            "--bots", metavar="NAMES", help="greedy, random or mcts: one for all, or one for each other seat."
+        ),
+    ] = "greedy",
+    seat: Annotated[str, typer.Option("--seat", metavar="K", help="Your seat, counted from 0.")] = "0",
+    seed: Annotated[
+        str | None,
+        typer.Option("--seed", metavar="S", help="The number that decides every card; by default chance does."),
+    ] = None,
+    option: arguments.GivenOptions = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address", metavar="ADDR", help="Play at a running service (its token in RUBBLE_OPERATOR_TOKEN)."
+        ),
+    ] = None,
+    replays: Annotated[str, typer.Option("--replays", metavar="DIR", help="Where the replay is kept.")] = "replays",
+) -> int:
+    """Play a game yourself, against bots of the house.
+
+    Starts a service of its own, which lives as long as the game does. Answer with the number of an action or with its notation.
+
+    [dim]$[/] rubble play --game sf1906-2e --players 1
+    [dim]$[/] rubble play --game relief --bots greedy,random --seat 2 --seed 7
+    """
+    found = arguments.read_game(game)
+    opponents = _read_bots(bots)
+    count = _read_players(players, found, opponents)
+    own = arguments.read_number("--seat", seat, 0, count - 1)
+    number = None if seed is None else arguments.read_seed(seed)
+    options = arguments.read_options(option, found, count)
+    opponents = _spread(opponents, count)
+
+    import grpc
+
+    from cli import seat as seats
+    from cli.household import Broken, Household, at_sigterm
+
+    try:
+        with Household() as household, at_sigterm():
+            where, token = seats.service(household, address)
+            with seats.open_channel(where) as channel:
+                chair = seats.take_seats(household, channel, where, token, found, own, opponents, number, options)
+                return seats.Evening(chair, household, console(), Path(replays)).play()
+    except Broken as error:
+        complain(str(error))
+    except grpc.RpcError as error:
+        complain(f"the service says {error.code().name}: {error.details()}")
+    return FAILED
+
+
+# -------------------------------------------------------------------------------------------------------------- arguments
+def _read_bots(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in HOUSE:
+            raise BadSetup("--bots", name, "one of " + ", ".join(HOUSE))
+    return names
+
+
+def _read_players(text: str | None, game: AnyGame, bots: Sequence[str]) -> int:
+    if text is None and len(bots) == 1:
+        return max(2, game.seats[0])
+    return arguments.read_players(text or str(len(bots) + 1), game)
+
+
+def _spread(bots: Sequence[str], players: int) -> list[str]:
+    if len(bots) == 1:
+        return list(bots) * (players - 1)
+    if len(bots) != players - 1:
+        raise BadSetup("--bots", ",".join(bots), f"one for all, or {players - 1}, one for each other seat")
+    return list(bots)

@@ -1,0 +1,355 @@
+"""``rubble replay``: is this file what it says, and what happened in it?"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from cli import arguments
+from cli.show import draw, sheet
+from cli.terminal import complain, console, count_of, print_json
+from service.games.core import BadSetup, Eye
+from service.sessions import session as life
+from service.sessions.replay import BadReplay, Replay, decode_replay, read_replay
+from service.sessions.replay_verify import Verdict, game_of, tables, verify_replay
+from service.sessions.session import Entry
+
+GOOD, BAD = 0, 1
+#: The largest file that is read, in bytes. A long game has a few hundred thousand.
+LARGEST_FILE = 64 * 2**20
+#: How many of the last entries stand below a table.
+LAST_ENTRIES = 6
+#: Keys. No key at all is the end of the input.
+ENDS_A_LINE = {"\r", "\n", ""}
+NEXT, PREVIOUS, GO, QUIT = {"\r", "\n", " ", "n"}, {"p"}, {"g"}, {"q", "\x04", ""}
+KNOWN = NEXT | PREVIOUS | GO | QUIT
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@app.callback(invoke_without_command=True)
+def _replay(context: typer.Context) -> None:
+    """Verify replay files, and look at them.
+
+    [dim]$[/] rubble replay verify replays/*.jsonl
+    [dim]$[/] rubble replay show game.jsonl --eye 0
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("verify")
+def verify(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Replay files.", show_default=False)],
+    json: arguments.Json = False,
+    pin: Annotated[
+        str,
+        typer.Option("--hash", metavar="HEX", help="A hash you know from elsewhere; it must be in the file's chain."),
+    ] = "",
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Accept a replay that stops before its outcome: the game is running.")
+    ] = False,
+) -> int:
+    """Check files to the last byte, and play their games again from the seeds.
+
+    Exit code 0: all are good. 1: at least one is not; its line and reason are told. 2: wrong usage.
+
+    [dim]$[/] rubble replay verify game.jsonl
+    [dim]$[/] rubble replay verify --hash 3f0c… game.jsonl
+    """
+    if pin and not re.fullmatch(r"[0-9a-fA-F]{64}", pin):
+        raise BadSetup("--hash", pin, "64 hexadecimal digits, as in the last line of a replay")
+    if pin and len(files) > 1:
+        raise BadSetup("--hash", " ".join(files), "one file, for one hash names one replay")
+    contents = [_read(file) for file in files]
+    verdicts = []
+    for file, data in zip(files, contents, strict=True):
+        verdict = _judge(data, pin, partial)
+        verdicts.append(verdict)
+        if not json:
+            _tell(file, verdict)
+    if json:
+        print_json([_described(file, verdict) for file, verdict in zip(files, verdicts, strict=True)])
+    return GOOD if all(verdict.ok for verdict in verdicts) else BAD
+
+
+def _read(file: str) -> bytes:
+    """The bytes of a file, or BadSetup."""
+    try:
+        with Path(file).open("rb") as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadSetup("FILE", file, f"a replay file that can be read ({why})") from None
+    if len(data) > LARGEST_FILE:
+        raise BadSetup("FILE", file, f"a replay file of at most {LARGEST_FILE // 2**20} MiB")
+    return data
+
+
+def _judge(data: bytes, pin: str = "", partial: bool = False) -> Verdict:
+    try:
+        text = decode_replay(data)
+    except BadReplay as bad:
+        return Verdict(False, bad.line, bad.reason)
+    return verify_replay(text, pin=pin, allow_partial=partial)
+
+
+def _tell(file: str, verdict: Verdict) -> None:
+    name = _printable(file)
+    if not verdict.ok:
+        facts = _printable(f": line {verdict.line}: {verdict.reason}")
+        line = Text.assemble(f"{name}: ", ("BAD", "bold red"), facts)
+    else:
+        pinned = f" · pinned up to line {verdict.pinned} of {verdict.lines}" if verdict.pinned else ""
+        facts = f": {verdict.game} · session {verdict.session} · {verdict.reason}{pinned} · hash {verdict.hash}"
+        line = Text.assemble(f"{name}: ", ("good", "green" if verdict.is_replayed else "yellow"), _printable(facts))
+    console().print(line, soft_wrap=True)
+
+
+def _described(file: str, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "file": file,
+        "ok": verdict.ok,
+        "line": verdict.line,
+        "reason": verdict.reason,
+        "replayed": verdict.is_replayed,
+        "session": verdict.session,
+        "game": verdict.game,
+        "lines": verdict.lines,
+        "actions": verdict.actions,
+        "pinned": verdict.pinned,
+        "hash": verdict.hash,
+    }
+
+
+# --------------------------------------------------------------------------------------------------------------- looking
+@app.command("show")
+def show(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A replay file.", show_default=False)],
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="N", help="Only the table after revision N; 0 is before the first move."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every table, one below the other.")] = False,
+    eye: Annotated[
+        str, typer.Option("--eye", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator.")
+    ] = "spectator",
+    plain: Annotated[bool, typer.Option("--plain", help="No colours and no keys.")] = False,
+) -> int:
+    """Step through a game: enter, space or n next, p previous, g go to a revision, q quit.
+
+    Where there is no terminal, every entry is listed, then the last table and the score sheet. The file is verified first.
+
+    [dim]$[/] rubble replay show game.jsonl
+    [dim]$[/] rubble replay show game.jsonl --at 40 --eye 0
+    """
+    if at is not None and everything:
+        raise BadSetup("--all", f"--at {at}", "one of the two")
+    data = _read(file)
+    verdict = _judge(data, partial=True)
+    if not verdict.ok:
+        complain(_printable(f"{file}: line {verdict.line}: {verdict.reason}"))
+        return BAD
+    replay = _tamed(read_replay(decode_replay(data)))
+    looking = arguments.read_eye(eye, len(replay.bots))
+    last = len(replay.entries)
+    place = None if at is None else arguments.read_number("--at", at, 0, last)
+    out = console()
+    if plain:
+        out = Console(width=out.width, highlight=False, color_system=None, force_terminal=False)
+    if replay.seeds is None:
+        if place is not None or everything:
+            raise BadSetup(
+                "FILE", file, f"a replay with its seeds, for without them no table can be drawn ({verdict.reason})"
+            )
+        out.print(_Book(replay, looking, verdict.reason).summary(), soft_wrap=True)
+        return GOOD
+    book = _Book(replay, looking, verdict.reason)
+    if place is not None:
+        out.print(book.page(place), soft_wrap=True)
+    elif everything:
+        for each in range(last + 1):
+            out.print(book.page(each), soft_wrap=True)
+    elif plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        out.print(book.summary(), soft_wrap=True)
+    else:
+        _step(out, book, last)
+    return GOOD
+
+
+class _Book:
+    """A replay, ready to be leafed through by one pair of eyes."""
+
+    def __init__(self, replay: Replay, eye: Eye, told: str) -> None:
+        self.replay = replay
+        self.eye = eye
+        self.told = told
+        self.states = list(tables(replay)) if replay.seeds is not None else []
+
+    def heading(self, place: int | None) -> Text:
+        """What one looks at."""
+        replay = self.replay
+        who = "a spectator" if self.eye is None else f"seat {self.eye}"
+        at = f" · revision {place} of {len(replay.entries)}" if place is not None else f" · {self.told}"
+        seen = f" · seen by {who}" if self.states else ""
+        facts = f" · session {replay.session} · {count_of(len(replay.bots), 'player')}{at}{seen}"
+        title = game_of(replay).title if self.states else replay.game
+        return Text.assemble((title, "bold"), facts)
+
+    def bots(self) -> Text:
+        """Who sat where."""
+        names = [f"{seat}: {bot or 'an open seat'}" for seat, bot in enumerate(self.replay.bots)]
+        return Text("seats: " + ", ".join(names), style="dim")
+
+    def page(self, place: int) -> Group:
+        """The table after so many entries."""
+        entries = self.replay.entries[max(0, place - LAST_ENTRIES) : place]
+        parts: list[RenderableType] = [Text(), self.heading(place), self.bots(), Text(), self.table(place), Text()]
+        parts += [
+            self.said(place - len(entries) + offset, entry, place).append(
+                "" if offset < len(entries) else "  ←", "bold"
+            )
+            for offset, entry in enumerate(entries, 1)
+        ]
+        if place == len(self.replay.entries):
+            parts += self.result()
+        return Group(*parts)
+
+    def table(self, place: int) -> Text:
+        """The picture of the table after so many entries."""
+        game = game_of(self.replay)
+        return draw(game.picture(game.view(self.states[place], self.eye)))
+
+    def said(self, revision: int, entry: Entry, seen_at: int | None) -> Text:
+        """An entry as a line; at a table where it is still secret, others learn only that something was said."""
+        line = Text(f"{revision:>5}  ", style="dim")
+        if entry.seat >= 0:
+            line.append(f"seat {entry.seat}  ", style="cyan")
+        if seen_at is not None and self._is_secret(entry, seen_at):
+            return line.append("(in secret)", style="dim")
+        match entry.kind:
+            case life.ACT:
+                line.append(entry.text, style="bold").append(f"  {entry.think_ms:,} ms", style="dim")
+            case life.HOUSE:
+                line.append(entry.text).append("  by the house", style="dim")
+            case life.REFUSAL:
+                line.append(f"refused: {entry.text}", style="red")
+            case life.FAULT:
+                line.append(f"forfeited: {entry.text}", style="bold red")
+            case life.END:
+                line.append(entry.text.lower(), style="bold")
+            case _:
+                line.append(entry.kind, style="dim")
+        if entry.note:
+            line.append("  " + " ".join(entry.note.split()), style="italic dim")
+        return line
+
+    def _is_secret(self, entry: Entry, seen_at: int) -> bool:
+        return entry.secret and entry.seat != self.eye and game_of(self.replay).is_secret(self.states[seen_at])
+
+    def result(self) -> list[RenderableType]:
+        """The score sheet, if there is one."""
+        outcome = self.replay.sheet()
+        if outcome is not None:
+            return [Text(), sheet(outcome)]
+        return [Text(), Text("over: CANCELLED" if self.replay.outcome else "still running", style="bold")]
+
+    def summary(self) -> Group:
+        """Every entry, the last table and the score sheet."""
+        parts: list[RenderableType] = [Text(), self.heading(None), self.bots(), Text()]
+        parts += [self.said(revision, entry, None) for revision, entry in enumerate(self.replay.entries, 1)]
+        if self.states:
+            parts += [Text(), self.table(len(self.replay.entries))]
+        return Group(*parts, *self.result())
+
+
+def _printable(text: str) -> str:
+    """A terminal obeys control characters, and a file may say anything: those are not let through."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _printable_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _printable_json(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_printable_json(each) for each in value]
+    return _printable(value) if isinstance(value, str) else value
+
+
+def _tamed(replay: Replay) -> Replay:
+    """The replay with nothing in it that a terminal would obey. Actions that were played again have nothing such anyway."""
+    entries = [replace(entry, text=_printable(entry.text), note=_printable(entry.note)) for entry in replay.entries]
+    return replace(
+        replay,
+        session=_printable(replay.session),
+        game=_printable(replay.game),
+        bots=tuple(_printable(bot) for bot in replay.bots),
+        entries=tuple(entries),
+        outcome=_printable_json(replay.outcome),
+    )
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """A way to read one key at a time; "" when there are no more. What is typed while a page is drawn is not lost."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # not a Unix
+        yield typer.getchar
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSANOW)
+        yield lambda: os.read(terminal, 1).decode(errors="replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _step(out: Console, book: _Book, last: int) -> None:
+    """Leaf through the book, key by key."""
+    place = 0
+    told = ""
+    with _keys() as next_key:
+        while True:
+            out.clear()
+            out.print(book.page(place))
+            out.print(Text(f"\nenter next · p previous · g go to · q quit  {told}", style="dim"))
+            told = ""
+            key = next_key()
+            while key not in KNOWN:
+                key = next_key()
+            if key in QUIT:
+                return
+            if key in NEXT:
+                place = min(last, place + 1)
+            elif key in PREVIOUS:
+                place = max(0, place - 1)
+            else:
+                try:
+                    place = arguments.read_number("revision", _typed(out, next_key), 0, last)
+                except BadSetup as error:
+                    told = str(error)
+
+
+def _typed(out: Console, next_key: Callable[[], str]) -> str:
+    """What is typed up to the next enter."""
+    out.print("go to revision: ", end="")
+    typed = ""
+    while (key := next_key()) not in ENDS_A_LINE:
+        if key in {"\b", "\x7f"}:
+            out.print("\b \b" if typed else "", end="")
+            typed = typed[:-1]
+        elif key.isprintable():
+            out.print(Text(key), end="")
+            typed += key
+    return typed.strip()

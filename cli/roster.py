@@ -1,0 +1,298 @@
+"""``rubble roster``: is this tournament file good, and what would be played?"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli import arguments
+from cli.terminal import complain, console, count_of, print_json
+from orchestrator.roster import BadRoster, GameFacts, OptionFacts, Problem, Roster, plan_problem, read_roster
+from orchestrator.schedule import BadPlan, Survey, secret_of
+from service.games import all_games
+from service.games.core import AnyGame, BadSetup
+from service.games.playing import play_one
+
+GOOD, BAD = 0, 2
+#: The largest file that is read, in bytes.
+LARGEST_FILE = 2**20
+#: So many games by house players tell how long a match is.
+PILOT_GAMES = 3
+#: More bots than this are summed up instead of listed.
+LONGEST_LIST = 40
+
+app = typer.Typer(
+    help="Check roster files, and write new ones.",
+    no_args_is_help=False,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _roster(context: typer.Context) -> None:
+    """Check roster files, and write new ones.
+
+    [dim]$[/] rubble roster new --game relief roster.toml
+    [dim]$[/] rubble roster check roster.toml
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def facts_of(game: AnyGame) -> GameFacts:
+    """What a roster must know of a game."""
+    options = tuple(
+        OptionFacts(option.name, option.default, option.choices, option.range, option.seats) for option in game.options
+    )
+    return GameFacts(game.id, game.version, (game.seats[0], game.seats[-1]), options)
+
+
+def file_text(file: str) -> str:
+    """The text of a roster file; BadRoster if it is no text, or BadSetup if there is no such file."""
+    try:
+        with Path(file).open("rb") as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadSetup("FILE", file, f"a roster that can be read ({why})") from None
+    if len(data) > LARGEST_FILE:
+        raise BadSetup("FILE", file, f"a roster of at most {LARGEST_FILE // 2**20} MiB")
+    try:
+        return data.decode().removeprefix("\ufeff")  # some editors begin a file with this mark
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadRoster([Problem(file, line, "", "these bytes are no UTF-8 text")]) from None
+
+
+def read_text(text: str, file: str = "roster.toml") -> Roster:
+    """The roster of a text, for the games that are here; BadRoster."""
+    games = all_games().values()
+    return read_roster(text, [facts_of(game) for game in games], file=file)
+
+
+def load(file: str) -> Roster:
+    """The roster in a file; BadRoster, or BadSetup if there is no such file."""
+    return read_text(file_text(file), file)
+
+
+@app.command("check")
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A roster.", show_default=False)],
+    json: arguments.Json = False,
+) -> int:
+    """Report everything that is wrong in a roster, each with its line; or tell what would be played.
+
+    Exit code 0: it is good. 2: it is not.
+
+    [dim]$[/] rubble roster check roster.toml
+    """
+    try:
+        roster = load(file)
+        try:
+            survey = roster.plan(roster.name, secret_of(roster.seed or 0)).survey()
+        except BadPlan as error:
+            raise BadRoster([plan_problem(error, roster.text, file)]) from None
+    except BadRoster as bad:
+        return _refuse(file, bad, json)
+    pilot = _pilot(roster)
+    if json:
+        print_json({"file": file, "ok": True, "problems": [], "plan": described(roster, survey, pilot)})
+    else:
+        console().print(page(roster, survey, pilot))
+    return GOOD
+
+
+def _refuse(file: str, bad: BadRoster, json: bool) -> int:
+    if json:
+        listed = [{"line": each.line, "key": each.key, "message": each.message} for each in bad.problems]
+        print_json({"file": file, "ok": False, "problems": listed, "plan": None})
+    else:
+        for problem in bad.problems:
+            print(" ".join(str(problem).split()), file=sys.stderr)
+        complain(f"{file} has {count_of(len(bad.problems), 'problem')}")
+    return BAD
+
+
+def _pilot(roster: Roster) -> float:
+    """Decisions in a match, as the house players need them."""
+    game = all_games()[roster.game]
+    players = [game.players["greedy"]] * roster.players
+    played = [play_one(game, roster.players, roster.options, players, 1906, at) for at in range(PILOT_GAMES)]
+    return sum(each.decisions for each in played) / PILOT_GAMES
+
+
+def described(roster: Roster, survey: Survey, pilot: float) -> dict[str, Any]:
+    """What would be played, as JSON tells it."""
+    return {
+        "name": roster.name,
+        "game": roster.game,
+        "game_version": roster.game_version,
+        "options": dict(roster.options),
+        "players": roster.players,
+        "format": roster.format,
+        "duplicate": roster.duplicate,
+        "rotations": roster.rotations,
+        "seed": roster.seed,
+        "tables": survey.tables,
+        "blocks": survey.blocks,
+        "matches": survey.matches,
+        "games": survey.games,
+        "seats": {bot: list(counts) for bot, counts in survey.seats.items()},
+        "seat_imbalance": survey.imbalance,
+        "meetings": None if survey.meetings is None else list(survey.meetings),
+        "unmet_pairs": survey.unmet,
+        "decisions_per_match": round(pilot, 1),
+        "seconds_at_full_move_time": round(_slowest(roster, survey, pilot)),
+    }
+
+
+def _slowest(roster: Roster, survey: Survey, pilot: float) -> float:
+    """Seconds for all matches, one after the other, if every decision takes the whole time for a move."""
+    each = min(pilot * roster.time_control.move_ms / 1_000, roster.limits.match_seconds)
+    return survey.matches * each
+
+
+def page(roster: Roster, survey: Survey, pilot: float) -> Group:
+    """What would be played, as a person reads it."""
+    shape = f" · {roster.game} · {count_of(roster.players, 'player')} · {roster.format.replace('_', ' ')}"
+    most = "at most " if roster.format == "compare" else ""
+    counts = (
+        f"{most}{survey.matches:,} match{'' if survey.matches == 1 else 'es'} in {count_of(survey.blocks, 'block')} "
+        f"of {survey.matches // survey.blocks}; {count_of(survey.tables, 'different table')}"
+    )
+    parts: list[RenderableType] = [Text(), Text.assemble((roster.name, "bold"), shape), Text(counts), Text()]
+    drawn = Table(show_edge=False, pad_edge=False)
+    drawn.add_column("bot", style="cyan")
+    drawn.add_column("games", justify="right")
+    drawn.add_column("by seat")
+    for bot, seats in list(survey.seats.items())[:LONGEST_LIST]:
+        drawn.add_row(bot, f"{sum(seats):,}", " ".join(f"{count:,}" for count in seats))
+    parts.append(drawn)
+    if len(survey.seats) > LONGEST_LIST:
+        parts.append(Text(f"… and {len(survey.seats) - LONGEST_LIST} more", style="dim"))
+    notes = [
+        "seats: exactly balanced"
+        if survey.imbalance == 0
+        else f"seats: counts of one bot differ by at most {survey.imbalance}"
+    ]
+    if survey.meetings is not None:
+        low, high = survey.meetings
+        unmet = f"; {count_of(survey.unmet, 'pair')} never" if survey.unmet else ""
+        notes.append(f"meetings: {low:,}{f' to {high:,}' if high != low else ''} times a pair{unmet}")
+    notes.append(
+        f"estimate: about {pilot:,.0f} decisions a match; {_span(_slowest(roster, survey, pilot))} if every one takes the whole "
+        f"{roster.time_control.move_ms:,} ms and one match is played at a time"
+    )
+    if roster.seed is None:
+        notes.append("seed: none given; a secret one is drawn when the tournament begins")
+    return Group(*parts, Text(), Text("\n".join(notes), style="dim"))
+
+
+def _span(seconds: float) -> str:
+    for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return count_of(round(seconds / size), word)
+    return count_of(round(seconds), "second")
+
+
+# ------------------------------------------------------------------------------------------------------- a new roster
+
+
+@app.command("new")
+def new(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - prints it.")] = "roster.toml",
+    game: arguments.GameId = None,
+) -> int:
+    """Write a commented roster that can be played as it stands. A file that is there already is left alone.
+
+    [dim]$[/] rubble roster new
+    [dim]$[/] rubble roster new --game sf1906-2e night.toml
+    """
+    text = example(arguments.read_game(game) if game is not None else next(iter(all_games().values())))
+    if file == "-":
+        print(text, end="")
+        return GOOD
+    try:
+        with Path(file).open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise BadSetup("FILE", file, "a file that does not exist yet") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadSetup("FILE", file, f"a file that can be written ({why})") from None
+    print(f"{file} is written; next: rubble roster check {file}")
+    return GOOD
+
+
+def example(game: AnyGame) -> str:
+    """A commented roster for a game."""
+    low, high = game.seats[0], game.seats[-1]
+    players = max(low, min(2, high))
+    options = []
+    for option in game.options:
+        good = f"{option.range[0]} to {option.range[1]}" if option.range else " | ".join(map(_toml, option.choices))
+        options += [f"# {option.about}: {good}", f"# {option.name} = {_toml(option.default)}"]
+    return EXAMPLE.format(
+        title=game.title, id=game.id, seats=f"{low} to {high}", players=players, options="\n".join(options)
+    )
+
+
+def _toml(value: str | int) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+EXAMPLE = """\
+# A tournament of {title}. Every key is explained in docs/rosters.md; lines that begin with # are examples or defaults.
+
+name = "example"
+game = "{id}"
+players = {players}                # at one table: {seats}
+format = "round_robin"     # or "gauntlet", "compare"
+deals = 30                 # how often each table is laid; each deal is played from every seat
+# budget = 2000            # instead of deals: the most matches there may be
+seed = 1906                # decides every card. Leave it out where others must not know them: a secret one is drawn
+duplicate = "table"        # rotations share the opening table; "full": the hidden cards too; "none": nothing
+
+[options]
+{options}
+
+[time_control]
+move_ms = 1000             # for each answer
+bank_ms = 30000            # a reserve for the whole game
+increment_ms = 0
+seating_ms = 60000         # to turn up
+
+[limits]                   # for bots that are started here
+# cpu_seconds = 600
+# memory_mb = 1024
+# processes = 16
+match_seconds = 1800
+
+[[bots]]
+name = "greedy"
+bundled = "greedy"
+
+[[bots]]
+name = "random-1"
+bundled = "random"
+
+[[bots]]
+name = "random-2"
+bundled = "random"
+
+# [[bots]]
+# name = "mine"
+# command = ["python", "my_bot.py"]
+# cwd = "."
+# env = {{ DEPTH = "3" }}
+# isolated = true          # a fresh process for every game
+
+# [[bots]]
+# name = "from-afar"
+# remote = true            # dials in by itself, with a key
+"""

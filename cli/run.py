@@ -1,0 +1,298 @@
+"""``rubble run``: a whole tournament on this machine, from a roster to a report."""
+
+import contextlib
+import socket
+import sqlite3
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+
+from cli.household import at_sigterm
+from cli.terminal import complain
+from cli.tournament import notes as notes_of
+from service.games.core import BadSetup
+
+if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help does not need it
+    from cli.local import LocalArena
+    from orchestrator.book import Book, Tournament
+    from orchestrator.client import ArenaClient
+    from orchestrator.roster import Roster
+
+_TICK_S: Final = 0.5
+#: How often the table is computed anew while games are played, in seconds.
+_TABLE_S: Final = 3.0
+_OVER, _FAILED, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
+
+
+class _Stopped(Exception):
+    """Nobody can go on with the tournament as things are; says why."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a run is to be."""
+
+    quiet: bool
+    #: How long remote bots have to dial in, in seconds.
+    wait_s: int
+
+
+def command(
+    roster: Annotated[
+        str | None,
+        typer.Argument(metavar="[ROSTER]", help="The roster file; without one, what `rubble roster new` writes."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/NAME-TIME.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="DIR", help="Go on with a run that was stopped.")
+    ] = None,
+    concurrency: Annotated[str, typer.Option("--concurrency", metavar="N", help="Matches played at once.")] = "8",
+    quiet: Annotated[bool, typer.Option("--quiet", help="No live table; only what matters at the end.")] = False,
+    listen: Annotated[
+        str,
+        typer.Option("--listen", metavar="ADDR", help="host:port where remote bots dial in; port 0 takes a free one."),
+    ] = "127.0.0.1:0",
+    wait: Annotated[
+        str,
+        typer.Option("--wait", metavar="SECONDS", help="How long remote bots have to dial in before the first match."),
+    ] = "600",
+) -> int:
+    """Play a tournament: Redis, service, worker and bots are started for it and stopped after it.
+
+    DIR then holds standings.json, results.csv, report.html, the replays and the book of record. Ctrl-C stops cleanly; what has been
+    played is kept, and --resume goes on. The key of a bot that dials in by itself is written into DIR/keys, for you alone.
+
+    [dim]$[/] rubble run
+    [dim]$[/] rubble run roster.toml --out runs/first
+    [dim]$[/] rubble run --resume runs/first
+    """
+    from redis.exceptions import RedisError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from cli.arguments import read_number
+    from cli.local import Broken, LocalArena
+    from cli.roster import example, load, read_text
+    from orchestrator.client import ServiceError
+    from orchestrator.roster import BadRoster, plan_problem
+    from orchestrator.schedule import BadPlan
+    from orchestrator.stable.stable import BotCannotStart
+    from service.embedded import EmbeddedError
+    from service.games import all_games
+
+    at_once = read_number("--concurrency", concurrency, 1, 256)
+    terms = Terms(quiet, read_number("--wait", wait, 1, 1_000_000))
+    loaded = None
+    console = Console(stderr=True)
+    if resume is not None:
+        folder = Path(resume)
+        if roster is not None or out is not None:
+            complain("--resume goes on with what its folder holds; give it neither a roster nor --out")
+            return _BAD_INPUT
+        if not (folder / "book.sqlite").exists():
+            complain(f"--resume: {resume!r} is not the folder of a run; expected one with book.sqlite in it")
+            return _BAD_INPUT
+        if not _is_planned(folder):
+            complain(f"--resume: {resume!r} was stopped before its tournament was planned; run its roster again")
+            return _BAD_INPUT
+    else:
+        if roster is None:
+            console.print("No roster was given, so the one is played that `rubble roster new` writes.")
+        file = roster or "example.toml"
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        folder = Path(out) if out is not None else Path("runs") / f"{Path(file).stem}-{stamp}"
+        if _is_planned(folder):
+            complain(f"--out: {str(folder)!r} holds a run already; `rubble run --resume {folder}` goes on with it")
+            return _BAD_INPUT
+        try:
+            loaded = load(file) if roster is not None else read_text(example(next(iter(all_games().values()))), file)
+            loaded.plan("check", bytes(32))
+        except BadRoster as error:
+            complain(str(error))
+            return _BAD_INPUT
+        except BadPlan as error:
+            complain(str(plan_problem(error, loaded.text if loaded is not None else "", file)))
+            return _BAD_INPUT
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
+            return _play(arena, loaded, folder, console, terms)
+    except KeyboardInterrupt:
+        if _is_planned(folder):
+            console.print(f"\nStopped. What has been played is kept; go on with:\n  rubble run --resume {folder}")
+        else:
+            console.print("\nStopped before the tournament was planned; nothing has been played.")
+        return _INTERRUPTED
+    except (
+        Broken,
+        EmbeddedError,
+        ServiceError,
+        RedisError,
+        SQLAlchemyError,
+    ) as error:  # the last two: a full disk, for one
+        what = str(error).splitlines()[0]
+        kept = f"; what has been played is kept, and `rubble run --resume {folder}` goes on"
+        complain(what + (kept if _is_planned(folder) else ""))
+        return _FAILED
+    except _Stopped as error:
+        complain(f"{error}; what has been played is kept, and `rubble run --resume {folder}` goes on")
+        return _FAILED
+    except BotCannotStart as error:
+        complain(str(error))
+        return _FAILED
+
+
+def _is_planned(folder: Path) -> bool:
+    """Whether the folder holds a tournament. A run that was stopped before it was planned has left nothing to go on with."""
+    file = folder / "book.sqlite"
+    if not file.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as book:
+            if not book.execute("SELECT 1 FROM sqlite_master WHERE name = 'tournaments'").fetchone():
+                return False
+            return book.execute("SELECT 1 FROM tournaments LIMIT 1").fetchone() is not None
+    except sqlite3.Error as error:
+        raise BadSetup("book", str(file), f"the book of a run, which can be read ({error})") from None
+
+
+def _play(arena: "LocalArena", roster: "Roster | None", folder: Path, console: Console, terms: "Terms") -> int:
+    """Hand matches out until all are played, then write everything down."""
+    from orchestrator import planning, tasks
+    from orchestrator.book import Book
+    from orchestrator.book.tables import PAUSED, RUNNING
+    from orchestrator.client import ArenaClient
+
+    book = Book(arena.settings.book)
+    tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster)
+    book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
+    tasks.configure(arena.settings)
+    with ArenaClient(arena.settings.door) as client:
+        _check_bots(arena, client, tournament)
+        _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
+        _play_all(arena, client, book, tournament, console, quiet=terms.quiet)
+    _tell(book, tournament, folder)
+    book.close()
+    return _OVER
+
+
+def _play_all(
+    arena: "LocalArena", client: "ArenaClient", book: "Book", tournament: "Tournament", console: Console, *, quiet: bool
+) -> None:
+    """Until all matches are over; _Stopped if nobody can go on with them."""
+    from kombu.exceptions import OperationalError
+
+    from cli.screen import screen
+    from orchestrator import tasks
+    from orchestrator.book.tables import PAUSED
+    from orchestrator.desk import PACE_MS, Desk
+    from orchestrator.messages import progress_message
+    from orchestrator.ratings.table import standings
+    from orchestrator.report.evidence import by_bot
+    from orchestrator.report.terminal import standings_table
+    from orchestrator.upkeep import Upkeep
+
+    upkeep, desk = Upkeep(book, client), Desk(book)
+    with screen(console, tournament.name, quiet=quiet) as show:
+        computed = 0.0
+        notes: list[str] = []
+        while True:
+            progress = book.progress(tournament.id)
+            table = None
+            if time.monotonic() - computed > _TABLE_S and progress.played:
+                computed = time.monotonic()
+                names, games = by_bot(tournament.spec, book.games(tournament.id))
+                shown = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)
+                table = standings_table(shown, width=console.width)
+                notes = notes_of(desk.tournament(tournament.id))
+            show(progress_message(progress, book.pace(tournament.id, PACE_MS)), table, notes)
+            if progress.is_over:
+                break
+            arena.check()
+            now = book.tournament(tournament.id)
+            if now.state == PAUSED:
+                raise _Stopped(now.reason or "the tournament was paused")
+            with contextlib.suppress(OperationalError):  # the lease brings back what could not be published
+                tasks.dispatch(book, arena.settings.window, tournament.id)
+            upkeep.look_after(tournament, progress)
+            time.sleep(_TICK_S)  # until the next round of handing out matches
+    upkeep.finish(tournament)
+
+
+def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
+    """Write everything down, and show the table."""
+    from orchestrator.desk import Desk
+    from orchestrator.ratings.table import standings
+    from orchestrator.report.evidence import by_bot, gather
+    from orchestrator.report.page import verdict
+    from orchestrator.report.terminal import standings_table
+    from orchestrator.report.write import write_all
+
+    write_all(book, tournament.id, folder)
+    names, games = by_bot(tournament.spec, book.games(tournament.id))
+    final = standings(games, names, int(tournament.spec["players"]))
+    Console().print(standings_table(final, title=tournament.name, width=Console().width))
+    said = verdict(gather(book, tournament.id))
+    for words in [
+        *([said] if said else []),
+        *notes_of(Desk(book).tournament(tournament.id)),
+        *book.notes(tournament.id),
+    ]:
+        Console().print(words, highlight=False, markup=False)
+    Console().print(f"Report   {folder / 'report.html'}\nReplays  {folder / 'replays'}", highlight=False)
+
+
+def _check_bots(arena: "LocalArena", client: "ArenaClient", tournament: "Tournament") -> None:
+    """Every bot starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
+    from orchestrator.stable.stable import Entry, Stable
+
+    entries = [Entry(**entry) for entry in tournament.spec["bots"]]
+    local = [entry.name for entry in entries if not entry.remote]
+    folder, limits = arena.settings.folder / "check", tournament.spec["limits"]
+    stable = Stable(client, tournament.id, -1, entries, folder, limits, arena.settings.private)
+    try:
+        stable.ready(local)
+    finally:
+        stable.close()
+
+
+def _call_remote_bots(
+    arena: "LocalArena", client: "ArenaClient", tournament: "Tournament", keys: Path, console: Console, wait_s: int
+) -> None:
+    """Give every remote bot its key, and wait until all of them have dialled in; _Stopped if they do not."""
+    from cli.keys import read_key, write_key
+    from orchestrator.entrants import remote_bots
+
+    wanted = remote_bots(tournament)
+    for entrant, bot in wanted.items():
+        key = read_key(keys, entrant) or client.issue_key(bot)
+        file = write_key(keys, entrant, _dialled(client.door.address), key)
+        console.print(
+            f"{entrant} is remote; the address to dial and its key are in {file}", highlight=False, soft_wrap=True
+        )
+    end = time.monotonic() + wait_s
+    told: list[str] = []
+    while True:
+        connected = client.connected()
+        missing = [entrant for entrant, bot in wanted.items() if bot not in connected]
+        if not missing:
+            return
+        if missing != told:
+            told = missing
+            console.print(f"waiting for {', '.join(missing)} to dial in, at most {wait_s} s", highlight=False)
+        if time.monotonic() > end:
+            raise _Stopped(f"{', '.join(missing)} did not dial in within {wait_s} s (--wait)")
+        arena.check()
+        time.sleep(_TICK_S)  # between two looks at who is there
+
+
+def _dialled(address: str) -> str:
+    """The address as another machine would dial it, if we listen everywhere."""
+    host, _, port = address.rpartition(":")
+    return f"{socket.gethostname()}:{port}" if host in ("0.0.0.0", "[::]") else address

@@ -1,0 +1,101 @@
+"""``rubble show``: one table, as one pair of eyes sees it."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli import arguments
+from cli.terminal import console, count_of
+from service.games.chance import seeds_of
+from service.games.core import AnyGame, Eye, History, Outcome, Picture, Result
+from service.games.playing import play_on, player_streams
+
+MOST_PLIES = 10**6
+#: How much of the log, and how many legal actions, are worth a reader's time.
+LAST_ACTIONS = 8
+FIRST_CHOICES = 24
+
+
+def command(
+    game: arguments.GameId = None,
+    players: arguments.Players = None,
+    seed: arguments.Seed = "1",
+    plies: Annotated[
+        str, typer.Option("--plies", metavar="K", help="How many decisions are made before you look.")
+    ] = "0",
+    eye: Annotated[
+        str, typer.Option("--eye", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator.")
+    ] = "spectator",
+    policy: arguments.Policies = None,
+    option: arguments.GivenOptions = None,
+) -> None:
+    """Draw the table after some decisions of house players, exactly as far as one pair of eyes may see it.
+
+    The same seed and policies give the game that `rubble simulate` plays first.
+
+    [dim]$[/] rubble show --game sf1906-2e --players 3 --seed 7 --plies 40 --eye 0
+    [dim]$[/] rubble show --game relief --policy greedy --plies 100000
+    """
+    found = arguments.read_game(game)
+    seats = arguments.read_players(players, found)
+    number = arguments.read_seed(seed)
+    limit = arguments.read_number("--plies", plies, 0, MOST_PLIES)
+    looking = arguments.read_eye(eye, seats)
+    policies = arguments.read_policies(policy, found, seats)
+    options = arguments.read_options(option, found, seats)
+
+    state = found.new(seats, options, seeds_of(number))
+    history = History(found)
+    deciders = arguments.players_of(found, policies)
+    made = play_on(found, state, deciders, player_streams(number, 0, seats), plies=limit, apply=history.play)
+
+    who = "a spectator" if looking is None else f"seat {looking}"
+    heading = f" · {count_of(seats, 'player')} · seed {number} · after {made:,} decisions · seen by {who}"
+    parts: list[RenderableType] = [Text(), Text.assemble((found.title, "bold"), heading), Text()]
+    parts += [draw(found.picture(found.view(state, looking))), Text()]
+    log = history.shown_to(looking)[-LAST_ACTIONS:]
+    if log:
+        parts.append(Text("last said: " + ", ".join(f"{seat}: {text}" for seat, text in log), style="dim"))
+    outcome = found.outcome(state)
+    parts += [sheet(outcome)] if outcome else _to_act(found, state, looking)
+    console().print(Group(*parts), soft_wrap=True)
+
+
+def draw(picture: Picture) -> Text:
+    """A picture with its styles."""
+    return Text("\n").join(Text.assemble(*line) for line in picture)
+
+
+def _to_act(game: AnyGame, state: object, eye: Eye) -> list[RenderableType]:
+    acting = game.to_act(state)
+    word = "seat" if len(acting) == 1 else "seats"
+    parts: list[RenderableType] = [Text(f"to act: {word} {', '.join(str(seat) for seat in acting)}")]
+    if eye is not None and eye in acting:
+        choices = [game.text(action) for action in game.legal_actions(state, eye)]
+        more = f" … and {len(choices) - FIRST_CHOICES} more" if len(choices) > FIRST_CHOICES else ""
+        parts.append(Text("may say: " + " | ".join(choices[:FIRST_CHOICES]) + more))
+    return parts
+
+
+def sheet(outcome: Outcome) -> Table:
+    """The score sheet, added up as the rulebook does."""
+    places = (*outcome.seats, *outcome.house)
+    labels = list(dict.fromkeys(line.label for result in places for line in result.lines))
+    drawn = Table(title=f"over: {outcome.ending}", title_justify="left", show_edge=False, pad_edge=False)
+    drawn.add_column("")
+    for result in places:
+        drawn.add_column(result.name, justify="right")
+    for label in labels:
+        drawn.add_row(label, *(_points(result, label) for result in places), end_section=label == labels[-1])
+    drawn.add_row("score", *(str(result.score) for result in places), style="bold")
+    drawn.add_row("rank", *(str(result.rank) for result in places))
+    return drawn
+
+
+def _points(result: Result, label: str) -> str:
+    """What a place has on one line of the sheet; nothing where it has no such line."""
+    found = [line.points for line in result.lines if line.label == label]
+    return str(sum(found)) if found else ""

@@ -1,0 +1,51 @@
+"""Writing to the terminal: tables for people, JSON for programs, one line for what went wrong."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from rich.console import Console
+
+#: Where there is no terminal to ask for its width, tables get this many columns.
+PAGE_WIDTH = 120
+
+
+def console() -> Console:
+    """Standard output, with colours only where they are understood."""
+    _forgive_encoding()
+    is_page = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(width=PAGE_WIDTH if is_page else None, highlight=False)
+
+
+def error_console() -> Console:
+    """Standard error: progress and complaints, so that the output can be piped."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, indented."""
+    _forgive_encoding()
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def count_of(number: int, word: str) -> str:
+    """1 game, 2 games."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def complain(message: str) -> None:
+    """One line on standard error."""
+    print("rubble: " + " ".join(message.split()), file=sys.stderr)
+
+
+def drop_output() -> None:
+    """Whatever is still to be written goes nowhere: the reader has left, or the disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _forgive_encoding() -> None:
+    """A terminal without our letters shows question marks; it does not stop the program."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")

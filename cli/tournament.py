@@ -1,0 +1,420 @@
+"""``rubble tournament``: tournaments of an arena, or of a book; asked and changed with the same words."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+from rich.table import Table
+
+from cli.arguments import Json
+from cli.terminal import complain, console, print_json
+
+if TYPE_CHECKING:  # the book takes a second to import; --help does not need it
+    from orchestrator.api.client import TournamentClient
+    from orchestrator.desk import Desk
+    from rubble.v1 import tournament_pb2
+
+AnyDesk: TypeAlias = "Desk | TournamentClient"
+
+app = typer.Typer(
+    help="Create, follow, pause, report and export tournaments of a hosted arena.",
+    no_args_is_help=False,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+
+BookUrl = Annotated[
+    str,
+    typer.Option(
+        "--book",
+        metavar="URL",
+        envvar="RUBBLE_BOOK",
+        help="Ask a book instead: sqlite:////path/book.sqlite, postgresql+psycopg://user@host/name, or the folder of a run.",
+    ),
+]
+ApiAddress = Annotated[
+    str,
+    typer.Option("--api", metavar="ADDR", envvar="RUBBLE_API", help="Ask the API at host:port (RUBBLE_CA: with TLS)."),
+]
+StateDir = Annotated[
+    str,
+    typer.Option(
+        "--state-dir", metavar="DIR", envvar="RUBBLE_STATE_DIR", help="Where `rubble up` runs; its API is asked."
+    ),
+]
+Id = Annotated[str, typer.Argument(metavar="NAME", help="Its id or, if only one is called so, its name.")]
+_FAILED: Final = 1
+_BAD_INPUT: Final = 2
+
+
+@app.callback(invoke_without_command=True)
+def _tournament(context: typer.Context) -> None:
+    """Tournaments that workers play. On one machine `rubble run` does all of it; `rubble up` runs an arena for many.
+
+    [dim]$[/] rubble up                                    [dim]# in another terminal[/]
+    [dim]$[/] rubble tournament create roster.toml
+    [dim]$[/] rubble tournament watch NAME
+    [dim]$[/] rubble tournament export NAME --out results
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+# ------------------------------------------------------------------------------------------------------------- the desk
+class _Where(Exception):
+    """Nobody to ask; says what was expected."""
+
+
+def _book_url(url: str) -> str:
+    if "://" in url:
+        return url
+    file = Path(url) / "book.sqlite"
+    if not file.exists():
+        raise _Where(
+            f"--book: {url!r} is neither an address nor the folder of a run; expected one with book.sqlite in it"
+        )
+    return f"sqlite:///{file.resolve()}"
+
+
+def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyDesk:
+    """The desk that is asked for: a book, an API, or the arena that runs in the state folder."""
+    from cli.arena import operator_token, read_card
+
+    if book and not api:
+        from cli.roster import read_text
+        from orchestrator.book import Book
+        from orchestrator.desk import Desk
+
+        opened = Book(_book_url(book))
+        stack.callback(opened.close)
+        return Desk(opened, read=lambda text: read_text(text, roster))
+    from orchestrator.api.client import TournamentClient
+    from orchestrator.client import Door
+
+    card = None if api else read_card(Path(state_dir))
+    if not api and card is None:
+        raise _Where(
+            f"no arena runs in {state_dir!r} (--state-dir), and no other is named; start one with `rubble up`, or "
+            f"expected --api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
+        )
+    token = operator_token(state_dir)
+    return stack.enter_context(
+        TournamentClient(Door(api or (card.api if card else ""), token, os.environ.get("RUBBLE_CA", "")))
+    )
+
+
+def _with_desk(
+    book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], int | None]", roster: str = "roster.toml"
+) -> int:
+    """Do something at the desk; every failure is one line. ``roster`` is the file's name, for what is wrong in it."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from cli.arena import NoToken
+    from orchestrator.book import UnknownTournament
+    from orchestrator.client import ServiceError
+    from orchestrator.desk_errors import DeskError
+    from orchestrator.roster import BadRoster
+
+    with ExitStack() as stack:
+        try:
+            desk = _open(book, api, state_dir, stack, roster)
+        except (_Where, NoToken) as error:
+            complain(str(error))
+            return _BAD_INPUT
+        except (SQLAlchemyError, ImportError) as error:
+            complain(f"--book: cannot be opened: {str(error).splitlines()[0]}")
+            return _BAD_INPUT
+        try:
+            return work(desk) or 0
+        except BadRoster as error:
+            for problem in error.problems:
+                print(" ".join(str(problem).split()), file=sys.stderr)
+            return _BAD_INPUT
+        except (UnknownTournament, DeskError) as error:
+            complain(str(error))
+            return _BAD_INPUT
+        except ServiceError as error:
+            complain(str(error))
+            return _FAILED if error.is_passing else _BAD_INPUT
+
+
+# ------------------------------------------------------------------------------------------------------------- commands
+@app.command("create")
+def create(
+    roster: Annotated[str, typer.Argument(metavar="ROSTER", help="The roster file.")],
+    keys: Annotated[
+        str,
+        typer.Option(
+            "--keys", metavar="DIR", help="Where keys of remote bots go; by default keys/ID in the state folder."
+        ),
+    ] = "",
+    book: BookUrl = "",
+    api: ApiAddress = "",
+    state_dir: StateDir = ".rubble",
+) -> int:
+    """Plan a roster's tournament; workers begin to play it at once. The same roster with a seed is planned only once.
+
+    A remote bot's key is written into a file that only you can read, beside the address to dial: give it to the bot's author. The
+    tournament begins when all remote bots are connected.
+    """
+    from cli.roster import file_text
+
+    def enter(desk: AnyDesk) -> None:
+        from orchestrator.client import ServiceError
+
+        text = file_text(roster)
+        try:
+            made = desk.create(text)
+        except ServiceError as error:  # an API knows no file's name
+            if error.reason == "BAD_ROSTER":
+                raise ServiceError(
+                    error.reason, str(error).replace("roster.toml:", f"{roster}:"), is_passing=False
+                ) from None
+            raise
+        found = made.tournament
+        print(f"{found.id} {found.name}: {made.matches} matches" + (", planned before" if made.existed else ""))
+        _hand_out_keys(made, Path(keys) if keys else Path(state_dir) / "keys" / found.id)
+
+    return _with_desk(book, api, state_dir, enter, roster)
+
+
+def _hand_out_keys(made: "tournament_pb2.CreateTournamentResponse", folder: Path) -> None:
+    from cli.keys import write_key
+
+    for key in made.keys:
+        print(f"key of {key.entrant}: {write_key(folder, key.entrant, key.address, key.bot_key)}")
+    for entrant in made.tournament.entrants:
+        if entrant.remote and not made.keys:
+            told = "rubble tournament key" if made.existed else "with the service: rubble key issue"
+            named = f"{made.tournament.id} {entrant.name}" if made.existed else entrant.bot
+            print(f"{entrant.name} is remote; a key for it: {told} {named}")
+
+
+@app.command("key")
+def key(
+    tournament: Id,
+    entrant: Annotated[str, typer.Argument(metavar="ENTRANT", help="A remote entrant.")],
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="Write it into DIR/ENTRANT.env instead, for you alone.")
+    ] = "",
+    book: BookUrl = "",
+    api: ApiAddress = "",
+    state_dir: StateDir = ".rubble",
+) -> int:
+    """Make another key for a remote bot. It is shown once and kept nowhere; earlier ones stay good."""
+
+    def issue(desk: AnyDesk) -> None:
+        from cli.keys import write_key
+
+        made = desk.issue_key(tournament, entrant)
+        print(write_key(Path(out), made.entrant, made.address, made.bot_key) if out else made.bot_key)
+
+    return _with_desk(book, api, state_dir, issue)
+
+
+@app.command("list")
+def list_all(json: Json = False, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
+    """All tournaments, the latest first."""
+
+    def show(desk: AnyDesk) -> None:
+        from orchestrator.messages import state_word
+
+        found = list(_all(desk))
+        if json:
+            print_json([plain(one) for one in found])
+            return
+        table = Table("id", "name", "game", "state", "played", "faults")
+        for one in found:
+            far = one.progress
+            table.add_row(
+                one.id, one.name, one.game, state_word(one.state), f"{far.played:,}/{far.planned:,}", f"{far.faults:,}"
+            )
+        console().print(table if found else "no tournaments there")
+
+    return _with_desk(book, api, state_dir, show)
+
+
+def _all(desk: AnyDesk) -> "Iterator[tournament_pb2.Tournament]":
+    token = ""
+    while True:
+        page = desk.tournaments(page_token=token)
+        yield from page.tournaments
+        token = page.next_page_token
+        if not token:
+            return
+
+
+def plain(tournament: "tournament_pb2.Tournament") -> dict[str, Any]:
+    """One tournament for programs. Keys are added, never changed."""
+    from orchestrator.messages import state_word
+
+    far = tournament.progress
+    return {
+        "id": tournament.id,
+        "name": tournament.name,
+        "game": tournament.game,
+        "state": state_word(tournament.state),
+        "reason": tournament.reason,
+        "planned": far.planned,
+        "ready": far.ready,
+        "waiting": far.waiting,
+        "playing": far.playing,
+        "played": far.played,
+        "dropped": far.dropped,
+        "voids": far.voids,
+        "faults": far.faults,
+        "games_per_second": round(far.games_per_second, 3),
+        "eta_ms": far.eta_ms if far.HasField("eta_ms") else None,
+        "notes": notes(tournament),
+    }
+
+
+def notes(tournament: "tournament_pb2.Tournament") -> list[str]:
+    """What somebody should know: why it stands still, and who behaves badly or is not there."""
+    from rubble.v1 import tournament_pb2
+
+    told = [tournament.reason] if tournament.reason else []
+    for entrant in tournament.entrants:
+        if entrant.conduct == tournament_pb2.CONDUCT_WITHDRAWN:
+            told.append(f"{entrant.name} is withdrawn: it {entrant.reason}")
+        elif entrant.conduct == tournament_pb2.CONDUCT_SUSPECT:
+            told.append(f"{entrant.name} {entrant.reason}; somebody should look at it")
+    if tournament.state == tournament_pb2.TOURNAMENT_STATE_WAITING:
+        missing = [entrant.name for entrant in tournament.entrants if entrant.remote and not entrant.connected]
+        told.append(f"waits for its remote bots: {', '.join(missing) or 'all are connected, it begins in a moment'}")
+    return told
+
+
+@app.command("show")
+def show_one(
+    tournament: Id, json: Json = False, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble"
+) -> int:
+    """The table of a tournament so far."""
+
+    def show(desk: AnyDesk) -> None:
+        from orchestrator.messages import standings_of, state_word
+        from orchestrator.report.files import plain_table
+        from orchestrator.report.terminal import standings_table
+
+        found = desk.tournament(tournament)
+        standings = standings_of(desk.standings(found.id))
+        if json:
+            print_json(plain(found) | {"tournament": found.id, "players": found.players} | plain_table(standings))
+            return
+        far = found.progress
+        console().print(standings_table(standings, title=found.name, width=console().width))
+        console().print(
+            f"{state_word(found.state)}: {far.played:,} of {far.planned:,} matches played, {far.playing + far.waiting:,} running"
+        )
+        for note in notes(found):
+            console().print(note, markup=False)
+
+    return _with_desk(book, api, state_dir, show)
+
+
+@app.command("watch")
+def watch(
+    tournament: Id,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, whenever something has changed.")
+    ] = False,
+    book: BookUrl = "",
+    api: ApiAddress = "",
+    state_dir: StateDir = ".rubble",
+) -> int:
+    """Follow a tournament to its end: progress, pace, time left, faults and the table.
+
+    Exit code 0: it is done. 1: it was cancelled. Ctrl-C stops watching; the tournament goes on.
+    """
+    from cli.watch import follow
+
+    return _with_desk(book, api, state_dir, lambda desk: follow(desk, tournament, json=json))
+
+
+@app.command("report")
+def report(
+    tournament: Id,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where report.html goes.")],
+    book: BookUrl = "",
+    api: ApiAddress = "",
+    state_dir: StateDir = ".rubble",
+) -> int:
+    """Write report.html, one page that needs nothing beside it. `export` writes everything."""
+
+    def write(desk: AnyDesk) -> None:
+        page = desk.report(tournament)
+        path = Path(out) / "report.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+        print(path)
+
+    return _with_desk(book, api, state_dir, write)
+
+
+@app.command("export")
+def export(
+    tournament: Id,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")],
+    without_replays: Annotated[bool, typer.Option("--without-replays", help="Leave the replays out.")] = False,
+    book: BookUrl = "",
+    api: ApiAddress = "",
+    state_dir: StateDir = ".rubble",
+) -> int:
+    """Write standings.json, results.csv, report.html, roster.toml and the replays."""
+
+    def write(desk: AnyDesk) -> None:
+        count = 0
+        for name, data in desk.export(tournament, without_replays=without_replays):
+            path = Path(out) / _safe(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_name(f".{path.name}.part")  # the whole file or the one before it
+            beside.write_bytes(data)
+            beside.replace(path)
+            count += 1
+        print(f"{count} files in {out}")
+
+    return _with_desk(book, api, state_dir, write)
+
+
+def _safe(name: str) -> Path:
+    """A relative path that stays where it should; whatever a server says."""
+    from orchestrator.desk_errors import BadField
+
+    path = Path(name)
+    if path.is_absolute() or not path.parts or any(part in ("..", "") for part in path.parts):
+        raise BadField("path", name, "the name of a file inside the export")
+    return path
+
+
+def _change(
+    book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], tournament_pb2.Tournament]", told: str
+) -> int:
+    def change(desk: AnyDesk) -> None:
+        found = work(desk)
+        print(f"{found.id} {found.name}: {told}")
+
+    return _with_desk(book, api, state_dir, change)
+
+
+@app.command("pause")
+def pause(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
+    """Begin no more matches; those that run are played to their end."""
+    told = "paused; running matches are played to their end"
+    return _change(book, api, state_dir, lambda desk: desk.pause(tournament), told)
+
+
+@app.command("resume")
+def resume(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
+    """Go on with a tournament that is paused, or waits for its remote bots no longer."""
+    return _change(book, api, state_dir, lambda desk: desk.resume(tournament), "goes on")
+
+
+@app.command("cancel")
+def cancel(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
+    """Drop whatever has not been played; results so far are kept."""
+    told = "cancelled; what has been played is kept"
+    return _change(book, api, state_dir, lambda desk: desk.cancel(tournament), told)

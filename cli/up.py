@@ -1,0 +1,402 @@
+"""``rubble up``: a whole arena on one host: service, worker, beat and API, looked after until Ctrl-C."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import typer
+
+from cli.arena import Card, NoToken, operator_token, remove_card, write_card
+from cli.household import at_sigterm
+from cli.terminal import complain, console
+
+if TYPE_CHECKING:
+    from cli.children import Child
+    from service.embedded import EmbeddedRedis
+
+_LOOK_S: Final = 0.5
+#: A process that dies is started again after so long, doubled each time, in seconds …
+_FIRST_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 30.0
+#: … and one that died so often within so long will not live: everything is stopped.
+_MOST_DEATHS: Final = 5
+_WITHIN_S: Final = 120.0
+_FAILED, _BAD_INPUT = 1, 2
+#: Settings that only the service understands, and that may come from our own environment.
+_SERVICE_KEEPS: Final = (
+    "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE", "RUBBLE_SECRETS", "RUBBLE_SECRETS_FILE",
+    "RUBBLE_STREAMS_PER_BOT", "RUBBLE_SESSIONS_PER_CALLER", "RUBBLE_WATCHERS_PER_SESSION",
+    "RUBBLE_SIMULATION_MS_PER_SECOND", "RUBBLE_MAX_MESSAGE_BYTES",
+)  # fmt: skip
+
+
+class BadChoice(ValueError):
+    """What was typed cannot be used."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was asked for on the command line."""
+
+    state_dir: Path
+    listen: str
+    api: str
+    #: host:port of the first one, the others follow; empty: none.
+    metrics: str
+    redis: str
+    broker: str
+    book: str
+    processes: int
+    concurrency: int
+
+    def metrics_at(self, place: int) -> str:
+        """Where the process at that place answers scrapes."""
+        if not self.metrics:
+            return ""
+        host, _, port = self.metrics.rpartition(":")
+        return f"{host}:{int(port) + place if int(port) else 0}"
+
+
+def command(
+    state_dir: Annotated[
+        str,
+        typer.Option(
+            "--state-dir",
+            metavar="DIR",
+            envvar="RUBBLE_STATE_DIR",
+            help="Secrets, book, embedded Redis, logs and bots.",
+        ),
+    ] = ".rubble",
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="ADDR", envvar="RUBBLE_LISTEN", help="host:port where bots dial in.")
+    ] = "127.0.0.1:50051",
+    api: Annotated[
+        str,
+        typer.Option("--api", metavar="ADDR", envvar="RUBBLE_API_LISTEN", help="host:port of TournamentService."),
+    ] = "127.0.0.1:50052",
+    metrics: Annotated[
+        str,
+        typer.Option(
+            "--metrics",
+            metavar="ADDR",
+            envvar="RUBBLE_METRICS",
+            help="host:port of the service's metrics; worker, beat and API take the next three. Empty: none.",
+        ),
+    ] = "127.0.0.1:9500",
+    redis: Annotated[
+        str,
+        typer.Option(
+            "--redis",
+            metavar="URL",
+            envvar="RUBBLE_REDIS",
+            help="Without it a real server is started in the state folder.",
+        ),
+    ] = "",
+    broker: Annotated[
+        str,
+        typer.Option(
+            "--broker",
+            metavar="URL",
+            envvar="RUBBLE_BROKER",
+            help="Celery's broker (redis://, redis+socket://, amqp://); by default the next database of the same Redis.",
+        ),
+    ] = "",
+    book: Annotated[
+        str,
+        typer.Option("--book", metavar="URL", envvar="RUBBLE_BOOK", help="By default SQLite in the state folder."),
+    ] = "",
+    processes: Annotated[str, typer.Option("--processes", metavar="N", help="Copies of the service.")] = "1",
+    concurrency: Annotated[str, typer.Option("--concurrency", metavar="N", help="Matches played at once.")] = "16",
+) -> int:
+    """Run a whole arena on this host: service, worker, beat, API and metrics, until Ctrl-C or SIGTERM.
+
+    A process that dies is started again; one that keeps dying stops everything, with its last words. `rubble tournament` finds the
+    arena by its state folder. On several hosts start `rubble serve`, `rubble worker`, `rubble beat` and `rubble api` one by one.
+
+    [dim]$[/] rubble up
+    [dim]$[/] rubble tournament create roster.toml     [dim]# in another terminal[/]
+    [dim]$[/] rubble tournament watch NAME
+    """
+    from cli.arguments import read_number
+    from cli.children import Broken
+    from service.embedded import EmbeddedError
+
+    try:
+        wishes = Wishes(
+            state_dir=Path(state_dir),
+            listen=_address("--listen", listen),
+            api=_address("--api", api),
+            metrics=_address("--metrics", metrics) if metrics else "",
+            redis=redis,
+            broker=broker or (_broker_beside(redis) if redis else ""),
+            book=book or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
+            processes=read_number("--processes", processes, 1, 256),
+            concurrency=read_number("--concurrency", concurrency, 1, 1000),
+        )
+        with at_sigterm(), _locked(wishes.state_dir), Host(wishes) as host:
+            host.look_after()
+    except KeyboardInterrupt:
+        return 0  # that is how it is stopped
+    except BadChoice as error:
+        complain(str(error))
+        return _BAD_INPUT
+    except (Broken, EmbeddedError, NoToken) as error:
+        complain(str(error))
+        return _FAILED
+    return _FAILED
+
+
+class Host:
+    """Everything that runs on this host. Use it as a context; ``look_after`` returns when it has to be given up."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self._wishes = wishes
+        self._logs = wishes.state_dir / "logs"
+        self._redis: EmbeddedRedis | None = None
+        self._redis_url = wishes.redis
+        self._broker = wishes.broker
+        #: In the order in which they are started; each knows how it is started again.
+        self._children: dict[str, Child] = {}
+        self._service = wishes.listen
+        self._api = wishes.api
+        self._scrapes: dict[str, str] = {}
+        self._deaths: dict[str, list[float]] = {}
+
+    def __enter__(self) -> "Host":
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # --------------------------------------------------------------------------------------------------------- starting
+    def _start(self) -> None:
+        from service.embedded import EmbeddedRedis
+
+        self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self._redis_url:
+            self._redis = EmbeddedRedis(self._wishes.state_dir)
+            self._redis.start()
+            self._redis_url = self._redis.url
+            self._broker = self._broker or f"redis+socket://{self._redis.socket}?virtual_host=1"
+        for name in ("service", "worker", "beat", "api"):
+            self._launch(name)
+        card = Card(os.getpid(), self._service, self._api, self._scrapes)
+        write_card(self._wishes.state_dir, card)
+        self._say_where_everything_is()
+
+    def _launch(self, name: str) -> None:
+        from cli.children import Child, inherited
+
+        log = self._logs / f"{name}.log"
+        if name == "service":
+            child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS), log)
+            self._children[name] = child
+            self._service = child.wait_for("serving on ")  # always the same from now on
+            for warning in filter(None, [child.said("WARNING: ")]):
+                console().print(f"[bold red]WARNING[/] {warning}")
+        elif name == "api":
+            child = Child(name, ["orchestrator", "api"], inherited() | self._api_env(), log)
+            self._children[name] = child
+            self._api = child.wait_for("api on ")
+        else:
+            child = Child(name, ["orchestrator", name], inherited() | self._worker_env(name), log)
+            self._children[name] = child
+            child.wait_for(f"{name} ready")
+        if self._wishes.metrics:
+            self._scrapes[name] = child.wait_for("metrics on ")
+
+    def _serve_command(self) -> list[str]:
+        wishes = self._wishes
+        command = ["cli.main", "serve", "--listen", self._service, "--processes", str(wishes.processes)]
+        command += ["--state-dir", str(wishes.state_dir), "--redis", self._redis_url]
+        if wishes.metrics:
+            command += ["--metrics", self._scrapes.get("service") or wishes.metrics_at(0)]
+        return command
+
+    def _worker_env(self, name: str) -> dict[str, str]:
+        from orchestrator.client import Door
+        from orchestrator.settings import Settings
+
+        wishes, state = self._wishes, self._wishes.state_dir.resolve()
+        place = {"worker": 1, "beat": 2}[name]
+        hidden = ("operator_token", "secrets", "book.sqlite", "book.sqlite-wal", "redis", "keys", "logs")
+        return Settings(
+            book=wishes.book,
+            broker=self._broker,
+            door=Door(self._service, operator_token(state)),
+            folder=state / "work",
+            concurrency=wishes.concurrency,
+            window=4 * wishes.concurrency,
+            metrics=self._scrapes.get(name) or wishes.metrics_at(place),
+            hidden=tuple(state / file for file in hidden),
+        ).to_env()
+
+    def _api_env(self) -> dict[str, str]:
+        from orchestrator.api.settings import ApiSettings
+        from orchestrator.client import Door
+
+        return ApiSettings(
+            book=self._wishes.book,
+            door=Door(self._service, operator_token(self._wishes.state_dir)),
+            listen=self._api,
+            bot_address=self._service,
+            metrics=self._scrapes.get("api") or self._wishes.metrics_at(3),
+        ).to_env()
+
+    def _say_where_everything_is(self) -> None:
+        from rich.table import Table
+
+        wishes = self._wishes
+        token = os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE") or wishes.state_dir / "operator_token"
+        redis = (
+            f"ours, in {wishes.state_dir / 'redis'}" if self._redis is not None else _without_password(self._redis_url)
+        )
+        rows = [
+            ("service", self._service, "bots dial in here"),
+            ("api", self._api, "rubble.v1.TournamentService"),
+            (
+                "token",
+                "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token),
+                "the operator's",
+            ),
+            ("book", _without_password(wishes.book), "all results"),
+            ("redis", redis, "live sessions and the queue"),
+            *(("metrics", f"http://{address}/metrics", name) for name, address in self._scrapes.items()),
+            ("logs", str(self._logs), ""),
+        ]
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for row in rows:
+            table.add_row(*row, style=None)
+        out = console()
+        out.print("[bold]Rubble is up.[/] Ctrl-C stops it.", highlight=False)
+        out.print(table, highlight=False, soft_wrap=True)
+        at = "" if str(wishes.state_dir) == ".rubble" else f" --state-dir {wishes.state_dir}"
+        out.print(f"Next: rubble tournament create roster.toml{at}", highlight=False, soft_wrap=True)
+        out.file.flush()
+
+    # ------------------------------------------------------------------------------------------------------- looking after
+    def look_after(self) -> None:
+        """Start again whatever dies; Broken when something keeps dying."""
+        while True:
+            time.sleep(_LOOK_S)  # between two looks at processes that should be alive
+            self._look_after_redis()
+            for name, child in list(self._children.items()):
+                if child.process.poll() is not None:
+                    words = f"the {name} stopped with exit code {child.process.returncode}: {child.last_words()}"
+                    self._revive(name, words)
+
+    def _look_after_redis(self) -> None:
+        import redis
+
+        from service.embedded import EmbeddedError
+
+        if self._redis is None:
+            return
+        try:
+            with redis.Redis.from_url(self._redis.url) as client:
+                client.ping()
+        except (redis.ConnectionError, redis.TimeoutError):
+            if self._redis.is_running:
+                return  # it is busy, or just starting
+            self._note_death("redis", f"the embedded Redis stopped (see {self._redis.folder / 'redis.log'})")
+            self._redis.kill()
+            try:
+                self._redis.start()
+            except EmbeddedError as error:
+                complain(str(error))
+
+    def _revive(self, name: str, words: str) -> None:
+        from cli.children import Broken
+
+        self._note_death(name, words)
+        try:
+            self._launch(name)
+        except Broken as error:
+            complain(str(error))  # the next look finds it dead, and counts that too
+
+    def _note_death(self, name: str, words: str) -> None:
+        """Say it, and wait a while; Broken if it dies too often."""
+        from cli.children import Broken
+
+        now = time.monotonic()
+        deaths = [at for at in self._deaths.get(name, []) if now - at < _WITHIN_S] + [now]
+        self._deaths[name] = deaths
+        if len(deaths) >= _MOST_DEATHS:
+            raise Broken(f"{words}; that was the {len(deaths)}th time in {_WITHIN_S:.0f} s, so everything is stopped")
+        complain(f"{words}; starting it again")
+        time.sleep(min(_FIRST_PAUSE_S * 2 ** (len(deaths) - 1), _LONGEST_PAUSE_S))  # what died at once would die again
+
+    def stop(self) -> None:
+        """Stop everything, in the opposite order. Who presses Ctrl-C again waits for it all the same."""
+        from cli.children import undisturbed
+
+        with undisturbed():
+            remove_card(self._wishes.state_dir)
+            for child in reversed(self._children.values()):
+                child.stop()
+            self._children.clear()
+            if self._redis is not None:
+                self._redis.stop()
+
+
+# --------------------------------------------------------------------------------------------------------------- choices
+def _address(flag: str, text: str) -> str:
+    from orchestrator.settings import BadSetting, address
+
+    try:
+        return address({flag: text}, flag, "")
+    except BadSetting as error:
+        raise BadChoice(str(error)) from None
+
+
+def _broker_beside(redis: str) -> str:
+    """The next database of the same Redis; BadChoice where that is no broker."""
+    parts = urlsplit(redis)
+    if parts.scheme == "unix":
+        return f"redis+socket://{parts.path}?virtual_host=1"
+    if parts.scheme not in ("redis", "rediss"):
+        raise BadChoice(
+            f"--broker is missing; expected one, since {parts.scheme}:// is no address of a single Redis that could be it"
+        )
+    number = parts.path.strip("/") or "0"
+    if not number.isdigit():
+        raise BadChoice(f"--redis={_without_password(redis)!r}; expected redis://host:port/NUMBER")
+    return urlunsplit(parts._replace(path=f"/{int(number) + 1}"))
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
+
+
+@contextmanager
+def _locked(state_dir: Path) -> Iterator[None]:
+    """One arena a folder."""
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (state_dir / "arena.lock").open("a+")
+    except OSError as error:
+        raise BadChoice(
+            f"--state-dir={str(state_dir)!r}; expected a folder that can be written ({error.strerror})"
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadChoice(
+                f"--state-dir={str(state_dir)!r}; expected another folder, or that you stop the `rubble up` that runs there"
+            ) from None
+        yield

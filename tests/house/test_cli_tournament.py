@@ -1,0 +1,129 @@
+"""``rubble tournament`` on a book of its own: what a person types, and what is answered."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.app import run
+
+ROSTER = """name = "small"
+game = "relief"
+players = 2
+deals = 2
+seed = 1
+[[bots]]
+name = "one"
+bundled = "greedy"
+[[bots]]
+name = "other"
+bundled = "random"
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The address of a book with one tournament in it."""
+    (tmp_path / "roster.toml").write_text(ROSTER)
+    url = f"sqlite:///{tmp_path / 'book.sqlite'}"
+    assert run(["tournament", "create", str(tmp_path / "roster.toml"), "--book", url]) == 0
+    assert capsys.readouterr().out.endswith(" small: 4 matches\n")
+    return url
+
+
+def listed(capsys: pytest.CaptureFixture[str], book: str) -> list[dict[str, object]]:
+    assert run(["tournament", "list", "--json", "--book", book]) == 0
+    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_same_roster_is_planned_once(book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tournament", "create", str(tmp_path / "roster.toml"), "--book", book]) == 0
+    capsys.readouterr()
+
+    (only,) = listed(capsys, book)
+    assert (only["name"], only["state"], only["planned"], only["played"]) == ("small", "running", 4, 0)
+
+
+def test_a_tournament_is_paused_resumed_and_cancelled_by_its_name(
+    book: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb, state in (("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")):
+        assert run(["tournament", verb, "small", "--book", book]) == 0
+        capsys.readouterr()
+        assert listed(capsys, book)[0]["state"] == state
+
+
+def test_the_folder_of_a_run_is_a_book_too(book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(capsys, str(tmp_path)) == listed(capsys, book)
+
+
+def test_a_table_without_a_game_can_be_shown_and_reported(
+    book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["tournament", "show", "small", "--json", "--book", book]) == 0
+    assert [line["name"] for line in json.loads(capsys.readouterr().out)["entrants"]] == ["one", "other"]
+    assert run(["tournament", "report", "small", "--out", str(tmp_path / "out"), "--book", book]) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report.html"]
+    assert run(["tournament", "export", "small", "--out", str(tmp_path / "all"), "--book", book]) == 0
+    names = sorted(path.name for path in (tmp_path / "all").iterdir())
+    assert names == ["report.html", "results.csv", "roster.toml", "standings.json"], "no replays: nothing was played"
+    assert (tmp_path / "all" / "report.html").read_bytes() == (tmp_path / "out" / "report.html").read_bytes()
+
+
+def test_what_is_over_is_watched_to_its_end_at_once(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tournament", "cancel", "small", "--book", book]) == 0
+    capsys.readouterr()
+    assert run(["tournament", "watch", "small", "--json", "--book", book]) == 1, "cancelled is not done"
+    (line,) = capsys.readouterr().out.splitlines()
+    told = json.loads(line)
+    assert (told["state"], told["planned"], told["dropped"], told["faults"]) == ("cancelled", 4, 4, 0)
+    assert run(["tournament", "resume", "small", "--book", book]) == 2
+    assert "nothing can be changed" in capsys.readouterr().err
+
+
+def test_a_roster_that_is_no_good_is_refused_line_by_line(
+    book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(ROSTER.replace("players = 2", "players = 7").replace('bundled = "random"', 'bundled = "wizard"'))
+    assert run(["tournament", "create", str(file), "--book", book]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.startswith(f"{file}:") for line in lines] == [True, True]
+    file.write_bytes(b"\xff")
+    assert run(["tournament", "create", str(file), "--book", book]) == 2
+    assert "no UTF-8" in capsys.readouterr().err
+
+
+def test_remote_entrants_without_a_service_say_where_their_keys_come_from(
+    book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "remote.toml"
+    file.write_text(ROSTER.replace('name = "small"', 'name = "far"').replace('bundled = "random"', "remote = true"))
+    assert run(["tournament", "create", str(file), "--book", book]) == 0
+    assert "rubble key issue" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["list", "--state-dir", "nowhere"], "no arena runs in 'nowhere' (--state-dir), and no other is named"),
+        (["list", "--book", "nowhere"], "'nowhere' is neither an address nor the folder of a run"),
+        (["list", "--book", "foo://x"], "cannot be opened"),
+    ],
+)
+def test_a_bad_book_is_one_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RUBBLE_BOOK", "RUBBLE_API", "RUBBLE_STATE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert run(["tournament", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert len(said.splitlines()) == 1
+
+
+def test_an_unknown_tournament_is_named_beside_those_there_are(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+    known = listed(capsys, book)[0]["id"]
+    assert run(["tournament", "show", "large", "--book", book]) == 2
+    assert f"there is no tournament 'large' in this book; it has {known}" in capsys.readouterr().err

@@ -1,0 +1,57 @@
+"""The starters of other languages in ``make play``: whoever can be had is entered, and nobody's absence is an error."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.roster import GameFacts, read_roster
+from tools.guests import build, build_all, enter, languages
+
+
+def _starter(bots: Path, name: str, build_script: str, run_script: str = "exec sleep 60") -> Path:
+    folder = bots / name
+    folder.mkdir(parents=True)
+    for file, text in (("build", build_script), ("run", run_script)):
+        (folder / file).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / file).chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("build_script", "run_script", "seconds", "why"),
+    [
+        ("exit 0", "exec sleep 60", 60.0, ""),
+        ("exit 0", "echo 'no such key' >&2; exit 1", 60.0, ""),  # it was there, and was not let in
+        ("echo 'no zig on the PATH' >&2; exit 3", "", 60.0, "no zig on the PATH"),
+        ("exit 9", "", 60.0, "ended with exit code 9"),
+        ("sleep 600 & wait", "", 0.5, "not built within 0 s"),
+        ("exit 0", "exec nothing-of-that-name", 60.0, "not found"),
+    ],
+)
+def test_a_starter_comes_or_says_why_not(
+    tmp_path: Path, build_script: str, run_script: str, seconds: float, why: str
+) -> None:
+    told = build(_starter(tmp_path, "zig", build_script, run_script), seconds)
+    assert why in told if why else told == ""
+
+
+def test_only_folders_with_build_and_run_are_starters(tmp_path: Path) -> None:
+    _starter(tmp_path, "zig", "")
+    _starter(tmp_path, "python", "")  # it plays anyway
+    (tmp_path / "house").mkdir()
+    assert languages(tmp_path) == ["zig"]
+
+
+def test_the_slow_do_not_keep_out_the_quick(tmp_path: Path) -> None:
+    folders = [_starter(tmp_path, "ada", "exec sleep 600"), _starter(tmp_path, "zig", "exit 0")]
+    told = build_all(folders, 8.0)
+    assert "not built" in told["ada"] and told["zig"] == ""
+
+
+def test_the_roster_with_guests_is_a_roster() -> None:
+    text = Path("rosters/relief.toml").read_text()
+    facts = [GameFacts("relief", 1, (2, 3))]
+    assert enter(text, []) == text
+    entered = read_roster(enter(text, ["go", "rust"]), facts)
+    assert [bot.name for bot in entered.bots][-2:] == ["go", "rust"]
+    assert (entered.deals, entered.budget) == (None, 60) and entered.plan("x", bytes(32)).matches <= 60
