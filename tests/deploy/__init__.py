@@ -1,0 +1,1 @@
+"""What deploy/ promises: files that check, and processes that run as they say."""

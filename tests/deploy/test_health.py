@@ -1,0 +1,63 @@
+"""``rubble health``, as probes use it: on a real service while Redis lives and after it has died."""
+
+import http.server
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from cli.app import run as rubble
+from tests.end_to_end.arena import HOME, arena, wait_for
+
+
+def _health(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", "health", *arguments], cwd=HOME, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_service_is_well_until_its_redis_dies() -> None:
+    with arena(1) as opened:
+        address = opened.copies[0].address
+        well = _health(address, "--timeout", "30")
+        assert (well.returncode, well.stdout) == (0, "well\n"), well.stderr
+        assert _health(address, "--service", "rubble.v1.BotService", "--timeout", "30").returncode == 0
+        unknown = _health(address, "--service", "no.such.Service", "--timeout", "30")
+        assert unknown.returncode == 1 and "NOT_FOUND" in unknown.stderr
+        opened.redis.kill()
+        wait_for(
+            lambda: "NOT_SERVING" in _health(address, "--timeout", "30").stderr, "the service says that it is not well"
+        )
+
+
+def test_nobody_there_is_one_line_and_not_well() -> None:
+    for arguments in (("127.0.0.1:1",), ("--metrics", "127.0.0.1:1")):
+        nobody = _health(*arguments, "--timeout", "2")
+        assert nobody.returncode == 1 and len(nobody.stderr.splitlines()) == 1, nobody.stderr
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
+def test_a_process_that_only_answers_scrapes(status: int, code: int) -> None:
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            assert rubble(["health", "--metrics", f"127.0.0.1:{server.server_port}"]) == code
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("arguments", [[], ["127.0.0.1:1", "--metrics", "127.0.0.1:2"]])
+def test_one_address_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert rubble(["health", *arguments]) == 2
+    assert "one address" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""The steps of the image's build, without Docker: a copy of what the builder is sent, packages from the lock, compiled rules."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.tools import DEPLOY, HOME
+from tools.compile import missing
+
+
+@pytest.mark.slow
+def test_the_build_makes_a_rubble_that_plays_with_compiled_rules(tmp_path: Path) -> None:
+    lacking = missing()
+    if lacking is not None:
+        pytest.skip(f"the rules cannot be compiled here: {lacking}")
+    app, venv = tmp_path / "app", tmp_path / "venv"
+    _send(app)
+    for step in ("packages", "rubble"):
+        done = subprocess.run(
+            ["deploy/images/install.sh", step, str(venv)],
+            cwd=app,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHON": sys.executable, "HOME": str(tmp_path)} | _mirrors(),
+            capture_output=True,
+            text=True,
+            timeout=3000,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    asked = "import service.games, service.engine; print(service.engine.engine_kind())"
+    kind = subprocess.run(
+        [venv / "bin" / "python", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert kind.stdout == "compiled\n", kind.stderr
+    played = subprocess.run(
+        [venv / "bin" / "rubble", "simulate", "--game", "relief", "--players", "2", "--games", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert played.returncode == 0, played.stderr
+    for tool in ("pip", "pytest", "mypy", "setuptools"):
+        absent = subprocess.run([venv / "bin" / "python", "-c", f"import {tool}"], capture_output=True, check=False)
+        assert absent.returncode != 0, f"{tool} is left in the image"
+
+
+def _send(app: Path) -> None:
+    """What the builder is sent: the lines of Dockerfile.dockerignore that begin with !, without what others exclude."""
+    lines = (DEPLOY / "images" / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    excluded = [line.removeprefix("**/") for line in lines if line.startswith("**/")]
+    for line in (line[1:] for line in lines if line.startswith("!")):
+        source, target = HOME / line, app / line
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*excluded))
+        else:
+            shutil.copy2(source, target)
+
+
+def _mirrors() -> dict[str, str]:
+    """Where this machine gets its packages from, if it is told so by its environment."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper().startswith(("PIP_", "HTTP", "SSL_", "REQUESTS_"))
+    }

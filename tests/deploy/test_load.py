@@ -1,0 +1,45 @@
+"""The load driver: a small load is carried to its end, and what it reports adds up."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import load
+
+HOME = Path(__file__).parents[2]
+
+
+def test_a_small_load_loses_nothing_and_tells_what_happened() -> None:
+    command = ["--rate", "80", "--seconds", "3", "--bots", "10", "--games", "4", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.load", *command],
+        cwd=HOME,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["games"]["lost"] == 0 and found["errors"] == {} and found["tracebacks"] == 0
+    assert found["games"]["begun"] == found["games"]["ended"] >= 4
+    assert 0 < found["p50_s"] <= found["p95_s"] <= found["p99_s"] <= found["max_s"]
+    assert len(found["memory"]["service"]) == len(found["memory"]["redis"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--bots", "5", "--games", "3"], "at least 6"),
+        (["--rate", "0"], "more than nothing"),
+        (["--games", "1", "--drivers", "2"], "at most 1"),
+    ],
+)
+def test_an_impossible_load_is_refused(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load.read_arguments(arguments)
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err

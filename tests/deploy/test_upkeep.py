@@ -1,0 +1,236 @@
+"""What an operator does in a year, seen to work: back-up and restore, new secrets, an upgrade of the book."""
+
+import ast
+import asyncio
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
+
+from orchestrator.book import Book
+from orchestrator.book import book as book_module
+from orchestrator.book.rows import Match, Recorded, Tournament
+from orchestrator.book.tables import READY, RUNNING
+from rubble.v1 import bot_pb2
+from service.embedded import EmbeddedRedis
+from tests.deploy.tools import DEPLOY, run
+from tests.end_to_end.arena import Bot, Copy, Door, lay
+
+MIGRATIONS = Path(book_module.__file__).parent / "migrations"
+
+
+# ----------------------------------------------------------------------------------------------------------------- the book
+@pytest.fixture
+def databases(postgres: str) -> Iterator[list[str]]:
+    """Two empty databases of a real PostgreSQL: one to be saved, one to be restored into."""
+    names = [f"upkeep_{os.getpid()}_{what}" for what in ("first", "second")]
+    server = create_engine(postgres, isolation_level="AUTOCOMMIT")
+    with server.connect() as connection:
+        for name in names:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+            connection.execute(text(f"CREATE DATABASE {name}"))
+    yield [postgres.replace("/postgres?", f"/{name}?") for name in names]
+    with server.connect() as connection:
+        for name in names:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    server.dispose()
+
+
+def _matches(count: int) -> list[Match]:
+    return [
+        Match(f"m{order:06}", "cup", order, order // 2, (0, 1), b"t" * 32, b"d" * 32, READY, 0, 0, -1)
+        for order in range(count)
+    ]
+
+
+def _fill(book: Book, count: int) -> None:
+    book.plan(Tournament("cup", "cup", "", {"game": "relief"}, RUNNING, 0, 5), _matches(count))
+
+
+def _record(book: Book, count: int) -> None:
+    for match in book.lease(10_000, 60_000, most=count):
+        book.keep_replay(match, '{"kind":"header"}\n', has_seeds=False)
+        book.record_once(match, Recorded((1, 2), (7, 3), ("", ""), (10, 20), "over", 30))
+
+
+def test_a_sqlite_book_is_saved_while_it_is_written_to(tmp_path: Path) -> None:
+    """The copy is one moment of the book: every result in it has its replay, whatever was being written."""
+    url = f"sqlite:///{tmp_path / 'book.sqlite'}"
+    book = Book(url)
+    _fill(book, 400)
+    is_done = threading.Event()
+
+    def write() -> None:
+        while not is_done.is_set() and book.progress("cup").played < 400:
+            _record(book, 5)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        saved = run(DEPLOY / "book-backup", url, tmp_path / "copy.sqlite")
+    finally:
+        is_done.set()
+        writer.join()
+    assert saved.returncode == 0, saved.stderr
+    _record(book, 1)
+    book.close()
+    with sqlite3.connect(tmp_path / "copy.sqlite") as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        orphans = "SELECT count(*) FROM results WHERE match NOT IN (SELECT match FROM replays)"
+        assert copy.execute(orphans).fetchone() == (0,)
+    copy.close()
+    restored = Book(f"sqlite:///{tmp_path / 'copy.sqlite'}")
+    before = restored.progress("cup").played
+    _record(restored, 3)
+    assert restored.progress("cup").played == before + 3, "what is restored plays on"
+    assert restored.progress("cup").planned == 400
+    restored.close()
+
+
+def test_a_postgresql_book_is_saved_and_restored(databases: list[str], tmp_path: Path) -> None:
+    if shutil.which("pg_dump") is None or shutil.which("pg_restore") is None:
+        pytest.skip("pg_dump and pg_restore are not on the PATH (Debian's package is postgresql-client)")
+    first, second = databases
+    book = Book(first)
+    _fill(book, 40)
+    _record(book, 11)
+    (tmp_path / "url").write_text(first)
+    saved = run(DEPLOY / "book-backup", f"@{tmp_path / 'url'}", tmp_path / "book.dump")
+    assert saved.returncode == 0, saved.stderr
+    expected = (book.progress("cup"), book.games("cup"))
+    book.close()
+
+    loaded = run("pg_restore", "--no-owner", "--dbname", second.replace("+psycopg", ""), tmp_path / "book.dump")
+    assert loaded.returncode == 0, loaded.stderr
+    restored = Book(second)
+    assert (restored.progress("cup"), restored.games("cup")) == expected
+    _record(restored, 5)
+    assert restored.progress("cup").played == 16, "what is restored plays on"
+    restored.close()
+
+
+def test_a_backup_is_never_written_over_and_a_wrong_address_is_named(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("precious")
+    refused = run(DEPLOY / "book-backup", f"sqlite:///{tmp_path / 'book.sqlite'}", kept)
+    assert refused.returncode == 1 and "never written over" in refused.stderr and kept.read_text() == "precious"
+    for url, told in (("mysql://host/book", "'mysql'"), (f"sqlite:///{tmp_path / 'none'}", "no file")):
+        refused = run(DEPLOY / "book-backup", url, tmp_path / "new")
+        assert refused.returncode == 1 and told in refused.stderr and not (tmp_path / "new").exists()
+        assert "Traceback" not in refused.stderr
+
+
+# -------------------------------------------------------------------------------------------------------------- an upgrade
+def test_a_book_of_the_first_version_is_brought_up_to_date_and_played_on(tmp_path: Path) -> None:
+    """As it was made by the first release, with matches out; several workers open it at once."""
+    url = f"sqlite:///{tmp_path / 'book.sqlite'}"
+    engine = create_engine(url)
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(
+            text(
+                "INSERT INTO tournaments (id, name, roster, spec, state, planned, created_ms)"
+                " VALUES ('cup', 'cup', '', '{\"game\": \"relief\"}', 'running', 0, 5)"
+            )
+        )
+    engine.dispose()
+    opened: list[Book] = []
+    workers = [threading.Thread(target=lambda: opened.append(Book(url))) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(opened) == 4
+    _fill(opened[0], 10)
+    _record(opened[1], 4)
+    assert opened[2].progress("cup").played == 4
+    for book in opened:
+        book.close()
+
+
+@pytest.mark.parametrize("path", sorted((MIGRATIONS / "versions").glob("0*.py"))[1:], ids=lambda path: path.stem)
+def test_a_migration_only_adds(path: Path) -> None:
+    """Workers of the version before run on while the first new one migrates: nothing they read or write may go away."""
+    upgrade = next(
+        node
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name == "upgrade"
+    )
+    calls = [node for node in ast.walk(upgrade) if isinstance(node, ast.Call)]
+    names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+    assert not {name for name in names if name.startswith(("drop", "rename", "alter"))}, names
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_column":
+            column = call.args[1]
+            assert isinstance(column, ast.Call)
+            given = {word.arg for word in column.keywords}
+            assert "server_default" in given or "nullable" not in given, (
+                f"{path.stem}: older workers cannot leave it out"
+            )
+
+
+# --------------------------------------------------------------------------------------------------------------- secrets
+OLD, NEW = "old-secret-" + "o" * 32, "new-secret-" + "n" * 32
+
+
+async def _key(door: Door, bot: str) -> str:
+    return str((await door.ask(bot_pb2.IssueKeyRequest(bot=bot))).bot_key)
+
+
+async def _is_welcome(copy: Copy, key: str) -> bool:
+    async with Bot("guest", key, [copy.address], once=True) as bot:
+        end = asyncio.get_running_loop().time() + 60
+        while not bot.welcomes and not bot.is_done:
+            assert asyncio.get_running_loop().time() < end
+            await asyncio.sleep(0.02)  # between two looks
+        if not bot.welcomes:
+            assert bot.endings[0] is not None and bot.endings[0].code is grpc.StatusCode.UNAUTHENTICATED
+        return bool(bot.welcomes)
+
+
+def test_signing_secrets_are_rotated_without_locking_anybody_out(tmp_path: Path) -> None:
+    """The new one is believed first, then signs, then stands alone; a seat's token from before keeps working meanwhile."""
+
+    async def scenario() -> None:
+        with EmbeddedRedis(tmp_path) as store:
+            copies: list[Copy] = []
+
+            def serve(secrets: str) -> Copy:
+                copies.append(Copy(tmp_path, "--redis", store.url, settings={"RUBBLE_SECRETS": secrets}))
+                return copies[-1]
+
+            try:
+                with_old = serve(OLD)
+                async with with_old.operator() as operator:
+                    first = await _key(operator, "guest")
+                    table = await lay(operator, "relief", ["", ""])
+                # 1: every copy believes both, the old one still signs. 2: the new one signs.
+                believing, signing = serve(f"{OLD},{NEW}"), serve(f"{NEW},{OLD}")
+                async with signing.operator() as operator:
+                    second = await _key(operator, "guest")
+                assert await _is_welcome(believing, first) and await _is_welcome(believing, second)
+                assert await _is_welcome(signing, first) and await _is_welcome(signing, second)
+                async with Door(signing.address, table.seat_tokens[0]) as seat:
+                    await seat.look(table.session.session)
+                assert not await _is_welcome(with_old, second), (
+                    "who has not heard of the new one must not be left behind"
+                )
+                # 3: the old one is gone, and with it what it signed.
+                alone = serve(NEW)
+                assert await _is_welcome(alone, second) and not await _is_welcome(alone, first)
+            finally:
+                for copy in copies:
+                    copy.kill()
+
+    asyncio.run(scenario())

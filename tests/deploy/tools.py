@@ -1,0 +1,47 @@
+"""Programs that the checks of deploy/ use: fetched by `deploy/tools.sh`, or the machine's own. A missing one skips, named."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+HOME: Final = Path(__file__).parents[2]
+DEPLOY: Final = HOME / "deploy"
+TOOLS: Final = HOME / ".rubble" / "tools"
+_PATH: Final = f"{TOOLS / 'bin'}:{os.environ['PATH']}"
+
+
+def tool(name: str) -> str:
+    """The program, or the test is skipped."""
+    found = shutil.which(name, path=_PATH)
+    if found is None:
+        pytest.skip(f"{name} is not installed; `make deploy-tools` fetches it where it can")
+    return found
+
+
+def tools_python(program: str = "python") -> str:
+    """A program of the tools' own Python environment, or the test is skipped."""
+    found = TOOLS / "python" / "bin" / program
+    if not found.exists():
+        pytest.skip(f"{found} is missing; `make deploy-tools` makes it")
+    return str(found)
+
+
+def run(*command: str | Path, **how: Any) -> "subprocess.CompletedProcess[str]":
+    """A program to its end, whatever that is."""
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=300, **how
+    )
+
+
+def read_yaml(path: Path) -> Any:
+    """A YAML file as plain data; several documents as a list of them."""
+    program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1], encoding='utf-8')))))"
+    done = run(tools_python(), "-c", program, path)
+    assert done.returncode == 0, done.stderr
+    documents = json.loads(done.stdout)
+    return documents[0] if len(documents) == 1 else documents
