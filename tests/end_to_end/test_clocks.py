@@ -1,0 +1,370 @@
+"""Clocks and faults: who thinks too long, leaves, never comes, is refused thrice or gives up; and the others play on."""
+
+import contextlib
+from typing import Any
+
+import grpc
+import pytest
+import redis
+
+from rubble.v1 import bot_pb2, common_pb2, session_pb2
+from service.sessions import keys
+from service.sessions.replay import Replay
+from service.sessions.session import ACT, FAULT, HOUSE, LAG_MS
+from tests.end_to_end.arena import (
+    Arena,
+    Bot,
+    Door,
+    arena,
+    bots,
+    fresh,
+    lay,
+    refusal,
+    replay_of,
+    run,
+    scripted,
+    silent,
+    until,
+)
+
+
+def control(move_ms: int, bank_ms: int, increment_ms: int = 0, seating_ms: int = 600_000) -> common_pb2.TimeControl:
+    return common_pb2.TimeControl(move_ms=move_ms, bank_ms=bank_ms, increment_ms=increment_ms, seating_ms=seating_ms)
+
+
+def faults(replay: Replay) -> list[tuple[int, str]]:
+    return [(entry.seat, entry.text) for entry in replay.entries if entry.kind == FAULT]
+
+
+def banks(replay: Replay) -> list[int]:
+    """What the reserves must be at the end, from the think times in the replay."""
+    times = replay.time_control
+    left = [times.bank_ms for _ in replay.bots]
+    for entry in replay.entries:
+        if entry.kind == ACT:
+            over = max(0, entry.think_ms - times.move_ms)
+            left[entry.seat] = max(0, left[entry.seat] - over) + times.increment_ms
+    return left
+
+
+async def _thinks(door: Door, session: str, longer_than_ms: int) -> session_pb2.Question:
+    """Look until the open question has cost so much of the reserve."""
+    full = (await door.look(session)).question.clock.bank_ms
+
+    async def is_late() -> bool:
+        return (await door.look(session)).question.clock.bank_ms < full - longer_than_ms
+
+    await until(is_late, "the clock runs")
+    return (await door.look(session)).question
+
+
+def test_an_answer_beyond_its_time_draws_on_the_reserve_and_the_increment_fills_it(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with shared.operator() as operator:
+            created = await lay(operator, "sf1906-2e", [""], control=control(200, 20_000, 70))
+            session = created.session.session
+            async with shared.door(created.seat_tokens[0]) as seat:
+                for _ in range(3):
+                    question = (await seat.look(session)).question
+                    await seat.act(session, question.turn, 0)
+                assert (await operator.session(session)).seats[0].bank_ms == 20_000 + 3 * 70, (
+                    "quick answers cost nothing"
+                )
+                question = await _thinks(seat, session, 300)
+                assert question.clock.move_ms == 0
+                await seat.act(session, question.turn, 0)
+                told = await operator.session(session)
+                assert told.seats[0].bank_ms < 20_000 + 4 * 70 - 300
+            await operator.ask(session_pb2.AdjudicateRequest(session=session))
+            assert banks(await replay_of(operator, session)) == [told.seats[0].bank_ms]
+
+    run(scenario)
+
+
+def test_coming_back_wins_no_time(shared: Arena) -> None:
+    """A bot that leaves an open question and answers it on a new stream pays for all the time since it was asked."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator, shared.door() as door:
+            async with bots(shared, 1, policy=silent) as (bot,):
+                session = fresh("back")
+                await lay(operator, "sf1906-2e", [bot.name], session, control(100, 30_000))
+                await until(lambda: len(bot.turns) == 1, "the bot is asked")
+
+                async def is_late() -> bool:
+                    async with shared.door(bot.key) as seat:
+                        return (await seat.look(session)).question.clock.bank_ms < 29_000
+
+                await until(is_late, "a second of the reserve is gone")
+            call = door.play()
+            await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=bot.key)))
+            turn = await _next_turn(call)
+            assert turn.turn == 1
+            assert turn.clock.bank_ms < 29_000, "the clock as it stands"
+            assert turn.clock.move_ms == 0
+            await call.write(bot_pb2.PlayRequest(choices=[bot_pb2.Choice(session=session, turn=1, index=0)]))
+            assert (await _next_turn(call)).clock.bank_ms < 29_000
+            call.cancel()
+            await operator.ask(session_pb2.AdjudicateRequest(session=session))
+            assert banks(await replay_of(operator, session))[0] < 29_000
+
+    run(scenario)
+
+
+async def _next_turn(call: Any) -> bot_pb2.Turn:
+    while True:
+        for event in (await call.read()).events:
+            if event.WhichOneof("event") == "turn":
+                turn: bot_pb2.Turn = event.turn
+                return turn
+
+
+async def _check_house_plays_on(operator: Door, session: str, seat: int, fault: str) -> None:
+    """The seat is out for this reason, once; the house plays it, it ranks last, and the game came to its own end."""
+    replay = await replay_of(operator, session)
+    assert faults(replay) == [(seat, fault)]
+    outcome = replay.sheet()
+    assert outcome is not None
+    assert outcome.ending not in ("FORFEIT", "ADJUDICATED")
+    assert outcome.ranks[seat] == len(outcome.ranks)
+    out = next(index for index, entry in enumerate(replay.entries) if entry.kind == FAULT)
+    after = [entry for entry in replay.entries[out:] if entry.kind in (ACT, HOUSE)]
+    assert any(entry.kind == HOUSE for entry in after)
+    assert all((entry.kind == HOUSE) == (entry.seat == seat) for entry in after)
+    told = await operator.session(session)
+    assert common_pb2.Fault.Name(told.seats[seat].fault) == f"FAULT_{fault}"
+
+
+@pytest.mark.parametrize("game", ["sf1906-2e", "relief"])
+def test_a_seat_that_thinks_too_long_is_played_by_the_house(shared: Arena, game: str) -> None:
+    async def thinks_at_the_fifth(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
+        return await scripted(bot, turn) if turn.turn < 5 else None
+
+    async def scenario() -> None:
+        async with (
+            bots(shared, 2, apart=True) as players,
+            bots(shared, 1, policy=thinks_at_the_fifth) as (thinker,),
+            shared.operator() as operator,
+        ):
+            session = fresh("timeout")
+            names = [players[0].name, thinker.name, players[1].name]
+            await lay(operator, game, names, session, control(2000, 500))
+            for bot in (thinker, *players):
+                await bot.finished([session])
+            assert thinker.overs[session].fault == common_pb2.FAULT_TIMEOUT
+            assert all(bot.overs[session].fault == common_pb2.FAULT_UNSPECIFIED for bot in players)
+            await _check_house_plays_on(operator, session, 1, "TIMEOUT")
+            replay = await replay_of(operator, session)
+            at = {entry.kind: entry.at_ms for entry in replay.entries if entry.seat == 1 and entry.kind == FAULT}
+            asked = max(entry.at_ms for entry in replay.entries if entry.seat == 1 and entry.kind == ACT)
+            assert at[FAULT] - asked >= 2500 + LAG_MS
+
+    run(scenario)
+
+
+def test_a_bot_that_leaves_and_stays_away_is_disconnected(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
+            session = fresh("leaver")
+            async with bots(shared, 1, policy=silent) as (leaver,):
+                names = [leaver.name, *(bot.name for bot in players)]
+                await lay(operator, "sf1906-1e", names, session, control(3000, 500))
+
+                async def is_seated() -> bool:
+                    return (await operator.session(session)).seats[0].seated
+
+                await until(is_seated, "the bot has turned up")
+            for bot in players:
+                await bot.finished([session])
+            await _check_house_plays_on(operator, session, 0, "DISCONNECTED")
+
+    run(scenario)
+
+
+def test_a_bot_that_never_comes_is_a_no_show(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
+            session = fresh("no-show")
+            names = [players[0].name, players[1].name, fresh("nobody")]
+            await lay(operator, "relief", names, session, control(60_000, 0, seating_ms=400))
+            for bot in players:
+                await bot.finished([session])
+            await _check_house_plays_on(operator, session, 2, "NO_SHOW")
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("nonsense", [9999, "build a tower of cheese"])
+def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | str) -> None:
+    async def raves(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
+        choice = bot_pb2.Choice(session=turn.session, turn=turn.turn)
+        if isinstance(nonsense, int):
+            choice.index = nonsense
+        else:
+            choice.text = nonsense
+        return choice
+
+    async def scenario() -> None:
+        async with (
+            bots(shared, 2, apart=True) as players,
+            bots(shared, 1, policy=raves, stubborn=True) as (raver,),
+            shared.operator() as operator,
+        ):
+            session = fresh("refused")
+            await lay(operator, "sf1906-2e", [players[0].name, players[1].name, raver.name], session)
+            for bot in (raver, *players):
+                await bot.finished([session])
+            assert raver.overs[session].fault == common_pb2.FAULT_REFUSED_ACTIONS
+            assert not raver.overs[session].HasField("outcome"), "the game goes on without it"
+            assert len(raver.refusals) == 3
+            assert {told.reason for told in raver.refusals} == {
+                "NO_SUCH_INDEX" if isinstance(nonsense, int) else "UNREADABLE"
+            }
+            assert [told.open for told in raver.refusals] == [True, True, False]
+            assert (await operator.session(session)).seats[2].refusals == 3
+            await _check_house_plays_on(operator, session, 2, "REFUSED_ACTIONS")
+
+    run(scenario)
+
+
+def test_resigning_and_what_a_forfeited_seat_may_still_do(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
+            session = fresh("resign")
+            created = await lay(operator, "relief", [players[0].name, "", players[1].name], session)
+            async with shared.door(created.seat_tokens[1]) as seat, shared.door(created.seat_tokens[1], 1) as other:
+                view = await seat.look(session)
+                await seat.ask(session_pb2.ResignRequest(session=session))
+                for door in (seat, other):
+                    told = await refusal(door.act(session, view.question.turn, 0))
+                    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEAT_FORFEITED")
+                    assert told.facts["fault"] == "RESIGNED"
+                    told = await refusal(door.ask(session_pb2.ResignRequest(session=session)))
+                    assert told.reason == "SEAT_FORFEITED"
+                    assert not (await door.look(session)).HasField("question")
+            for bot in players:
+                await bot.finished([session])
+            await _check_house_plays_on(operator, session, 1, "RESIGNED")
+
+    run(scenario)
+
+
+def test_the_last_one_at_the_table_has_won(shared: Arena) -> None:
+    """With two seats a fault ends the game."""
+
+    async def scenario() -> None:
+        async with bots(shared, 1) as (player,), shared.operator() as operator:
+            created = await lay(operator, "sf1906-2e", [player.name, ""], control=control(400, 100))
+            session = created.session.session
+            async with shared.door(created.seat_tokens[1]) as seat:
+                await seat.look(session)
+                await player.finished([session])
+            outcome = player.overs[session].outcome
+            assert [result.rank for result in outcome.seats] == [1, 2]
+            assert outcome.ending == "FORFEIT"
+            # It turned up and had no stream to lose: it was slow.
+            assert faults(await replay_of(operator, session)) == [(1, "TIMEOUT")]
+
+    run(scenario)
+
+
+def test_a_late_answer_is_refused_and_changes_nothing(shared: Arena) -> None:
+    """The answer races the alarm; whoever wins, the seat is out exactly once."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator:
+            created = await lay(operator, "sf1906-2e", [""], control=control(300, 0))
+            session = created.session.session
+            async with shared.door(created.seat_tokens[0]) as seat, shared.door(created.seat_tokens[0], 1) as other:
+                question = (await seat.look(session)).question
+
+                async def is_out() -> bool:
+                    told = await refusal(other.act(session, question.turn, 9999))
+                    return told.reason == "SEAT_FORFEITED"
+
+                with contextlib.suppress(AssertionError):
+                    await until(is_out, "too late")
+                told = await refusal(seat.act(session, question.turn, 0))
+                assert told.reason in ("SEAT_FORFEITED", "SESSION_ENDED")
+            assert len(faults(await replay_of(operator, session))) == 1
+
+    run(scenario)
+
+
+def test_a_deadline_fires_though_the_copy_that_asked_is_dead() -> None:
+    """Only the copy that is killed has ever seen the session; another one enforces its clock, once."""
+
+    async def scenario() -> None:
+        with arena(2) as opened:
+            store = redis.Redis.from_url(opened.redis.url)
+            sessions = []
+            async with opened.operator(0) as operator:
+                for _ in range(3):
+                    created = await lay(operator, "relief", ["", "", ""], control=control(1500, 0))
+                    session = created.session.session
+                    async with opened.door(created.seat_tokens[1], 0) as seat:
+                        await seat.look(session)
+                    sessions.append(session)
+                late = await lay(operator, "sf1906-2e", [""], control=control(60_000, 0, seating_ms=1000))
+                sessions.append(late.session.session)
+            opened.copies[0].kill()
+            before = [int(store.hget(keys.session(session), "r")) for session in sessions]  # type: ignore[arg-type]
+            # Not even a question is asked of the copy that is left: it must find out by itself.
+            await until(
+                lambda: all(
+                    int(store.hget(keys.session(session), "r")) > was  # type: ignore[arg-type]
+                    for session, was in zip(sessions, before, strict=True)
+                ),
+                "the clocks are enforced",
+                12.0,
+            )
+            store.close()
+            async with opened.operator(1) as operator:
+                for session in sessions[:3]:
+                    told = await operator.session(session)
+                    assert [seat.fault for seat in told.seats] == [0, common_pb2.FAULT_TIMEOUT, 0]
+                    await operator.ask(session_pb2.AdjudicateRequest(session=session))
+                    assert faults(await replay_of(operator, session)) == [(1, "TIMEOUT")]
+                told = await operator.session(sessions[3])
+                assert told.status == session_pb2.SESSION_STATUS_FINISHED
+                assert faults(await replay_of(operator, sessions[3])) == [(0, "NO_SHOW")]
+
+    run(scenario)
+
+
+def test_a_bot_whose_copy_died_finds_its_clock_as_it_stands() -> None:
+    """It comes back in time through the other copy, and the game goes on; its clock has run meanwhile."""
+
+    async def scenario() -> None:
+        with arena(2) as opened:
+            async with bots(opened, 1, policy=silent) as (bot,), opened.operator(1) as operator:
+                session = fresh("clock")
+                await lay(operator, "sf1906-2e", [bot.name], session, control(60_000, 0))
+                await until(lambda: len(bot.turns) == 1, "the bot is asked")
+                opened.copies[0].kill()
+                await until(lambda: len(bot.turns) == 2, "the bot is asked again")
+                first, second = bot.turns
+                assert (first.turn, first.view, list(first.legal_actions)) == (
+                    second.turn,
+                    second.view,
+                    list(second.legal_actions),
+                )
+                assert 0 < second.clock.move_ms < first.clock.move_ms
+                assert [start.session for start in bot.starts] == [session, session]
+
+    run(scenario)
+
+
+def test_nobody_is_forfeited_who_answers_in_time(shared: Arena) -> None:
+    """Three quick bots with a short clock and no reserve play to the end."""
+
+    async def scenario() -> None:
+        async with bots(shared, 3, apart=True) as players, shared.operator() as operator:
+            session = fresh("quick")
+            await lay(operator, "relief", [bot.name for bot in players], session, control(5000, 0))
+            for bot in players:
+                await bot.finished([session])
+            replay = await replay_of(operator, session)
+            assert faults(replay) == []
+
+    run(scenario)

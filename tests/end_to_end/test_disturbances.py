@@ -1,0 +1,127 @@
+"""Whatever dies in mid-game, the game goes on where it stood: no move is lost, none is made twice, and the end is the same."""
+
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.end_to_end.arena import NAMES, Arena, Bot, Door, arena, bots, check_story, fresh, lay, run, until
+
+_TABLES = (("sf1906-1e", 3), ("sf1906-2e", 3), ("relief", 3), ("relief", 3), ("sf1906-2e", 3), ("sf1906-1e", 3))
+
+
+async def _lay_tables(opened: Arena, players: list[Bot], copy: int) -> dict[str, tuple[str, int]]:
+    tables = {}
+    async with opened.operator(copy) as operator:
+        for game, seats in _TABLES:
+            session = fresh("disturbed")
+            await lay(operator, game, [bot.name for bot in players], session)
+            tables[session] = (game, seats)
+    return tables
+
+
+async def _all_moved(players: list[Bot], more: int) -> None:
+    """Wait until every bot has made so many moves from now on: the games are under way."""
+    before = [bot.moves for bot in players]
+    await until(
+        lambda: all(bot.moves >= was + more for bot, was in zip(players, before, strict=True)), "the games go on"
+    )
+
+
+async def _finish(opened: Arena, players: list[Bot], tables: dict[str, tuple[str, int]], copy: int) -> None:
+    for bot in players:
+        await bot.finished(tables)
+    async with opened.operator(copy) as operator:
+        for session, (game, seats) in tables.items():
+            await check_story(operator, session, game, seats)
+
+
+def test_a_copy_killed_in_mid_game_is_replaced_by_the_other() -> None:
+    """kill -9 of a copy that holds streams: its bots go to the other one and are asked again what they were asked."""
+
+    async def scenario() -> None:
+        with arena(2) as opened:
+            async with bots(opened, 3, apart=True) as players:
+                victims = [bot for bot in players if bot.at == opened.addresses[0]]
+                assert 0 < len(victims) < len(players)
+                tables = await _lay_tables(opened, players, copy=1)
+                await _all_moved(players, 20)
+                assert not any(bot.overs for bot in players), "it must happen in mid-game"
+                opened.copies[0].kill()
+                for bot in victims:
+                    await bot.welcomed(2)
+                await _finish(opened, players, tables, copy=1)
+                assert all(bot.at == opened.addresses[1] for bot in players)
+                assert all(len(bot.endings) >= 1 for bot in victims)
+                assert all(not bot.endings for bot in players if bot not in victims)
+
+    run(scenario)
+
+
+def _serves(door: Door, name: str, expected: bool) -> Callable[[], Awaitable[bool]]:
+    async def look() -> bool:
+        return await door.is_serving(name) == expected
+
+    return look
+
+
+@pytest.mark.parametrize(("how", "fsync"), [("clean", "everysec"), ("kill -9", "always"), ("kill -9", "everysec")])
+def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
+    """The service says that it does not serve, comes back by itself, and every game ends as if nothing had happened."""
+
+    async def scenario() -> None:
+        with arena(2, fsync=fsync) as opened:
+            async with (
+                bots(opened, 3, apart=True) as players,
+                opened.door(copy=0) as first,
+                opened.door(copy=1) as second,
+            ):
+                tables = await _lay_tables(opened, players, copy=0)
+                await _all_moved(players, 15)
+                assert not any(bot.overs for bot in players), "it must happen in mid-game"
+                if how == "clean":
+                    opened.redis.stop()
+                else:
+                    opened.redis.kill()
+                gone = time.monotonic()
+                for door in (first, second):
+                    for name in ("", *NAMES):
+                        await until(_serves(door, name, False), f"{name} is NOT_SERVING", 5.0)
+                assert time.monotonic() - gone < 5.0
+                opened.redis.start()
+                for door in (first, second):
+                    for name in ("", *NAMES):
+                        await until(_serves(door, name, True), f"{name} is SERVING again")
+                await _finish(opened, players, tables, copy=0)
+                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+
+    run(scenario)
+
+
+def test_redis_stands_still_in_mid_game() -> None:
+    """It neither answers nor hangs up: the service says that it does not serve, and all goes on when it wakes."""
+
+    async def scenario() -> None:
+        with arena(2) as opened:
+            async with (
+                bots(opened, 3, apart=True) as players,
+                opened.door(copy=0) as first,
+                opened.door(copy=1) as second,
+            ):
+                tables = await _lay_tables(opened, players, copy=0)
+                await _all_moved(players, 15)
+                assert not any(bot.overs for bot in players), "it must happen in mid-game"
+                os.kill(opened.redis.pid, signal.SIGSTOP)
+                try:
+                    for door in (first, second):
+                        await until(_serves(door, "", False), "it is NOT_SERVING")
+                finally:
+                    os.kill(opened.redis.pid, signal.SIGCONT)
+                for door in (first, second):
+                    await until(_serves(door, "", True), "it is SERVING again")
+                await _finish(opened, players, tables, copy=0)
+                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+
+    run(scenario)

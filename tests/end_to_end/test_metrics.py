@@ -1,0 +1,178 @@
+"""What an operator scrapes: families that parse, and sums that are right with one process and with two."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from rubble.v1 import bot_pb2, session_pb2
+from service.sessions.session import ACT
+from tests.end_to_end.arena import Arena, arena, bots, fresh, lay, refusal, replay_of, run, until, wait_for
+
+_FAMILIES = {
+    "rubble_rpc_seconds",
+    "rubble_moves",
+    "rubble_think_seconds",
+    "rubble_refusals",
+    "rubble_faults",
+    "rubble_sessions_created",
+    "rubble_sessions_ended",
+    "rubble_bot_streams",
+    "rubble_watchers",
+    "rubble_live_sessions",
+    "rubble_store_seconds",
+    "rubble_store_batch_moves",
+    "rubble_store_conflicts",
+    "rubble_serving",
+    "rubble_redis_up",
+    "rubble_leak_checks",
+    "rubble_leaks",
+    "rubble_doorbell_seconds",
+}
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def _free_port() -> int:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        port: int = holder.getsockname()[1]
+        return port
+
+
+def _scrape(port: int) -> tuple[str, set[str], Samples]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    families = set()
+    samples: Samples = {}
+    for family in text_string_to_metric_families(text):
+        families.add(family.name)
+        for sample in family.samples:
+            samples[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
+    return text, families, samples
+
+
+def _total(samples: Samples, name: str, **labels: str) -> float:
+    return sum(value for (sample, has), value in samples.items() if sample == name and set(labels.items()) <= set(has))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_scrape_tells_what_happened_in_all_processes(processes: int, tmp_path: Path) -> None:
+    port = _free_port()
+
+    async def scenario() -> None:
+        with arena(1, "--processes", str(processes), "--metrics", f"127.0.0.1:{port}") as opened:
+            async with (
+                bots(opened, 4) as players,
+                opened.operator() as operator,
+                opened.door() as anybody,
+            ):
+                sessions = [fresh("counted") for _ in range(6)]
+                for number, session in enumerate(sessions):
+                    await lay(operator, "relief", [players[number % 4].name, players[(number + 1) % 4].name], session)
+                watched = anybody.watch(sessions[0])
+                for bot in players:
+                    await bot.finished(s for s in sessions if any(s == start.session for start in bot.starts))
+                moves = 0
+                for session in sessions:
+                    moves += sum(entry.kind == ACT for entry in (await replay_of(operator, session)).entries)
+                created = await lay(operator, "sf1906-2e", ["", "", ""])
+                async with opened.door(created.seat_tokens[created.session.to_act[0]]) as seat:
+                    await seat.look(created.session.session)
+                    await refusal(seat.act(created.session.session, 1, 99))
+                await operator.ask(session_pb2.ResignRequest(session=created.session.session, seat=1))
+                await operator.ask(session_pb2.CancelSessionRequest(session=created.session.session))
+                await refusal(anybody.session("nowhere"))
+                await refusal(anybody.ask(bot_pb2.IssueKeyRequest(bot="x")))
+
+                async def is_settled() -> bool:
+                    _, _, now = await asyncio.to_thread(_scrape, port)
+                    return _total(now, "rubble_bot_streams") == 4 and _total(now, "rubble_live_sessions") == 0
+
+                await until(is_settled, "the gauges tell how it is")
+                text, families, samples = await asyncio.to_thread(_scrape, port)
+                assert families >= _FAMILIES, _FAMILIES - families
+                assert _total(samples, "rubble_moves_total", game="relief", by="seat") == moves
+                assert _total(samples, "rubble_think_seconds_count") == moves
+                assert _total(samples, "rubble_sessions_created_total", game="relief") == 6
+                assert _total(samples, "rubble_sessions_ended_total", game="relief") == 6
+                assert _total(samples, "rubble_sessions_ended_total", ending="CANCELLED") == 1
+                assert _total(samples, "rubble_refusals_total") == 1
+                assert _total(samples, "rubble_faults_total", cause="RESIGNED") == 1
+                assert _total(samples, "rubble_serving") == 1
+                assert _total(samples, "rubble_store_batch_moves_sum") >= moves
+                get_session = "/rubble.v1.SessionService/GetSession"
+                assert _total(samples, "rubble_rpc_seconds_count", method=get_session, status="NOT_FOUND") == 1
+                issue_key = "/rubble.v1.BotService/IssueKey"
+                assert _total(samples, "rubble_rpc_seconds_count", method=issue_key, status="UNAUTHENTICATED") == 1
+                assert _total(samples, "rubble_rpc_seconds_count", method=issue_key, status="OK") == 4
+                assert not any(session in text for session in sessions), "labels are bounded"
+                watched.cancel()
+                promtool = shutil.which("promtool")
+                if promtool is not None:
+                    checked = subprocess.run(
+                        [promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False
+                    )
+                    assert checked.returncode == 0, checked.stdout + checked.stderr
+            assert opened.copies[0].stop() == 0
+
+    run(scenario)
+
+
+def _children(opened: Arena) -> list[int]:
+    parent = opened.copies[0].process.pid
+    found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [pid for pid in map(int, found) if b"multiprocessing.spawn" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_children_whose_parent_is_killed_stop() -> None:
+    """Nobody would ever stop them, and they would hold the port."""
+    with arena(1, "--processes", "2") as opened:
+        assert opened.copies[0].address
+        children = _children(opened)
+        assert len(children) == 2
+        opened.copies[0].kill()
+        wait_for(lambda: not any(_is_alive(pid) for pid in children), "the children end")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_child_that_dies_is_replaced_and_its_counts_stay() -> None:
+    """kill -9 of one of two processes behind a port: the bots come back to the port and play on."""
+    port = _free_port()
+
+    async def scenario() -> None:
+        with arena(1, "--processes", "2", "--metrics", f"127.0.0.1:{port}") as opened:
+            async with bots(opened, 3) as players, opened.operator() as operator:
+                sessions = [fresh("child") for _ in range(4)]
+                for session in sessions:
+                    await lay(operator, "relief", [bot.name for bot in players], session)
+                await until(lambda: all(bot.moves > 20 for bot in players), "the games are under way")
+                victim, *_ = _children(opened)
+                subprocess.run(["kill", "-9", str(victim)], check=True)
+                await until(lambda: len(set(_children(opened)) - {victim}) == 2, "another one has taken its place")
+                for bot in players:
+                    await bot.finished(sessions)
+
+                async def verifies(session: str) -> bool:
+                    try:
+                        await replay_of(operator, session)
+                    except Exception as error:  # the operator's own connection may have been to the dead one
+                        del error
+                        return False
+                    return True
+
+                for session in sessions:
+                    await until(lambda session=session: verifies(session), "the replay verifies")  # type: ignore[misc]
+            assert opened.copies[0].stop() == 0
+
+    run(scenario)

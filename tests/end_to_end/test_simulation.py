@@ -1,0 +1,222 @@
+"""Worlds to search in: for whoever holds the seat, from what the seat knows and nothing else, within a budget."""
+
+import time
+from base64 import urlsafe_b64decode
+from typing import Any
+
+import grpc
+import msgspec
+import pytest
+
+from rubble.v1 import session_pb2, simulation_pb2
+from service import games
+from service.games.chance import SEED_BYTES, Seeds, Stream
+from service.games.core import AnyGame
+from service.rpc import codec
+from service.rpc.auth import Signer
+from tests.end_to_end.arena import Arena, Door, arena, bots, choice_of, lay, refusal, run, seeds_of, silent, until
+
+
+def _open(handle: bytes) -> Any:
+    """The world in a handle, as plain data."""
+    payload = handle.decode().split(".")[2]
+    _, _, (_, plain) = msgspec.msgpack.decode(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return plain
+
+
+async def _sample(door: Door, session: str, seat: int, count: int = 3, seed: int | None = 7) -> list[bytes]:
+    request = simulation_pb2.SampleWorldsRequest(session=session, seat=seat, count=count, seed=seed)
+    return list((await door.ask(request)).worlds)
+
+
+async def _in_mid_game(shared: Arena, operator: Door, game: AnyGame, seats: int) -> tuple[str, list[str], Any]:
+    """A session with open seats after some moves: its id, its tokens, and its true state."""
+    created = await lay(operator, game.id, [""] * seats)
+    session = created.session.session
+    seeds = seeds_of(session)
+    state = game.new(seats, {}, Seeds(seeds.table, seeds.deck))
+    doors = [shared.door(token, seat % 2) for seat, token in enumerate(created.seat_tokens)]
+    turns = [0] * seats
+    for _ in range(25):
+        seat = game.to_act(state)[0]
+        turns[seat] += 1
+        legal = game.legal_actions(state, seat)
+        action = legal[choice_of("", session, seat, turns[seat], len(legal))]
+        await doors[seat].act(session, turns[seat], game.text(action))
+        game.apply(state, seat, action)
+    for door in doors:
+        await door.channel.close()
+    return session, list(created.seat_tokens), state
+
+
+@pytest.mark.parametrize(("game_id", "seats"), [("relief", 3), ("sf1906-1e", 3), ("sf1906-2e", 2)])
+def test_worlds_are_made_from_what_the_seat_knows(shared: Arena, game_id: str, seats: int) -> None:
+    """Every world looks to the seat as the table does, and another truth behind the same view gives the same worlds."""
+    game = games.get(game_id)
+
+    async def scenario() -> None:
+        async with shared.operator() as operator:
+            session, tokens, state = await _in_mid_game(shared, operator, game, seats)
+            for seat, token in enumerate(tokens):
+                async with shared.door(token, 0) as here, shared.door(token, 1) as there:
+                    worlds = list(map(_open, await _sample(here, session, seat)))
+                    assert worlds == list(map(_open, await _sample(there, session, seat))), "same seed, same worlds"
+                    assert worlds != list(map(_open, await _sample(there, session, seat, seed=8)))
+                    assert len({msgspec.msgpack.encode(world) for world in worlds}) > 1
+                view = game.view(state, seat)
+                for world in worlds:
+                    assert game.view(game.from_plain(world), seat) == view
+                other = game.redeal(state, seat, Stream(bytes(SEED_BYTES), "another truth"))
+                assert game.view(other, seat) == view
+                stream = Stream((7).to_bytes(8, "little") + bytes(SEED_BYTES - 8), "worlds")
+                assert worlds == [game.to_plain(game.sample(game.view(other, seat), seat, stream)) for _ in worlds]
+
+    run(scenario)
+
+
+def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with shared.operator() as operator, bots(shared, 1, policy=silent) as (bot,):
+            created = await lay(operator, "relief", ["", bot.name])
+            session = created.session.session
+            await until(lambda: bool(bot.turns), "the bot has its seat")
+            async with (
+                shared.door(created.seat_tokens[0]) as seat,
+                shared.door(bot.key, 1) as key,
+                shared.door() as anybody,
+            ):
+                assert len(await _sample(seat, session, 0)) == 3
+                assert len(await _sample(key, session, 1)) == 3
+                for door, wrong in ((seat, 1), (key, 0)):
+                    told = await refusal(_sample(door, session, wrong))
+                    assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+                assert (await refusal(_sample(anybody, session, 0))).code is grpc.StatusCode.UNAUTHENTICATED
+            await operator.ask(session_pb2.CancelSessionRequest(session=session))
+            told = await refusal(_sample(operator, session, 0))
+            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_ENDED")
+
+    run(scenario)
+
+
+async def _simulate(door: Door, world: bytes, **more: Any) -> simulation_pb2.SimulationResult:
+    request = simulation_pb2.SimulateRequest(simulations=[simulation_pb2.Simulation(world=world, **more)])
+    (result,) = (await door.ask(request)).results
+    told: simulation_pb2.SimulationResult = result
+    return told
+
+
+def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with shared.operator() as operator:
+            session, tokens, _ = await _in_mid_game(shared, operator, games.get("relief"), 2)
+            async with shared.door(tokens[0]) as seat, shared.door(tokens[1]) as thief:
+                (world,) = await _sample(seat, session, 0, 1)
+                assert (await _simulate(seat, world)).refused == ""
+                told = await refusal(_simulate(thief, world))
+                assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "HANDLE_NOT_YOURS")
+                middle = len(world) // 2
+                for changed in (
+                    b"",
+                    b"rubbish",
+                    bytes(500),
+                    world[:-1],
+                    world[:middle] + bytes([world[middle] ^ 1]) + world[middle + 1 :],
+                    tokens[0].encode(),
+                ):
+                    told = await refusal(_simulate(seat, changed))
+                    assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
+                secrets = (shared.folder / "secrets").read_text().split()
+                signer = Signer(secrets)
+                for age_s, reason in ((-1, "HANDLE_EXPIRED"), (60, "")):
+                    expires = int(time.time()) + age_s
+                    made = signer.sign_blob("world", ("relief", _open(world)), expires, f"seat:{session}:0")
+                    if reason:
+                        assert (await refusal(_simulate(seat, made))).reason == reason
+                    else:
+                        assert (await _simulate(seat, made)).refused == ""
+                forged = Signer(["x" * 40]).sign_blob("world", ("relief", _open(world)), expires, f"seat:{session}:0")
+                assert (await refusal(_simulate(seat, forged))).reason == "BAD_HANDLE"
+
+    run(scenario)
+
+
+def test_a_line_of_play_can_be_tried_step_by_step_and_played_out(shared: Arena) -> None:
+    game = games.get("sf1906-2e")
+
+    async def scenario() -> None:
+        async with shared.operator() as operator:
+            session, tokens, _ = await _in_mid_game(shared, operator, game, 2)
+            seat = (await operator.session(session)).to_act[0]
+            async with shared.door(tokens[seat], 0) as here, shared.door(tokens[seat], 1) as there:
+                table = await here.look(session)
+                (world,) = await _sample(here, session, seat, 1)
+                first = await _simulate(there, world, return_position=True, return_world=True)
+                assert first.view == table.view, "in a world the seat sees what it sees at the table"
+                assert list(first.legal_actions) == list(table.question.legal_actions)
+                assert list(first.to_act) == [seat]
+                text = first.legal_actions[0].text
+                step = await _simulate(here, world, actions=[text], return_position=True, return_world=True)
+                again = await _simulate(there, step.world, return_position=True)
+                assert (again.view, list(again.legal_actions)) == (step.view, list(step.legal_actions))
+                for policy in ("random", "greedy", ""):
+                    one = await _simulate(here, world, playouts=3, policy=policy, seed=5)
+                    two = await _simulate(there, world, playouts=3, policy=policy, seed=5)
+                    assert (one.playouts, list(one.score_sums)) == (3, list(two.score_sums))
+                    assert abs(sum(one.rank_point_sums) - 3) < 1e-9
+                local = game.from_plain(_open(world))
+                assert codec.for_game(game).view(game.view(local, seat)) == first.view
+                bad = await _simulate(here, world, actions=["build a tower of cheese"])
+                assert (bad.refused, bad.world) == ("UNREADABLE", b"")
+                for wrong in ({"playouts": 1001}, {"policy": "clairvoyant"}, {"actions": ["x"] * 1001}):
+                    told = await refusal(_simulate(here, world, **wrong))
+                    assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, next(iter(wrong)))
+
+    run(scenario)
+
+
+def test_whoever_has_used_up_its_computing_time_waits_and_is_told_how_long() -> None:
+    """And nobody else does."""
+
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_SIMULATION_MS_PER_SECOND": "20"}) as opened:
+            async with opened.operator() as operator:
+                created = await lay(operator, "sf1906-2e", ["", ""])
+                session = created.session.session
+                async with opened.door(created.seat_tokens[0]) as greedy, opened.door(created.seat_tokens[1]) as other:
+                    (world,) = await _sample(greedy, session, 0, 1)
+                    await _simulate(greedy, world, playouts=300)
+                    told = await refusal(_simulate(greedy, world, playouts=1))
+                    assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                    assert told.retry_s
+                    assert len(await _sample(other, session, 1, 1)) == 1, "another caller has a budget of its own"
+
+    run(scenario)
+
+
+def test_whoever_lives_from_hand_to_mouth_still_sees_a_request_of_many_parts_through() -> None:
+    """And one that owes too much is stopped in the midst of it."""
+
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_SIMULATION_MS_PER_SECOND": "10"}) as opened:
+            async with opened.operator() as operator:
+                created = await lay(operator, "sf1906-2e", ["", ""])
+                async with opened.door(created.seat_tokens[0]) as searching:
+                    (world,) = await _sample(searching, created.session.session, 0, 1)
+                    part = simulation_pb2.Simulation(world=world, return_position=True)
+                    endless = simulation_pb2.SimulateRequest(
+                        simulations=[simulation_pb2.Simulation(world=world, playouts=10)] * 200
+                    )
+                    told = await refusal(searching.ask(endless))
+                    assert told.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+                    request = simulation_pb2.SimulateRequest(simulations=[part] * 12)
+
+                    async def is_seen_through() -> bool:
+                        try:
+                            return len((await searching.ask(request)).results) == 12
+                        except grpc.aio.AioRpcError as error:
+                            assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+                            return False
+
+                    await until(is_seen_through, "a request of twelve parts")
+
+    run(scenario)

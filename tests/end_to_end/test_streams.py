@@ -1,0 +1,227 @@
+"""Bot streams: coming back, taking over, as many games as a bot wants, and copies that stop in good order."""
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+import grpc
+import pytest
+
+from rubble.v1 import bot_pb2, session_pb2
+from tests.end_to_end.arena import (
+    Arena,
+    Bot,
+    arena,
+    bots,
+    check_story,
+    fresh,
+    lay,
+    run,
+    silent,
+    until,
+)
+
+
+def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared: Arena) -> None:
+    """With the clock as it stands, on whichever copy it comes back."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator, bots(shared, 1, apart=True) as (rival,):
+            async with bots(shared, 1, policy=silent) as (bot,):
+                sessions = [fresh("pending") for _ in range(4)]
+                for session in sessions:
+                    await lay(operator, "sf1906-2e", [bot.name, rival.name], session)
+                for session in sessions[:2]:
+                    await lay(operator, "sf1906-2e", [bot.name], f"{session}-solo")
+                waiting = {f"{session}-solo" for session in sessions[:2]}
+                for session in sessions:
+                    told = await operator.session(session)
+                    if 0 in told.to_act:
+                        waiting.add(session)
+                await until(lambda: waiting <= {turn.session for turn in bot.turns}, "all questions are put")
+                asked = {turn.session: turn for turn in bot.turns}
+            again = Bot(bot.name, bot.key, [shared.addresses[1]], policy=silent)
+            async with again:
+                await until(lambda: asked.keys() <= {turn.session for turn in again.turns}, "all are put again")
+                assert len(again.turns) == len(asked)
+                for turn in again.turns:
+                    first = asked[turn.session]
+                    assert (turn.turn, turn.view) == (first.turn, first.view)
+                    assert list(turn.legal_actions) == list(first.legal_actions)
+                    assert turn.clock.move_ms < 60_000
+            for session in (*sessions, *(s for s in waiting if s.endswith("-solo"))):
+                await operator.ask(session_pb2.CancelSessionRequest(session=session))
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("copy", [0, 1], ids=["on the same copy", "on another copy"])
+def test_a_newer_stream_takes_over(shared: Arena, copy: int) -> None:
+    """The older one ends with ABORTED and TAKEN_OVER, the newer one gets the questions, and the games go on there."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator, bots(shared, 1, policy=silent, once=True) as (older,):
+            session = fresh("takeover")
+            await lay(operator, "sf1906-2e", [older.name], session)
+            await until(lambda: len(older.turns) == 1, "the bot is asked")
+            newer = Bot(older.name, older.key, [shared.addresses[copy]])
+            async with newer:
+                await until(lambda: older.is_done, "the older stream ends")
+                (ending,) = older.endings
+                assert ending is not None
+                assert (ending.code, ending.reason) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
+                await newer.finished([session])
+                assert newer.endings == []
+            await check_story(operator, session, "sf1906-2e", 1)
+
+    run(scenario)
+
+
+def test_a_bot_has_no_more_streams_than_it_may_have() -> None:
+    """With room for one, the one that plays stays; the next one is told when to try again."""
+
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_STREAMS_PER_BOT": "1"}) as opened:
+            async with opened.operator() as operator, bots(opened, 1, policy=silent) as (older,):
+                session = fresh("crowded")
+                await lay(operator, "sf1906-2e", [older.name], session)
+                await until(lambda: len(older.turns) == 1, "the bot is asked")
+                async with Bot(older.name, older.key, opened.addresses, once=True) as newer:
+                    await until(lambda: newer.is_done, "the newer stream is refused")
+                    (ending,) = newer.endings
+                    assert ending is not None
+                    assert (ending.code, ending.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                    assert ending.retry_s
+                assert older.endings == []
+
+    run(scenario)
+
+
+def test_of_many_streams_of_one_bot_one_lives(shared: Arena) -> None:
+    """They come at once, on both copies; all but one are told that another took over, and that one plays."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:
+            name = fresh("bot")
+            key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
+            rivals = [
+                await stack.enter_async_context(Bot(name, key, [shared.addresses[number % 2]], once=True))
+                for number in range(8)
+            ]
+            await until(lambda: sum(bot.is_done for bot in rivals) == 7, "seven of eight are told to go")
+            for bot in rivals:
+                for ending in bot.endings:
+                    assert ending is not None
+                    assert (ending.code, ending.reason) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
+            session = fresh("one-lives")
+            await lay(operator, "sf1906-2e", [name], session)
+            (living,) = (bot for bot in rivals if not bot.is_done)
+            await living.finished([session])
+            connected = (await operator.ask(bot_pb2.ListConnectedRequest())).bots
+            assert [bot.bot for bot in connected].count(name) == 1
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("parallel", [0, 3])
+def test_a_bot_plays_no_more_games_at_once_than_it_wants(shared: Arena, parallel: int) -> None:
+    async def scenario() -> None:
+        async with bots(shared, 1, parallel=parallel) as (bot,), shared.operator() as operator:
+            sessions = [fresh("parallel") for _ in range(7)]
+            for session in sessions:
+                await lay(operator, "sf1906-2e", [bot.name], session)
+            await bot.finished(sessions)
+            playing: set[str] = set()
+            most = 0
+            for kind, session in bot.heard:
+                if kind == "game_start":
+                    assert session not in playing
+                    playing.add(session)
+                elif kind == "game_over":
+                    playing.remove(session)
+                else:
+                    assert session in playing
+                most = max(most, len(playing))
+            assert most == (parallel or 1)
+            for session in sessions:
+                await check_story(operator, session, "sf1906-2e", 1)
+
+    run(scenario)
+
+
+def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
+    """SIGTERM in mid-game: bots are told, health says so, no move is lost, and the process ends with 0."""
+
+    async def scenario() -> None:
+        with arena(2) as opened:
+            async with bots(opened, 3, apart=True) as players, opened.operator(1) as operator:
+                sessions = {fresh("drain"): game for game in ("relief", "sf1906-1e", "sf1906-2e", "relief")}
+                for session, game in sessions.items():
+                    await lay(operator, game, [bot.name for bot in players], session)
+                moved = [bot for bot in players if bot.at == opened.addresses[0]]
+                await until(lambda: all(bot.moves > 20 for bot in players), "the games are under way")
+                assert not any(bot.overs for bot in players)
+                async with opened.door(copy=0) as watcher:
+                    stream = watcher.watch(next(iter(sessions)))
+                    await stream.read()
+                    begin = time.monotonic()
+                    opened.copies[0].terminate()
+                    await until(lambda: opened.copies[0].process.poll() is not None, "the copy has ended")
+                    assert time.monotonic() - begin < 20
+                    stream.cancel()
+                assert opened.copies[0].process.returncode == 0
+                for bot in moved:
+                    await bot.welcomed(2)
+                    assert bot.drainings == 1
+                    assert bot.endings[0] is None, "the stream ends in good order"
+                for bot in players:
+                    await bot.finished(sessions)
+                for session, game in sessions.items():
+                    await check_story(operator, session, game, 3)
+
+    run(scenario)
+
+
+def test_a_crowd_arrives_at_once(shared: Arena) -> None:
+    """After a copy died all its bots come to another one; nobody is turned away."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:
+            names = [fresh("crowd") for _ in range(150)]
+            answers = await asyncio.gather(*(operator.ask(bot_pb2.IssueKeyRequest(bot=name)) for name in names))
+            crowd = [
+                await stack.enter_async_context(Bot(name, answer.bot_key, [shared.addresses[0]], once=True))
+                for name, answer in zip(names, answers, strict=True)
+            ]
+            await until(lambda: all(bot.welcomes or bot.is_done for bot in crowd), "everybody has an answer")
+            assert [bot.endings for bot in crowd if bot.endings] == []
+            listed = {bot.bot for bot in (await operator.ask(bot_pb2.ListConnectedRequest())).bots}
+            assert listed >= set(names)
+
+    run(scenario)
+
+
+def test_list_connected_tells_who_is_there(shared: Arena) -> None:
+    async def scenario() -> None:
+        async with shared.operator() as operator:
+
+            async def find(name: str) -> Any:
+                found = (await operator.ask(bot_pb2.ListConnectedRequest())).bots
+                return next((bot for bot in found if bot.bot == name), None)
+
+            async with bots(shared, 1, policy=silent, parallel=5) as (bot,):
+                session = fresh("listed")
+                await lay(operator, "sf1906-2e", [bot.name], session)
+                await until(lambda: bool(bot.turns), "it plays")
+                told = await find(bot.name)
+                assert (told.sdk, told.max_parallel_games, told.games) == ("end-to-end 1", 5, 1)
+                assert abs(told.since_ms - time.time() * 1000) < 60_000
+
+            async def is_gone() -> bool:
+                return await find(bot.name) is None
+
+            await until(is_gone, "it is gone")
+            await operator.ask(session_pb2.CancelSessionRequest(session=session))
+
+    run(scenario)

@@ -1,0 +1,201 @@
+"""Two hosts: copies of the service on one, bots on the other, and a cable between them that is cut and mended in mid-game.
+
+The hosts are network namespaces of this machine, each with an address of its own; a cut is a link that is down, so that packets
+vanish and nobody is told. Needs root.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from rubble.v1 import bot_pb2
+from service.embedded import EmbeddedRedis
+from service.sessions.session import ACT
+from tests.end_to_end.arena import HOME, Door, fresh, lay, replay_of, run, until, wait_for
+
+_PORTS: Final = (50051, 50052)  # in a namespace of its own nobody else has them
+_CABLE_S: Final = 300.0
+
+
+def _ip(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+
+
+class Hosts:
+    """Two namespaces: ``arena`` with a cable to us and one to ``guests``."""
+
+    def __init__(self, number: int) -> None:
+        self.arena, self.guests = f"rubble-a{number}", f"rubble-g{number}"
+        #: A network for each cable; the numbers keep parallel runs apart.
+        self._net = f"10.{64 + number % 128}.{number // 128 % 256}"
+        self._names = {"ours": f"rba{number}", "theirs": f"rbb{number}", "in": f"rbc{number}", "out": f"rbd{number}"}
+        self.near, self.far = f"{self._net}.1", f"{self._net}.129"
+
+    def lay(self) -> None:
+        """Both hosts and both cables, or skip."""
+        first = _ip("netns", "add", self.arena)
+        if first.returncode:
+            pytest.skip(f"network namespaces cannot be made here: {first.stderr.strip()}")
+        name = self._names
+        for words in (
+            ("netns", "add", self.guests),
+            ("link", "add", name["ours"], "type", "veth", "peer", "name", name["theirs"], "netns", self.arena),
+            ("addr", "add", f"{self._net}.2/25", "dev", name["ours"]),
+            ("link", "set", name["ours"], "up"),
+            ("-n", self.arena, "addr", "add", f"{self.near}/25", "dev", name["theirs"]),
+            ("-n", self.arena, "link", "set", name["theirs"], "up"),
+            ("-n", self.arena, "link", "set", "lo", "up"),
+            ("-n", self.arena, "link", "add", name["in"], "type", "veth", "peer", "name", name["out"]),
+            ("-n", self.arena, "link", "set", name["out"], "netns", self.guests),
+            ("-n", self.arena, "addr", "add", f"{self.far}/25", "dev", name["in"]),
+            ("-n", self.arena, "link", "set", name["in"], "up"),
+            ("-n", self.guests, "addr", "add", f"{self._net}.130/25", "dev", name["out"]),
+            ("-n", self.guests, "link", "set", name["out"], "up"),
+            ("-n", self.guests, "link", "set", "lo", "up"),
+        ):
+            done = _ip(*words)
+            assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
+
+    def cut(self) -> None:
+        """The cable to the guests is pulled out."""
+        assert _ip("-n", self.guests, "link", "set", self._names["out"], "down").returncode == 0
+
+    def mend(self) -> None:
+        """And put in again."""
+        assert _ip("-n", self.guests, "link", "set", self._names["out"], "up").returncode == 0
+
+    def remove(self) -> None:
+        """Namespaces take their ends of the cables with them."""
+        for host in (self.arena, self.guests):
+            _ip("netns", "del", host)
+
+
+@contextlib.contextmanager
+def _hosts() -> Iterator[Hosts]:
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("two hosts need root and iproute2, to make network namespaces")
+    hosts = Hosts(os.getpid() % 32768)
+    try:
+        hosts.lay()
+        yield hosts
+    finally:
+        hosts.remove()
+
+
+@contextlib.contextmanager
+def _on(host: str, folder: Path, name: str, command: list[str], **settings: str) -> Iterator[Path]:
+    """A process on a host; its log."""
+    log = folder / f"{name}.log"
+    env = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", host, sys.executable, "-m", *command],
+            cwd=HOME,
+            env={**env, "PYTHONUNBUFFERED": "1", **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=written,
+        )
+    try:
+        yield log
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def _moves(operator: Door, sessions: dict[str, str]) -> int:
+    return sum([(await operator.session(session)).revision for session in sessions])
+
+
+async def _connected(operator: Door) -> int:
+    return len((await operator.ask(bot_pb2.ListConnectedRequest())).bots)
+
+
+async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
+    with contextlib.ExitStack() as stack:
+        for port in _PORTS:
+            serve = ["cli.main", "serve", "--listen", f"0.0.0.0:{port}", "--state-dir", str(folder / "state")]
+            log = stack.enter_context(_on(hosts.arena, folder, f"copy-{port}", [*serve, "--redis", redis_url]))
+            wait_for(lambda log=log: "serving on" in log.read_text(), "a copy serves")  # type: ignore[misc]
+        token = (folder / "state" / "operator_token").read_text().strip()
+        async with Door(f"{hosts.near}:{_PORTS[0]}", token) as operator:
+            names = [fresh("guest") for _ in range(3)]
+            for number, name in enumerate(names):
+                key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
+                stack.enter_context(
+                    _on(
+                        hosts.guests,
+                        folder,
+                        name,
+                        ["bots.house", "random", "--seed", name],
+                        RUBBLE_ADDRESS=f"{hosts.far}:{_PORTS[number % 2]}",  # bots of one table at different copies
+                        RUBBLE_BOT_KEY=key,
+                        PYTHONPATH=str(HOME / "bots" / "python"),
+                    )
+                )
+
+            async def all_here() -> bool:
+                return await _connected(operator) == len(names)
+
+            await until(all_here, "the guests have come", _CABLE_S)
+            sessions = {fresh("cable"): game for game in ("relief", "sf1906-2e") * 6}
+            hosts.cut()  # before the first move, so that nothing is over before it is seen
+            for session, game in sessions.items():
+                await lay(operator, game, names, session)
+            before = await _moves(operator, sessions)
+
+            async def nobody_is_here() -> bool:
+                return await _connected(operator) == 0
+
+            # Nobody tells the copies that the cable is out: their own pings do, within a minute.
+            await until(nobody_is_here, "the copies miss their guests", _CABLE_S)
+            assert await _moves(operator, sessions) == before, "nobody has moved, and nobody was forfeited"
+            hosts.mend()
+
+            async def goes_on() -> bool:
+                return await _moves(operator, sessions) > before + 60
+
+            await until(goes_on, "the games go on", _CABLE_S)
+            hosts.cut()  # in the middle of everything, and only for as long as it takes to see that it stands still
+            await until(lambda: _stands_still(operator, sessions), "the games stand still", _CABLE_S)
+            hosts.mend()
+
+            async def is_over() -> bool:
+                return all([(await operator.session(session)).HasField("outcome") for session in sessions])
+
+            await until(is_over, "all games end", 2 * _CABLE_S)
+            for session in sessions:
+                replay = await replay_of(operator, session)
+                turns = [(entry.seat, entry.turn) for entry in replay.entries if entry.kind == ACT]
+                assert len(turns) == len(set(turns)), "a question was answered twice"
+                assert not any(seat.fault for seat in (await operator.session(session)).seats), "nobody lost a seat"
+        logs = "".join(log.read_text() for log in folder.glob("copy-*.log"))
+        assert "Traceback" not in logs, logs[-4000:]
+
+
+async def _stands_still(operator: Door, sessions: dict[str, str]) -> bool:
+    before = await _moves(operator, sessions)
+    await asyncio.sleep(1.0)  # what was under way has arrived by then
+    return await _moves(operator, sessions) == before
+
+
+@pytest.mark.slow
+def test_a_cable_that_is_cut_and_mended_in_mid_game() -> None:
+    async def scenario() -> None:
+        folder = Path(tempfile.mkdtemp(prefix="rubble-"))
+        try:
+            with _hosts() as hosts, EmbeddedRedis(folder) as store:
+                await _play(hosts, folder, store.url)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    run(scenario, patience_s=5 * _CABLE_S)

@@ -1,0 +1,192 @@
+"""Spectators: every event once and in order from any revision on, public views only, and nobody waits for them."""
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+import grpc
+import pytest
+
+from rubble.v1 import common_pb2, session_pb2
+from service import games
+from service.games.chance import Seeds
+from service.rpc import codec
+from service.sessions.replay import Replay
+from service.sessions.session import ACT, END, FAULT, HOUSE
+from tests.end_to_end.arena import (
+    Arena,
+    Door,
+    Refusal,
+    arena,
+    bots,
+    check_story,
+    fresh,
+    lay,
+    refusal,
+    replay_of,
+    run,
+    seeds_of,
+    until,
+)
+
+_SHOWN = (ACT, HOUSE, FAULT, END)
+
+
+async def _follow(stream: Any) -> list[session_pb2.WatchEvent]:
+    seen: list[session_pb2.WatchEvent] = []
+    async for message in stream:
+        assert all(not event.HasField("view") for event in message.events[:-1])
+        assert message.events[-1].HasField("view")
+        seen.extend(message.events)
+    return seen
+
+
+def _expected(replay: Replay, from_revision: int) -> list[tuple[int, str, int, str]]:
+    return [
+        (revision, entry.kind, entry.seat, entry.text)
+        for revision, entry in enumerate(replay.entries, 1)
+        if entry.kind in _SHOWN and revision >= from_revision
+    ]
+
+
+def _told(event: session_pb2.WatchEvent) -> tuple[int, str, int, str]:
+    match event.WhichOneof("event"):
+        case "action":
+            return event.revision, HOUSE if event.action.house else ACT, event.action.seat, event.action.text
+        case "fault":
+            name = common_pb2.Fault.Name(event.fault.fault).removeprefix("FAULT_")
+            return event.revision, FAULT, event.fault.seat, name
+        case _:
+            return event.revision, END, -1, "FINISHED"
+
+
+@pytest.mark.parametrize("game", ["relief", "sf1906-2e"])
+def test_watchers_see_everything_once_from_any_revision_on(shared: Arena, game: str) -> None:
+    """While the game runs and after it, on both copies; and every view is what a spectator may see."""
+
+    async def scenario() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            operator = await stack.enter_async_context(shared.operator())
+            players = await stack.enter_async_context(bots(shared, 2, apart=True))
+            doors = [await stack.enter_async_context(shared.door(copy=copy)) for copy in range(2)]
+            session = fresh("watched")
+            await lay(operator, game, [bot.name for bot in players], session)
+            live = [
+                asyncio.create_task(_follow(doors[number % 2].watch(session, start)))
+                for number, start in enumerate((0, 0, 1, 2, 10, 57))
+            ]
+            for bot in players:
+                await bot.finished([session])
+            replay = await replay_of(operator, session)
+            last = len(replay.entries)
+            for start, task in zip((0, 0, 1, 2, 10, 57), live, strict=True):
+                seen = await task
+                assert list(map(_told, seen)) == _expected(replay, start)
+                _check_views(game, session, replay, seen)
+            for start in (0, 1, 5, last - 1, last, last + 1, last + 1000, 2**63, 2**64 - 1):
+                seen = await _follow(doors[start % 2].watch(session, start))
+                assert list(map(_told, seen)) == _expected(replay, start)
+            # Whoever loses the stream goes on after what it has: no gap, no repeat.
+            pieces: list[session_pb2.WatchEvent] = []
+            while not pieces or pieces[-1].WhichOneof("event") != "end":
+                stream = doors[len(pieces) % 2].watch(session, pieces[-1].revision + 1 if pieces else 0)
+                pieces.extend((await stream.read()).events)
+                stream.cancel()
+            assert list(map(_told, pieces)) == _expected(replay, 0)
+
+    run(scenario)
+
+
+def _check_views(game_id: str, session: str, replay: Replay, seen: list[session_pb2.WatchEvent]) -> None:
+    """Every view is exactly what the rules show to a spectator after that revision.
+
+    While seats speak secretly what they say is held back, but that they have spoken may be seen: then it may be the view after
+    some of the secret words that follow.
+    """
+    game = games.get(game_id)
+    seeds = seeds_of(session)
+    state = game.new(len(replay.bots), {}, Seeds(seeds.table, seeds.deck))
+    views = {event.revision: event.view for event in seen if event.HasField("view")}
+    shown = [codec.for_game(game).view(game.view(state, None))]
+    for entry in replay.entries:
+        if entry.kind in (ACT, HOUSE):
+            game.apply(state, entry.seat, game.read(entry.text))
+        shown.append(codec.for_game(game).view(game.view(state, None)))
+    assert views
+    for revision, view in views.items():
+        last = revision
+        while last < len(replay.entries) and replay.entries[last].secret:
+            last += 1
+        assert view in shown[revision : last + 1], revision
+
+
+def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
+    """It loses its place though nothing forces it to hang up; when it reads at last it finds NOT_READING at the end."""
+
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_WATCHERS_PER_SESSION": "3"}) as opened:
+            async with (
+                bots(opened, 4) as players,
+                opened.operator() as operator,
+                opened.door(deaf=True) as first,
+                opened.door(deaf=True) as second,
+                opened.door(deaf=True) as third,
+            ):
+                session = fresh("deaf")
+                await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
+                deaf = [door.watch(session) for door in (first, second, third)]
+                begin = time.monotonic()
+                for bot in players:
+                    await bot.finished([session])
+                assert time.monotonic() - begin < 40
+                await check_story(operator, session, "sf1906-2e", 4)
+                with pytest.raises(grpc.aio.AioRpcError):  # they are all still there
+                    await operator.watch(session).read()
+                await until(lambda: _is_free(operator, session), "the deaf watchers have lost their places", 40)
+                ends = [await _end_of(stream) for stream in deaf]
+                # One that was about to lose its place when another had may still be told everything, now that it reads.
+                assert "NOT_READING" in ends
+                assert set(ends) <= {"NOT_READING", ""}
+
+    run(scenario)
+
+
+async def _end_of(stream: Any) -> str:
+    """Why a stream ended; empty if it was told everything."""
+    try:
+        await _follow(stream)
+    except grpc.aio.AioRpcError as error:
+        told = Refusal.of(error)
+        assert told.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        return told.reason
+    return ""
+
+
+async def _is_free(door: Door, session: str) -> bool:
+    """Whether another watcher is let in."""
+    try:
+        await door.watch(session).read()
+    except grpc.aio.AioRpcError as error:
+        assert Refusal.of(error).reason == "LIMIT_REACHED"
+        return False
+    return True
+
+
+def test_there_are_places_for_so_many_watchers_and_they_are_given_back() -> None:
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_WATCHERS_PER_SESSION": "3"}) as opened:
+            async with opened.operator() as operator:
+                session = (await lay(operator, "sf1906-2e", ["", "", ""])).session.session
+                await operator.ask(session_pb2.ResignRequest(session=session, seat=0))
+                streams = [operator.watch(session) for _ in range(3)]
+                for stream in streams:
+                    await stream.read()
+                told = await refusal(operator.watch(session).read())
+                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                assert told.retry_s
+                for stream in streams:
+                    stream.cancel()
+                await until(lambda: _is_free(operator, session), "the places are free again")
+
+    run(scenario)

@@ -1,0 +1,72 @@
+"""Whole games: every game, every number of seats, bots on two copies; each replay plays again to the same end."""
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+from rubble.v1 import session_pb2
+from tests.end_to_end.arena import HOME, TABLES, Arena, bots, check_story, choice_of, fresh, lay, run
+
+
+def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Arena, tmp_path: Path) -> None:
+    """Four bots on two copies play all tables side by side; what they said is what the rules alone would have made of it."""
+
+    async def scenario() -> None:
+        async with bots(shared, 4, apart=True) as players, shared.operator() as operator:
+            names = [bot.name for bot in players]
+            tables = {}
+            for turn, (game, seats) in enumerate(TABLES):
+                # The seats go round, so that every bot sits everywhere.
+                sitting = [names[(turn + seat) % len(names)] for seat in range(seats)]
+                session = fresh("whole")
+                await lay(operator, game, sitting, session)
+                tables[session] = (game, seats, sitting)
+            for bot in players:
+                await bot.finished(s for s, (_, _, sitting) in tables.items() if bot.name in sitting)
+                assert not bot.refusals
+                assert bot.endings == []
+            for session, (game, seats, sitting) in tables.items():
+                await check_story(operator, session, game, seats)
+                told = await operator.session(session)
+                assert told.status == session_pb2.SESSION_STATUS_FINISHED
+                assert [seat.bot for seat in told.seats] == sitting
+                for bot in players:
+                    if bot.name in sitting:
+                        assert bot.overs[session].outcome == told.outcome
+                        assert bot.overs[session].seeds == told.seeds
+                answer = await operator.ask(session_pb2.GetReplayRequest(session=session))
+                (tmp_path / f"{session}.jsonl").write_text(answer.jsonl)
+
+    run(scenario)
+    files = sorted(map(str, tmp_path.glob("*.jsonl")))
+    assert len(files) == len(TABLES)
+    command = [sys.executable, "-m", "cli.main", "replay", "verify", *files]
+    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_open_seats_play_with_tokens_alone(shared: Arena) -> None:
+    """GetView and Act are all that is needed; here on alternating copies."""
+
+    async def scenario() -> None:
+        async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:
+            created = await lay(operator, "relief", ["", ""])
+            session = created.session.session
+            doors = [
+                [await stack.enter_async_context(shared.door(token, copy)) for copy in range(2)]
+                for token in created.seat_tokens
+            ]
+            steps = 0
+            while (await operator.session(session)).status == session_pb2.SESSION_STATUS_ACTIVE:
+                for seat, copies in enumerate(doors):
+                    steps += 1
+                    view = await copies[steps % 2].look(session)
+                    if view.HasField("question"):
+                        legal = view.question.legal_actions
+                        index = choice_of("", session, seat, view.question.turn, len(legal))
+                        done = await copies[(steps + 1) % 2].act(session, view.question.turn, index)
+                        assert done.action == legal[index]
+            await check_story(operator, session, "relief", 2)
+
+    run(scenario)
