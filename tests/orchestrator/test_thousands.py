@@ -117,8 +117,13 @@ def _pause(book: Book, tournament: str, settings: Settings) -> None:
     """What is being played ends, and nothing else is begun."""
     book.set_state(tournament, PAUSED)
     before = book.progress(tournament)
-    assert tasks.dispatch(book, settings.window, tournament) == 0
-    wait_for(lambda: book.progress(tournament).leased == 0, "what is being played to end")
+
+    def all_are_back() -> bool:
+        # As beat does: a lease whose message went with the broker is taken back, and nothing is handed out.
+        assert tasks.dispatch(book, settings.window, tournament) == 0
+        return book.progress(tournament).leased == 0
+
+    wait_for(all_are_back, "what is being played to end")
     for _ in range(3):
         assert tasks.dispatch(book, settings.window, tournament) == 0
     after = book.progress(tournament)
