@@ -2,12 +2,14 @@
 
 import asyncio
 import importlib
+import logging
 import pkgutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import grpc
+import pytest
 from google.protobuf.descriptor import ServiceDescriptor
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]  # it carries none
 from grpc_health.v1 import health_pb2
@@ -28,8 +30,15 @@ OPERATOR = "the-operator-of-the-tests-0001"
 #: grpc.aio's client, not our server, says so where a call is refused at the very moment its first request is being written:
 #: the status that came is lost. Whoever wants to know it asks again.
 _LOST_BY_THE_CLIENT = "Internal error from Core"
+#: On a busy machine grpc.aio's poller now and then tells asyncio of a BlockingIOError: it was woken and found nothing to read.
+_LOUD_POLLER = "PollerCompletionQueue"
 #: Services of the contract that other servers answer.
 ELSEWHERE = {"rubble.v1.TournamentService"}
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """What was logged, but for what grpc's own poller says of itself."""
+    return [record for record in caplog.records if _LOUD_POLLER not in record.getMessage()]
 
 
 def services() -> Iterator[ServiceDescriptor]:

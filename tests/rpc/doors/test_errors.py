@@ -33,7 +33,7 @@ from service.sessions.errors import (
     TakenOver,
     UnknownSession,
 )
-from tests.rpc.doors.house import Stubs, call, run, serving, told
+from tests.rpc.doors.house import Stubs, call, logged, run, serving, told
 
 SHAPES = {"/t.T/UU": (False, False), "/t.T/US": (False, True), "/t.T/SU": (True, False), "/t.T/SS": (True, True)}
 
@@ -161,7 +161,7 @@ def test_a_bug_is_logged_whole_once_and_told_by_its_id_alone(method: str, caplog
         assert "P07" not in error.message + str(error.facts)
         assert "KeyError" not in error.message + str(error.facts)
         assert error.facts["error_id"] in error.message
-        records = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        records = [record for record in logged(caplog) if record.levelno >= logging.ERROR]
         assert len(records) == 1
         assert error.facts["error_id"] in records[0].getMessage()
         assert records[0].exc_info is not None and "P07" in str(records[0].exc_info[1])
@@ -185,7 +185,7 @@ def test_an_abort_of_the_servicer_passes_untouched(caplog: pytest.LogCaptureFixt
                 assert (error.code, error.message) == (StatusCode.DATA_LOSS, "as it stands")
 
     run(play())
-    assert not caplog.records
+    assert not logged(caplog)
 
 
 def test_answers_pass_and_both_styles_of_streams_work() -> None:
@@ -236,7 +236,7 @@ def test_when_the_caller_leaves_the_stream_is_closed_at_once_and_nothing_is_logg
         assert tasks[0] is tasks[1], "not when the garbage is collected, in a task that knows nothing of the call"
 
     run(play())
-    assert not caplog.records
+    assert not logged(caplog)
 
 
 def test_a_long_value_does_not_burst_the_trailers() -> None:
@@ -277,7 +277,7 @@ def test_a_servicer_that_is_not_async_is_a_bug(caplog: pytest.LogCaptureFixture)
         assert error.code == StatusCode.INTERNAL
 
     run(play())
-    assert len(caplog.records) == 1
+    assert len(logged(caplog)) == 1
 
 
 def test_nobody_serves_it_says_grpc_itself() -> None:

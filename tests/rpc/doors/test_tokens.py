@@ -22,7 +22,7 @@ from service.rpc import auth
 from service.rpc.auth import BadHandle, Caller, Doorman, KeyRing, Kind, Signer, Unauthenticated
 from service.sessions import keys
 from service.sessions.errors import BadRequest, StoreUnavailable
-from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, nowhere, run, serving, told
+from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, logged, nowhere, run, serving, told
 
 OTHER = "another-signing-secret-of-the-tests-0002"
 GET_VIEW = {"/rubble.v1.SessionService/GetView": (False, False), "/rubble.v1.BotService/Play": (True, True)}
@@ -365,7 +365,7 @@ def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
         assert hanging.asked == 2
 
     run(play())
-    assert len(caplog.records) == 1
+    assert len(logged(caplog)) == 1
 
 
 @pytest.mark.parametrize("bot", ["", "x" * 65, "a b", "a/b", "ädä", "a{b}", "a\n"])
