@@ -100,6 +100,21 @@ def test_a_full_mat_still_builds_by_covering() -> None:
         assert table.players[A].sites[tile.icon]
 
 
+def test_the_fourteenth_space_is_the_last() -> None:
+    """5.12, 5.22"""
+    mat = "@8 T01 @9 T04 @10 T07 @11 T10 @12 T15 @13 T17"
+    table = relief(f"row: T14 T02 T05 T08 T16 | A* start {mat} | B")
+    assert offers(table, A, "build T14") == ["build T14 @5", "build T14 @12", "build T14 @14"]
+    assert tile_on(play(table, "build T14 @14"), A, 14) == "T14"
+
+
+def test_builds_are_listed_from_left_to_right_and_then_the_special() -> None:
+    """5.22"""
+    table = relief("row: T07 T01 T10 T14 T18 | A* W5 F5 S9 K9 X7 | B")
+    tiles = [text.split()[1] for text in offers(table, A, "build")]
+    assert list(dict.fromkeys(tiles)) == ["T07", "T01", "T10", "T14", "T18", "X7"]
+
+
 def test_a_price_of_nothing_still_takes_a_marker() -> None:
     """5.27"""
     table = relief("row: T07 T01 T10 T14 T18 | A* @3 T23 | B")

@@ -87,6 +87,18 @@ def test_a_seat_with_a_leader_for_every_tile_is_not_asked(leaders: int, left_ove
     assert refusal(table, A, "lead @1") == "LEADERS_SETTLED"
 
 
+@pytest.mark.parametrize("leaders", [2, 4, 6])
+def test_before_a_round_every_leader_is_asked_for_those_that_waited_too(leaders: int) -> None:
+    """5.3, 5.23: as many questions as leaders, and none is left beside the mat."""
+    table = play(relief(f"A L{leaders} m0 @1 ! @2 ! | B* m1"), "B:pass")
+    asked = 0
+    while A in RELIEF.to_act(table):
+        table = play(table, f"A:{offers(table, A)[-1]}")
+        asked += 1
+    assert asked == len(leaders_on(table, A)) == leaders
+    assert waiting(table, A) == 0
+
+
 def test_when_nobody_is_asked_the_markers_follow_at_once() -> None:
     """5.23, 5.21"""
     table = relief("A L9 m0 | B* L9 m1")

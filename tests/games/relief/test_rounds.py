@@ -99,17 +99,22 @@ def test_nothing_ever_clears_a_square() -> None:
     assert pass_until_markers(heaped).board[2] == 14
 
 
-def test_an_empty_pile_of_cards_is_shuffled_again_with_the_latest() -> None:
-    """7.38, 5.8, 5.31"""
-    table = relief("phase: leaders | used: A1 A2 A3 A4 A5 A6 | round: 7 | A | B")
-    assert table.cards[0] == []
+@pytest.mark.parametrize("level", [1, 2])
+def test_an_empty_pile_of_cards_is_shuffled_again_with_the_latest(level: int) -> None:
+    """7.38, 5.8, 5.31: the six cards of that level, and no others."""
+    letter = "AB"[level - 1]
+    used = " ".join(f"{letter}{number}" for number in range(1, 7))
+    table = relief(f"phase: leaders | level: {level} | used: {used} | round: 7 | A | B")
+    assert table.cards[level - 1] == []
     after = pass_until_markers(table)
-    assert (len(after.cards[0]), len(after.used_cards[0]), after.reshuffles) == (5, 1, [1, 0])
-    assert sorted(after.cards[0] + after.used_cards[0]) == [0, 1, 2, 3, 4, 5]
+    pile, turned = after.cards[level - 1], after.used_cards[level - 1]
+    assert (len(pile), len(turned), after.reshuffles[level - 1]) == (5, 1, 1)
+    assert sorted(CARDS[card].id for card in pile + turned) == used.split()
+    assert (after.cards[2 - level], after.reshuffles[2 - level]) == (table.cards[2 - level], 0)
     other = table.copy()
     other.deck_seed = bytes(32)
-    orders = [(t.used_cards[0] + t.cards[0]) for t in (after, pass_until_markers(other))]
-    assert orders[0] != orders[1]
+    again = pass_until_markers(other)
+    assert turned + pile != again.used_cards[level - 1] + again.cards[level - 1]
 
 
 def test_each_reshuffle_has_its_own_purpose() -> None:
@@ -254,6 +259,16 @@ def test_the_trigger_in_the_discard_step_gives_one_more_full_round() -> None:
     last = pass_round(table)
     assert (last.phase, last.round, len(last.row), len(last.discarded)) == (OVER, 9, 5, 1)
     assert ended(last).ending == "LAST_TILE_BY_REFILL"
+
+
+def test_a_build_in_that_round_leaves_four_and_changes_nothing_about_the_end() -> None:
+    """5.10, 5.26: the last tile came in by the discard, and nothing follows it."""
+    table = relief("row: T19 T29 T31 T33 T34 | pile: T35 | level: 2 | A* F1 S3 K3 m1 | B m1 | round: 8")
+    table = pass_until_markers(play(table, "pass", "B:pass"))
+    assert row(table) == "T35 T19 T29 T31 T33"
+    table = play(table, "build T19 @1")
+    assert (row(table), table.trigger) == ("T35 T29 T31 T33", BY_REFILL)
+    assert ended(pass_round(table)).ending == "LAST_TILE_BY_REFILL"
 
 
 def test_with_the_switch_the_game_stops_at_the_discard() -> None:

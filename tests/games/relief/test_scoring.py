@@ -83,6 +83,13 @@ def test_fewest_visible_buildings_break_a_tie() -> None:
     assert ended(table).ranks == (2, 1, 3)
 
 
+def test_a_printed_starter_is_no_building_in_a_tie_either() -> None:
+    """C29, 5.18: two buildings over starters are more than one beside seven starters."""
+    table = over("objective: O4 | A O5 vp4 @1 T01 @2 T04 | B O6 @8 T19")
+    assert ended(table).scores == (8, 8)
+    assert ended(table).ranks == (2, 1)
+
+
 @pytest.mark.parametrize(("money", "ranks"), [((1, 3), (2, 1)), ((1, 1), (1, 1)), ((4, 3), (1, 2))])
 def test_then_most_money(money: tuple[int, int], ranks: tuple[int, int]) -> None:
     """7.46, C29, 5.18"""

@@ -1,5 +1,7 @@
 """Setting up, and chance."""
 
+from collections.abc import Sequence
+
 from service.games.chance import Seeds, Stream, seeds_of
 from service.games.relief import RELIEF
 from service.games.relief.box import CARDS, OBJECTIVES, SPECIALS, TILES, TOKENS, tiles_of_level
@@ -115,13 +117,24 @@ def test_the_deck_seed_is_kept_for_reshuffles_and_the_table_seed_is_not() -> Non
     assert seeds.table.hex() not in plain
 
 
-def test_every_purpose_has_its_own_stream() -> None:
-    """5.31: piles of equal size are not shuffled alike."""
-    table = new(3)
-    level_two = [card - 6 for card in table.cards[1]]
-    assert sorted(level_two) == [0, 1, 2, 3, 4, 5]
-    orders = {tuple(card - 6 for card in new(3, n).cards[1]) for n in range(20)}
-    assert len(orders) > 10
+def test_every_pile_has_its_own_stream() -> None:
+    """5.31: a purpose decides one pile and no other, so nothing depends on what was drawn elsewhere."""
+    seeds = seeds_of(1)
+    table = RELIEF.new(3, {}, seeds)
+
+    def shuffled(seed: bytes, purpose: str, cards: Sequence[int]) -> list[int]:
+        pile = sorted(cards)
+        Stream(seed, purpose).shuffle(pile)
+        return pile
+
+    assert table.used_cards[0] == shuffled(seeds.table, "cards-1/0", range(6))[:1]
+    assert table.objective == shuffled(seeds.table, "objective", range(7))[0]
+    for level in (0, 1):
+        assert table.tiles[level] == shuffled(seeds.deck, f"tiles-{level + 1}", table.tiles[level])
+        assert table.cards[level] == shuffled(seeds.deck, f"cards-{level + 1}/0", table.cards[level])
+    objectives = [number for number in range(7) if number != table.objective]
+    assert [player.special for player in table.players] == shuffled(seeds.deck, "special", SPECIALS)[:3]
+    assert [player.objective for player in table.players] == shuffled(seeds.deck, "objective", objectives)[:3]
 
 
 def test_the_opening_list_of_the_example() -> None:

@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.games.relief import RELIEF
-from service.games.relief.box import BOX, SPACES, TILES, TOKENS
+from service.games.relief.box import (
+    BOX,
+    FIRST_BUILDING,
+    FIRST_SPECIAL,
+    SPACES,
+    SPECIALS,
+    TILES,
+    TOKENS,
+    cards_of_level,
+    tiles_of_level,
+)
 from service.games.relief.state import LEADERS, NEW_LEADERS, State, sites_of
 from tests.games.relief.tables import new, stream
 
@@ -50,14 +60,41 @@ def check(table: State) -> None:
             assert {TILES[tile].icon for tile in under} <= {TILES[top].icon}
         assert player.unplaced == 0 or table.phase == LEADERS
     assert (table.in_hand > 0) == (table.phase == NEW_LEADERS)
+    check_tiles_and_cards(table)
+
+
+def check_tiles_and_cards(table: State) -> None:
+    """Every tile and every card lies in exactly one place."""
+    seats = len(table.players)
+    mats = [tile for player in table.players for under in player.under for tile in under]
+    mats += [tile for player in table.players for tile in player.tops]
+    buildings = [tile for tile in mats if FIRST_BUILDING <= tile < FIRST_SPECIAL]
+    found = sorted([*buildings, *table.row, *table.discarded, *table.tiles[0], *table.tiles[1]])
+    assert found == tiles_of_level(1, seats) + tiles_of_level(2, seats)
+    in_hand = [player.special for player in table.players if player.special >= 0]
+    specials = in_hand + [tile for tile in mats if tile in SPECIALS]
+    assert len(set(specials)) == len(specials) == seats
+    assert len({table.objective, *(player.objective for player in table.players)}) == seats + 1
+    assert [mats.count(starter) for starter in range(FIRST_BUILDING)] == [seats] * FIRST_BUILDING
+    for level in (0, 1):
+        assert sorted(table.cards[level] + table.used_cards[level]) == cards_of_level(level + 1)
 
 
 @settings(max_examples=20)
 @given(GAMES)
 def test_nothing_is_ever_lost(game: tuple[int, int]) -> None:
-    """5.7, 5.28, 5.27, C35: tokens by their origin, leaders, stacks and counts, in every position of random games."""
+    """5.7, 5.28, 5.27, C35: tokens by their origin, leaders, tiles, cards and counts, in every position of random games."""
     for table in walk(*game):
         check(table)
+
+
+def test_nor_in_a_world_that_a_seat_believes_in() -> None:
+    """5.19, 5.7, 5.27: what is dealt anew lies in exactly one place too."""
+    for number in range(6):
+        seats = 2 + number % 2
+        for table in walk(seats, number)[::5]:
+            for seat in range(seats):
+                check(RELIEF.sample(RELIEF.view(table, seat), seat, stream(f"belief {number}")))
 
 
 @settings(max_examples=20)

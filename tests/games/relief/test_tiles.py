@@ -92,6 +92,12 @@ def test_training_with_a_leader_gives_two_for_one_payment() -> None:
     assert (last.players[A].leaders, last.leader_supply) == (3, 0)
 
 
+def test_the_payment_is_never_changed() -> None:
+    """5.13: two leaders cost no more than one, however much the payer holds."""
+    table = play(relief("A* W5 F5 K5 @7 ! | B"), "use @7")
+    assert (table.players[A].leaders, goods(table, A)) == (4, "W4 F4 K0/0/4")
+
+
 def test_leader_and_points_are_one_package() -> None:
     """7.15, 5.15"""
     table = play(relief("supply: L1 | A* W1 F1 @7 T17 ! | B"), "use @7")
