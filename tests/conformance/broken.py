@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.games.chance import Stream
+from service.games.chance import Seeds, Stream
 from service.games.core import AnyGame, Eye, Line, Option, Plain, Refused, Seat, Unreadable, random_player
 from tests.conformance import checks_hidden, checks_outcome, checks_play, checks_shelf
 from tests.conformance.subjects import Subject, Table, plain_tables
@@ -398,6 +398,16 @@ leak("redeal-keeps-the-seed", ask_deals, redeal=_redeal_that_keeps_the_seed)
 leak("redeal-keeps-the-deck", ask_deals, redeal=_redeal_that_keeps_the_deck)
 leak("redeal-keeps-hands", ask_deals, redeal=_redeal_that_keeps_hands)
 leak("redeal-keeps-secrets", ask_secrets, redeal=_redeal_that_keeps_secrets)
+
+
+def _setup_by_the_table_seed(seats: int, options: Any, seeds: Seeds) -> State:
+    """Whoever played the same table before, in another seat, knows every hand."""
+    state = rules.setup(seats, options, Seeds(seeds.table, seeds.table))
+    state.seed = seeds.deck
+    return state
+
+
+leak("table-seed-deals-hands", ask_deals, setup=_setup_by_the_table_seed)
 
 
 # Faults of play

@@ -260,7 +260,8 @@ def _leaves(plain: Plain, path: Path) -> Iterator[tuple[Path, Plain]]:
 def check_redeal_deals(table: Table, table_seed: bytes, chance: Stream, deals: int, redeals: int) -> None:
     """At the first position: what another deck seed changes is hidden, and all of it is dealt anew.
 
-    A redeal that forgets a pile would make every other question of this file blind for that pile.
+    A redeal that forgets a pile would make every other question of this file blind for that pile. What the table seed decides
+    is known to whoever has played this opening before, in another seat of a duplicate; so it must not be hidden.
     """
     game = table.game
     states = [game.new(table.seats, dict(table.options), Seeds(table_seed, chance.seed())) for _ in range(deals)]
@@ -270,16 +271,37 @@ def check_redeal_deals(table: Table, table_seed: bytes, chance: Stream, deals: i
             f"{table}: the deck seed changes what lies open: {difference(json.loads(first), json.loads(seen))}"
         )
     hidden = varied([game.to_plain(state) for state in states])
-    assert hidden, f"{table}: the deck seed decides nothing"
     dealt = {
         eye: varied([game.to_plain(game.redeal(states[0], eye, chance)) for _ in range(redeals)]) for eye in eyes(table)
     }
+    foreseen = dealt[None] - hidden - _pending(game, states[0])
+    assert not foreseen, f"{table}: hidden, and yet the deck seed does not decide it: {foreseen}"
     assert not hidden - dealt[None], f"{table}: a redeal for a spectator never touches {hidden - dealt[None]}"
     if table.seats > 1:
         missing = hidden.difference(*(dealt[seat] for seat in range(table.seats)))
         assert not missing, f"{table}: no redeal for any seat ever touches {missing}"
     else:
-        assert dealt[0], f"{table}: a redeal for the only seat changes nothing"
+        assert dealt[0] or not hidden, f"{table}: a redeal for the only seat changes nothing"
+
+
+def _pending(game: AnyGame, state: Any) -> set[Path]:
+    """The places that a secret choice changes: what is hidden there is decided by no seed."""
+    if not game.is_secret(state):
+        return set()
+    plains = [game.to_plain(state)]
+    for seat in game.to_act(state):
+        for action in game.legal_actions(state, seat):
+            after = game.copy(state)
+            game.apply(after, seat, action)
+            plains.append(game.to_plain(after))
+    return varied(plains)
+
+
+def is_dealt_open(table: Table, table_seed: bytes, chance: Stream) -> bool:
+    """Whether the deck seed decides nothing: then there are no hidden cards, and at most choices can be secret."""
+    game = table.game
+    states = [game.new(table.seats, dict(table.options), Seeds(table_seed, chance.seed())) for _ in range(8)]
+    return not varied([game.to_plain(state) for state in states])
 
 
 # Memory
