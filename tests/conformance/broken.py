@@ -52,6 +52,11 @@ def ask_house(table: Table) -> None:
     checks_hidden.check_house(table, 0, positions=20)
 
 
+def ask_automaton(table: Table) -> None:
+    for number in range(3):
+        checks_hidden.check_automaton(table, number)
+
+
 def ask_secrets(table: Table) -> None:
     checks_hidden.check_secrets(table, 0, positions=4)
 
@@ -120,6 +125,7 @@ QUESTIONS: tuple[Question, ...] = (
         ask_steps,
         ask_memory,
         ask_house,
+        ask_automaton,
         ask_secrets,
         ask_deals,
         ask_worlds,
@@ -565,6 +571,31 @@ def _wrong_world(seen: Plain, seat: Seat, chance: Stream) -> State:
     return world
 
 
+def _doubled_world(seen: Plain, seat: Seat, chance: Stream) -> State:
+    """Another hand holds a crew that still lies in the deck."""
+    world = view.sample(seen, seat, chance)
+    other = (seat + 1) % world.seats
+    hidden = [crew for crew in world.hands[other] if crew not in world.seen[other] and crew != world.sent[other]]
+    if hidden and world.deck:
+        world.hands[other] = sorted([crew for crew in world.hands[other] if crew != hidden[0]] + [world.deck[0]])
+    return world
+
+
+def _doubled_deal(state: State, eye: Eye, chance: Stream) -> State:
+    """The same mistake where it is made for everybody."""
+    other = view.redeal(state, eye, chance)
+    if other.deck and eye != 0 and not state.seen[0] and other.sent[0] == NOBODY:
+        other.hands[0] = sorted([other.deck[0], *other.hands[0][1:]])
+    return other
+
+
+def _late_blunder(state: State, seat: Seat, chance: Stream) -> Action:
+    """Wrong in one moment of a game only."""
+    if state.phase == HIRING and state.round == state.rounds - 1 and state.to_hire == 1:
+        return Send(0)
+    return GAME.automaton(state, seat, chance)
+
+
 def _broken_picture(seen: Plain) -> Any:
     return [[("two\nlines", "bold")]] if seen["phase"] == HIRING else view.picture(seen)
 
@@ -596,6 +627,9 @@ fault("greedy-is-illegal", ask_house, automaton=_illegal_player)
 fault("automaton-is-moody", ask_house, automaton=_moody)
 fault("sample-is-always-the-same", ask_worlds, sample=_same_world)
 fault("sample-does-not-fit", ask_worlds, sample=_wrong_world)
+fault("sample-has-a-card-twice", ask_worlds, sample=_doubled_world)
+fault("redeal-has-a-card-twice", ask_deals, redeal=_doubled_deal)
+fault("automaton-blunders-late", ask_automaton, automaton=_late_blunder)
 fault("picture-breaks", ask_pictures, picture=_broken_picture)
 fault("box-is-empty", ask_shelf, components=())
 fault("a-mark-is-missing", ask_shelf, components=(replace(GAME.components[0], marks={}),))

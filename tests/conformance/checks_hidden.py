@@ -9,12 +9,25 @@ worlds are played in step with the same texts, and compared for as long as they 
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Seeds, Stream, seeds_of
 from service.games.core import AnyGame, Eye, History, Plain, Seat
 from tests.conformance.subjects import Table
-from tests.conformance.walks import Pool, Walk, answer, canonical, eyes, play_out, remembered, stored, stream, texts
+from tests.conformance.walks import (
+    PLY_LIMIT,
+    Pool,
+    Walk,
+    answer,
+    canonical,
+    eyes,
+    play_out,
+    remembered,
+    stored,
+    stream,
+    texts,
+)
 
 Path = tuple[int, ...]
 
@@ -271,9 +284,10 @@ def check_redeal_deals(table: Table, table_seed: bytes, chance: Stream, deals: i
             f"{table}: the deck seed changes what lies open: {difference(json.loads(first), json.loads(seen))}"
         )
     hidden = varied([game.to_plain(state) for state in states])
-    dealt = {
-        eye: varied([game.to_plain(game.redeal(states[0], eye, chance)) for _ in range(redeals)]) for eye in eyes(table)
-    }
+    worlds = {eye: [game.to_plain(game.redeal(states[0], eye, chance)) for _ in range(redeals)] for eye in eyes(table)}
+    dealt = {eye: varied(plains) for eye, plains in worlds.items()}
+    doubled = twins(worlds[None], hidden, redeals // 4) - twins([game.to_plain(state) for state in states], hidden, 1)
+    assert not doubled, f"{table}: a redeal for a spectator holds one thing in two places: {sorted(doubled)[:3]}"
     foreseen = dealt[None] - hidden - _pending(game, states[0])
     assert not foreseen, f"{table}: hidden, and yet the deck seed does not decide it: {foreseen}"
     assert not hidden - dealt[None], f"{table}: a redeal for a spectator never touches {hidden - dealt[None]}"
@@ -390,6 +404,24 @@ def check_sample_varies(table: Table, state: Any, seat: Seat, chance: Stream, re
     assert not fixed, f"{table}: sampled worlds of seat {seat} are all alike in {fixed}"
     fixed = varied(sampled[:redeals]) - varied(dealt)
     assert not fixed, f"{table}: redeals for seat {seat} are all alike in {fixed}"
+    hidden = varied(dealt)
+    doubled = twins(sampled, hidden, len(sampled) // 4) - twins(dealt, hidden, 1)
+    assert not doubled, f"{table}: sampled worlds of seat {seat} hold one thing in two places: {sorted(doubled)[:3]}"
+
+
+def twins(plains: Sequence[Plain], places: set[Path], at_least: int) -> set[tuple[Path, Path]]:
+    """The pairs of these places that hold the same in so many of the plain values.
+
+    A card lies in one place. Two places that are never alike in one set of worlds and often in another hold one card twice.
+    """
+    counts: Counter[tuple[Path, Path]] = Counter()
+    for plain in plains:
+        alike: dict[Plain, list[Path]] = {}
+        for path, value in _leaves(plain, ()):
+            if path in places:
+                alike.setdefault(value, []).append(path)
+        counts.update(pair for paths in alike.values() for pair in combinations(paths, 2))
+    return {pair for pair, count in counts.items() if count >= at_least}
 
 
 # All of it
@@ -416,6 +448,24 @@ def check_house(table: Table, number: int, positions: int) -> None:
     for _, state in _rounds(walk, walk.choose(positions, "house", number)):
         for seat in table.game.to_act(state):
             check_players(table, state, seat, chance)
+
+
+def check_automaton(table: Table, number: int) -> None:
+    """The automaton alone in every seat: what it says is on offer, to the end of the game."""
+    game = table.game
+    state, chance = (
+        game.new(table.seats, dict(table.options), seeds_of(number)),
+        stream("automaton", str(table), number),
+    )
+    for ply in range(PLY_LIMIT):
+        acting = list(game.to_act(state))
+        if not acting:
+            return
+        seat = acting[chance.below(len(acting))]
+        action = game.automaton(state, seat, chance)
+        assert game.text(action) in texts(game, state, seat), f"{table}: at ply {ply} the automaton says {action!r}"
+        game.apply(state, seat, action)
+    raise AssertionError(f"{table}: no end after {PLY_LIMIT} plies of the automaton")
 
 
 def check_steps(table: Table, number: int, pool: Pool, starts: int, limit: int) -> int:
@@ -461,4 +511,4 @@ def check_memories(table: Table, number: int, positions: int, tries: int) -> int
 def check_deals(table: Table, number: int) -> None:
     """The redeal of the first position deals everything that is hidden."""
     chance = stream("deals", str(table), number)
-    check_redeal_deals(table, chance.seed(), chance, deals=8, redeals=48)
+    check_redeal_deals(table, chance.seed(), chance, deals=32, redeals=48)

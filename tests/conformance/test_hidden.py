@@ -29,6 +29,11 @@ def test_house_players_are_legal_repeatable_and_do_not_peek(table: Table) -> Non
     ask.check_house(table, 1, positions=20)
 
 
+def test_the_automaton_finishes_any_game(table: Table) -> None:
+    for number in range(3):
+        ask.check_automaton(table, number)
+
+
 def test_secret_choices_stay_secret(table: Table) -> None:
     ask.check_secrets(table, 0, positions=4)
 
