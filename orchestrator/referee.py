@@ -94,6 +94,9 @@ def play(
     session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
     recorded = _recorded(match, session, replay, withdrawn)
+    if match.slot >= 0 and match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
+        # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start.
+        raise OurFault(f"a seat of match {match.id} was empty when the match changed hands")
     if _nobody_came(recorded) and match.voids < VOID_LIMIT:
         connected = _patiently(end, still_at_it, client.connected)
         if not any(bot in connected for bot in bots):
