@@ -25,7 +25,8 @@ def find(book: Book, roster: Roster) -> Tournament | None:
 
 
 def _id(roster: Roster, secret: bytes) -> str:
-    return schedule.content_id([roster.name, roster.text, secret.hex()])[:12]
+    """All that the ids of its matches follow from: under other rules a roster is another tournament, not twice the matches."""
+    return schedule.content_id([schedule.SPEC_VERSION, roster.name, roster.text, roster.rules, secret.hex()])[:12]
 
 
 def enter(book: Book, roster: Roster, state: str = RUNNING) -> Tournament:
@@ -73,7 +74,7 @@ def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
             }
             for entrant in plan.entrants
         ],
-        "question": None if roster.sequential is None else asdict(roster.sequential),
+        "question": None if roster.sequential is None else asdict(roster.sequential) | {"most_blocks": roster.deals},
     }
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,17 @@ def test_a_roster_entered_twice_is_one_tournament(tmp_path: Path) -> None:
     other = planning.enter(book, _roster(seed=8))
     ids = [{match.id for block in range(15) for match in book.block(id_, block)} for id_ in (first.id, other.id)]
     assert len(ids[0]) == len(ids[1]) == 30 and not ids[0] & ids[1]
+    book.close()
+
+
+def test_under_other_rules_a_roster_is_another_tournament(tmp_path: Path) -> None:
+    """Its matches have other ids: beside those of before they would all be played twice, in the same places."""
+    book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
+    text = _roster().text
+    first, second = (planning.enter(book, read_roster(text, [replace(_RELIEF, version=version)])) for version in (1, 2))
+    assert first.id != second.id
+    assert [book.progress(found.id).planned for found in (first, second)] == [30, 30]
+    assert planning.find(book, read_roster(text, [_RELIEF])) == first
     book.close()
 
 
