@@ -183,19 +183,21 @@ class Book(BookReader):
                 .order_by(matches.c.tournament, matches.c.ord)
                 .limit(room)
             )
-            taken = [match_of(row) for row in connection.execute(query)]
-            if taken:
-                connection.execute(
-                    update(matches)
-                    .where(matches.c.id.in_([match.id for match in taken]))
-                    .values(
-                        state=LEASED,
-                        lease_until_ms=now + lease_ms,
-                        deliveries=matches.c.deliveries + 1,
-                        handed_ms=case((matches.c.handed_ms == 0, now), else_=matches.c.handed_ms),
-                    )
+            found = [match_of(row) for row in connection.execute(query)]
+            taken: set[str] = set()
+            for start in range(0, len(found), _CHUNK):
+                # Whoever cancels holds no lock: what was dropped since we looked stays dropped.
+                change = update(matches).where(
+                    matches.c.id.in_([match.id for match in found[start : start + _CHUNK]]), matches.c.state == READY
                 )
-        return taken
+                change = change.values(
+                    state=LEASED,
+                    lease_until_ms=now + lease_ms,
+                    deliveries=matches.c.deliveries + 1,
+                    handed_ms=case((matches.c.handed_ms == 0, now), else_=matches.c.handed_ms),
+                )
+                taken |= set(connection.execute(change.returning(matches.c.id)).scalars())
+        return [match for match in found if match.id in taken]
 
     def take_expiries(self) -> Counter[str]:
         """Leases that ran out since this was last asked: of matches waiting for a worker, and of matches being played."""
@@ -231,8 +233,11 @@ class Book(BookReader):
             connection.execute(update(matches).where(matches.c.id == match, matches.c.slot < 0).values(slot=slot))
             return int(connection.execute(select(matches.c.slot).where(matches.c.id == match)).scalar_one())
 
-    def record_once(self, match: Match, recorded: Recorded) -> bool:
-        """Write the result, if there is none; True if this one stands. Not that of a void session, nor after cancelling."""
+    def record_once(self, match: Match, recorded: Recorded, replay: str | None = None) -> bool:
+        """Write the result, if there is none; True if this one stands. Not that of a void session, nor after cancelling.
+
+        The replay, whose seeds are still held back, is kept with the result that stands and with no other.
+        """
         payload = json.dumps(
             {
                 "seats": match.seats,
@@ -262,7 +267,11 @@ class Book(BookReader):
                 "faults": sum(bool(fault) for fault in recorded.faults),
             }
             statement = self._insert(results).values(row).on_conflict_do_nothing().returning(results.c.match)
-            return connection.execute(statement).first() is not None
+            if connection.execute(statement).first() is None:
+                return False
+            if replay is not None:
+                self._keep_replay(connection, match, replay, has_seeds=False)
+        return True
 
     def void(self, match: Match) -> bool:
         """Our fault: nothing of this session counts, and the match is played again in a new one; False if it is over already."""
@@ -310,17 +319,20 @@ class Book(BookReader):
     # ------------------------------------------------------------------------------------------------------ archiving
     def keep_replay(self, match: Match, text: str, *, has_seeds: bool) -> None:
         """Archive a replay; one with its seeds replaces one without."""
+        with self._engine.begin() as connection:
+            self._keep_replay(connection, match, text, has_seeds=has_seeds)
+
+    def _keep_replay(self, connection: Connection, match: Match, text: str, *, has_seeds: bool) -> None:
         data = zlib.compress(text.encode(), 6)
         row = {"match": match.id, "tournament": match.tournament, "data": data, "has_seeds": int(has_seeds)}
-        with self._engine.begin() as connection:
-            statement = self._insert(replays).values(row)
-            if has_seeds:
-                statement = statement.on_conflict_do_update(
-                    index_elements=[replays.c.match], set_={"data": data, "has_seeds": 1}
-                )
-            else:
-                statement = statement.on_conflict_do_nothing()
-            connection.execute(statement)
+        statement = self._insert(replays).values(row)
+        if has_seeds:
+            statement = statement.on_conflict_do_update(
+                index_elements=[replays.c.match], set_={"data": data, "has_seeds": 1}
+            )
+        else:
+            statement = statement.on_conflict_do_nothing()
+        connection.execute(statement)
 
 
 def _keep_private(file: str | None) -> None:

@@ -1,6 +1,7 @@
 """The book, as it is read. Nothing here changes a row."""
 
 import json
+import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -255,6 +256,22 @@ class BookReader:
         with self._engine.begin() as connection:
             query = select(matches).where(matches.c.tournament == tournament, matches.c.block == block)
             return [match_of(row) for row in connection.execute(query.order_by(matches.c.ord))]
+
+    def match_ids(self, tournament: str) -> dict[int, str]:
+        """The ids of all matches, by place in the schedule."""
+        with self._engine.begin() as connection:
+            query = select(matches.c.ord, matches.c.id).where(matches.c.tournament == tournament)
+            return {int(order): str(id_) for order, id_ in connection.execute(query)}
+
+    def blocks_in_turn(self, tournament: str) -> tuple[float, set[int]]:
+        """The first block that is not over, infinity if all are; and the blocks of which some match was dropped."""
+        with self._engine.begin() as connection:
+            here = matches.c.tournament == tournament
+            first = connection.execute(
+                select(func.min(matches.c.block)).where(here, matches.c.state.in_((READY, LEASED)))
+            ).scalar_one()
+            dropped = connection.execute(select(matches.c.block).where(here, matches.c.state == DROPPED).distinct())
+            return math.inf if first is None else int(first), set(dropped.scalars())
 
     def begun_in(self, slot: int) -> list[Match]:
         """The matches, of any tournament that goes on, that bots of this slot are playing."""

@@ -1,6 +1,7 @@
 """The book of record, on SQLite and on a real PostgreSQL: what is handed out, what counts, and what is kept."""
 
 import contextlib
+import math
 import random
 import threading
 import time
@@ -13,7 +14,7 @@ from typing import Final
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, event
 
 from orchestrator.book import Book, Match, Recorded, Tournament, UnknownTournament
 from orchestrator.book.tables import CANCELLED, DROPPED, LEASED, PAUSED, READY, RUNNING, metadata
@@ -141,6 +142,30 @@ def test_the_window_is_never_exceeded_and_matches_come_in_schedule_order(book: B
     assert book.progress("cup").leased == 6
     assert len(book.lease(20, 1000, most=3)) == 3
     assert book.lease(20, 1000, most=0) == [] == book.lease(20, 1000, most=-2)
+
+
+def test_a_wide_window_is_handed_out_whole(book: Book) -> None:
+    _plan(book, 1201)
+    assert _ids(book.lease(5000, 1000)) == _ids(list(_matches(1201)))
+    assert book.progress("cup").leased == 1201
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: Book) -> None:
+    """Between looking and leasing; in SQLite nobody can write meanwhile."""
+    _plan(book, 4)
+    other = Book(url)
+    seen: list[str] = []
+
+    def cancel(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "ORDER BY matches.tournament" in statement and not seen:
+            seen.append(statement)
+            other.set_state("cup", CANCELLED)
+
+    event.listen(book._engine, "after_cursor_execute", cancel)
+    assert book.lease(10, 1000) == [] and seen
+    assert book.progress("cup").dropped == 4
+    other.close()
 
 
 def test_the_window_holds_whoever_asks_at_the_same_time(book: Book) -> None:
@@ -290,6 +315,35 @@ def test_a_replay_with_seeds_replaces_one_without_and_never_the_other_way(book: 
     book.keep_replay(first, "held back again", has_seeds=False)
     book.keep_replay(second, "revealed too", has_seeds=True)
     assert dict(book.replays("cup")) == {first.id: "revealed", second.id: "revealed too"}
+
+
+def test_a_replay_is_kept_with_the_result_that_stands_and_with_no_other(book: Book) -> None:
+    """A session that was void or whose tournament was cancelled leaves nothing, and takes nobody's place."""
+    _plan(book, 3)
+    first, second, third = book.lease(3, 1000)
+    book.void(first)
+    assert not book.record_once(first, _result(), "of the void session")
+    (again,) = book.lease(3, 1000)
+    assert book.record_once(again, _result(), "of the session that counts")
+    assert book.record_once(second, _result(), "whoever was first")
+    assert not book.record_once(second, _result(), "too late")
+    book.set_state("cup", CANCELLED)
+    assert not book.record_once(third, _result(), "too late as well")
+    assert dict(book.replays("cup")) == {first.id: "of the session that counts", second.id: "whoever was first"}
+
+
+def test_blocks_are_looked_at_in_turn(book: Book) -> None:
+    planned = _plan(book, 8)
+    assert book.blocks_in_turn("cup") == (0, set())
+    out = book.lease(8, 60_000)
+    assert book.give_up(out[2], "cannot be played")
+    for match in planned[:2] + planned[3:5]:
+        book.record_once(match, _result())
+    assert book.blocks_in_turn("cup") == (2, {1})
+    for match in planned[5:]:
+        book.record_once(match, _result())
+    assert book.blocks_in_turn("cup") == (math.inf, {1})
+    assert book.match_ids("cup") == {match.order: match.id for match in planned}
 
 
 def test_blocks_without_seeds_are_those_that_are_over_and_not_archived(book: Book) -> None:
