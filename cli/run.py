@@ -222,7 +222,9 @@ def _play_all(
                 tasks.dispatch(book, arena.settings.window, tournament.id)
             upkeep.look_after(tournament, progress)
             time.sleep(_TICK_S)  # until the next round of handing out matches
-    upkeep.finish(tournament)
+    while not upkeep.finish(tournament):
+        arena.check()
+        time.sleep(_TICK_S)  # until the service is back
 
 
 def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:

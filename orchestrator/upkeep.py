@@ -91,7 +91,13 @@ class Upkeep:
         if all(bot in connected for bot in wanted.values()):
             self._book.set_state(tournament.id, RUNNING, only_from=(WAITING,))
 
-    def finish(self, tournament: Tournament) -> None:
-        """All matches are over: archive what is not archived yet, and say so."""
-        archive(self._book, self._client, tournament.id)
+    def finish(self, tournament: Tournament) -> bool:
+        """All matches are over: judge their conduct a last time, archive what is not archived yet, and say so.
+
+        False if the service is away. Seeds that are not archived now are lost with its sessions, so the end waits for it.
+        """
+        self._withdraw(tournament)
+        if not archive(self._book, self._client, tournament.id):
+            return False
         self._book.set_state(tournament.id, DONE, only_from=(RUNNING,))
+        return True

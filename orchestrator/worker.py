@@ -172,8 +172,7 @@ class Worker:
             _LOG.exception("a bug of ours in match %s", match.id)
             self._begin_anew(game, match, f"{type(error).__name__}: {error}")
             return
-        self._book.keep_replay(match, played.replay, has_seeds=False)
-        if not self._book.record_once(match, played.recorded):
+        if not self._book.record_once(match, played.recorded, played.replay):
             now = self._book.match(match.id)
             if now is None or now.state != PLAYED or now.voids != match.voids:
                 forget(
@@ -253,7 +252,12 @@ class Worker:
                 raise _Leaving
             if time.monotonic() - last >= _PROLONG_S:
                 last = time.monotonic()
-                self._book.prolong(match.id, LEASE_MS)
+                try:
+                    self._book.prolong(match.id, LEASE_MS)
+                except (
+                    SQLAlchemyError
+                ) as error:  # the game goes on, and its bots with it; another may come to watch it too
+                    _LOG.warning("the book does not answer (%s); the match goes on", type(error).__name__)
 
         return still_at_it
 
@@ -323,9 +327,9 @@ def count_result(tournament: Tournament, match: Match, recorded: Recorded) -> No
             metrics.BOT_FAULTS.labels(label, fault).inc()
 
 
-def archive_block(book: Book, client: ArenaClient, tournament: str, block: int) -> None:
+def archive_block(book: Book, client: ArenaClient, tournament: str, block: int) -> bool:
     """When the last match of a block is over, its seeds harm nobody: they are revealed and archived with the replays, and the
-    sessions are forgotten."""
+    sessions are forgotten. False if the service is away, and it is worth another try."""
     for match in book.block(tournament, block):
         if match.state != PLAYED:
             continue
@@ -335,8 +339,11 @@ def archive_block(book: Book, client: ArenaClient, tournament: str, block: int) 
         except ServiceError as error:
             metrics.ARCHIVE_FAILURES.inc()
             _LOG.warning("the seeds of match %s could not be archived: %s", match.id, error)
+            if error.is_passing:
+                return False
         else:
             forget(client, match)
+    return True
 
 
 def forget(client: ArenaClient, match: Match) -> None:
@@ -349,7 +356,6 @@ def forget(client: ArenaClient, match: Match) -> None:
             _LOG.warning("session %s could not be forgotten: %s", match.session, error)
 
 
-def archive(book: Book, client: ArenaClient, tournament: str) -> None:
+def archive(book: Book, client: ArenaClient, tournament: str) -> bool:
     """The same for all blocks that are over and whose last worker did not come to it."""
-    for block in book.blocks_without_seeds(tournament):
-        archive_block(book, client, tournament, block)
+    return all(archive_block(book, client, tournament, block) for block in book.blocks_without_seeds(tournament))

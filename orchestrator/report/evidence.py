@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from orchestrator.book import Book, Progress, Tournament
-from orchestrator.book.tables import PLAYED
 from orchestrator.ratings import openskill_ladder, sequential
 from orchestrator.ratings.results import in_schedule_order, read
 from orchestrator.ratings.table import Standings, standings
@@ -47,7 +46,7 @@ class Evidence:
     climb: Climb
     #: Only for a tournament of the format ``compare``: is the first entrant better than the second?
     test: sequential.Answer | None
-    #: What workers had to say.
+    #: What workers had to say, and who was withdrawn.
     notes: tuple[str, ...]
     #: When the last game was recorded, if that is known.
     ended_ms: int | None
@@ -60,13 +59,6 @@ def gather(book: Book, tournament_id: str, ended_ms: int | None = None) -> Evide
     players = int(spec["players"])
     names, recorded = by_bot(spec, book.games(tournament.id))
     games = in_schedule_order(recorded, len(names), players)
-    ids: dict[int, str] = {}
-    whole: set[int] = set()
-    for block in sorted({game.block for game in games}):
-        matches = book.block(tournament.id, block)
-        ids |= {match.order: match.id for match in matches}
-        if all(match.state == PLAYED for match in matches):
-            whole.add(block)
     progress = book.progress(tournament.id)
     climb = climbing(games, len(names), players)
     return Evidence(
@@ -75,15 +67,21 @@ def gather(book: Book, tournament_id: str, ended_ms: int | None = None) -> Evide
         players=players,
         names=names,
         games=tuple(games),
-        match_ids=ids,
+        match_ids=book.match_ids(tournament.id),
         progress=progress,
         endings=book.endings(tournament.id),
         standings=with_ladder(standings(games, names, players, ladder=False), climb),
         climb=climb,
-        notes=tuple(book.notes(tournament.id)),
-        test=_test(spec, [game for game in games if game.block in whole], players, is_over=progress.is_over),
+        notes=(*book.notes(tournament.id), *_withdrawn(book, tournament)),
+        test=_test(book, tournament, games, is_over=progress.is_over),
         ended_ms=ended_ms,
     )
+
+
+def _withdrawn(book: Book, tournament: Tournament) -> list[str]:
+    """Who was withdrawn, and why, in words."""
+    names = tournament.spec["entrants"]
+    return [f"{names[found.entrant]} was withdrawn: it {found.reason}." for found in book.withdrawals(tournament.id)]
 
 
 def by_bot(spec: Mapping[str, Any], games: Sequence[Game]) -> tuple[tuple[str, ...], list[Game]]:
@@ -128,28 +126,37 @@ def with_ladder(table: Standings, climb: Climb) -> Standings:
 
 
 def answer_so_far(book: Book, tournament: Tournament) -> sequential.Answer | None:
-    """What the sequential test says after the blocks played so far, in schedule order without a gap; None where none is asked.
-
-    Blocks that finished early wait for those before them, so that the answer never depends on who was quicker.
-    """
+    """What the sequential test says after the blocks played so far; None where none is asked."""
     _, games = by_bot(tournament.spec, book.games(tournament.id))
-    size = len(book.block(tournament.id, 0))
-    played = Counter(game.block for game in games)
-    reached = 0
-    while played[reached] == size:
-        reached += 1
-    players = int(tournament.spec["players"])
-    return _test(tournament.spec, [game for game in games if game.block < reached], players, is_over=False)
+    return _test(book, tournament, games, is_over=False)
 
 
-def _test(spec: Mapping[str, Any], games: Sequence[Game], players: int, *, is_over: bool) -> sequential.Answer | None:
+def _in_turn(book: Book, tournament: Tournament, games: Sequence[Game]) -> list[Game]:
+    """The games of whole blocks, up to the first block that is not over.
+
+    Blocks that finished early wait for those before them, so that the answer never depends on who was quicker. One of which a
+    match could not be played is over and will never be whole: it says nothing, and nobody waits for it.
+    """
+    first_open, broken = book.blocks_in_turn(tournament.id)
+    return [game for game in games if game.block < first_open and game.block not in broken]
+
+
+def _test(book: Book, tournament: Tournament, games: Sequence[Game], *, is_over: bool) -> sequential.Answer | None:
     """The sequential test over whole blocks, asked as the roster asked it."""
+    spec = tournament.spec
     if spec.get("format") != "compare":
         return None
-    answer = sequential.compare(games, 0, 1, players, sequential.Question(**(spec.get("question") or {})))
+    answer = sequential.compare(_in_turn(book, tournament, games), 0, 1, int(spec["players"]), question_of(spec))
     if is_over and answer.verdict is sequential.Verdict.RUNNING:
         return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left that could decide it
     return answer
+
+
+def question_of(spec: Mapping[str, Any]) -> sequential.Question:
+    """With fewer blocks than the first look needs nothing is ever looked at, and the answer stays open."""
+    asked = dict(spec.get("question") or {})
+    most = int(asked.pop("most_blocks", sequential.Question.most_blocks))
+    return sequential.Question(**asked, most_blocks=max(most, sequential.Question.first_look))
 
 
 def causes_of(evidence: Evidence) -> list[str]:

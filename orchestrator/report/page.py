@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from orchestrator.book.tables import CANCELLED
 from orchestrator.ratings.intervals import ENOUGH_BLOCKS
 from orchestrator.ratings.sequential import Verdict
 from orchestrator.ratings.table import Pair
@@ -117,7 +118,8 @@ def cautions(evidence: Evidence) -> list[str]:
             f"The tournament is not over: {words.count(progress.ready + progress.leased, 'match', 'matches')} still to play."
         )
     if progress.dropped and not is_decided:
-        told.append(f"It was cancelled: {words.count(progress.dropped, 'match was', 'matches were')} never played.")
+        why = "It was cancelled: " if evidence.tournament.state == CANCELLED else ""
+        told.append(f"{why}{words.count(progress.dropped, 'match was', 'matches were')} never played.")
     if table.cycles:
         told.append("Strength is not one line here: some entrants beat each other in a circle. See “Head to head”.")
     return told

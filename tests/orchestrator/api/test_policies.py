@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 import redis
+from sqlalchemy.exc import OperationalError
 
 from orchestrator import planning, tasks
-from orchestrator.book import Book, Tournament
+from orchestrator.book import Book, Recorded, Tournament
 from orchestrator.book.tables import DROPPED, PAUSED, PLAYED, READY, RUNNING
-from orchestrator.client import ArenaClient
+from orchestrator.client import ArenaClient, Door
 from orchestrator.desk import Desk
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
@@ -95,6 +96,36 @@ def test_a_match_that_is_void_again_and_again_is_given_up(
     assert book.progress(tournament.id).ready == 1, "the other match is not touched"
 
 
+def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever let go of it would take its bots along, and their clocks would run."""
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="bookless")
+    asked = []
+
+    def is_away(*_: object) -> None:
+        asked.append(1)
+        raise OperationalError("UPDATE matches", {}, Exception("the book is away"))
+
+    monkeypatch.setattr(worker._book, "prolong", is_away)
+    match = book.match(_play_one(book, worker, tournament))
+    assert asked and match is not None and (match.state, match.voids) == (PLAYED, 0)
+    assert len(book.games(tournament.id)) == 1
+
+
+def test_the_end_waits_until_the_seeds_can_be_archived(
+    arena: Arena, book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="late")
+    for match, _ in book.matches(tournament.id):
+        assert book.record_once(match, Recorded((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10), "held back")
+    with monkeypatch.context() as briefly, ArenaClient(Door("127.0.0.1:1", "nobody answers there")) as away:
+        briefly.setattr("orchestrator.client._CALL_S", 0.2)
+        assert not Upkeep(book, away).finish(tournament)
+        assert book.tournament(tournament.id).state == RUNNING
+    with ArenaClient(arena.settings.door) as client:  # it knows none of these sessions, and never will
+        assert Upkeep(book, client).finish(tournament)
+    assert book.tournament(tournament.id).state == "done"
+
+
 def test_an_archived_session_leaves_redis(arena: Arena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="tidy")
     with redis.Redis.from_url(arena.redis.url) as store:
@@ -114,8 +145,6 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
     arena: Arena, book: Book, worker: Worker, deals: int, is_removed: bool
 ) -> None:
     """Three bots, one of which never turns up: results are written by hand, what follows from them is real."""
-    from orchestrator.book import Recorded
-
     bots = {"a": "random", "b": "random", "absent": script("steady", "x")}
     tournament = _enter(book, bots, name=f"absent-{deals}", deals=deals)
     absent = 2

@@ -1,0 +1,124 @@
+"""What is decided between matches, from results alone: when a comparison stops, and who is withdrawn at the last moment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from orchestrator import planning
+from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.client import ArenaClient, Door
+from orchestrator.ratings.sequential import Verdict
+from orchestrator.report.evidence import answer_so_far, gather, question_of
+from orchestrator.report.page import cautions
+from orchestrator.roster import GameFacts, read_roster
+from orchestrator.upkeep import Upkeep
+from tests.orchestrator.harness import roster_text
+
+_FACTS: Final = [GameFacts("relief", 1, (2, 3))]
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    opened = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def upkeep(book: Book) -> Iterator[Upkeep]:
+    """The service is not asked for anything here, and nobody answers there."""
+    with ArenaClient(Door("127.0.0.1:1", "nobody")) as client:
+        yield Upkeep(book, client)
+
+
+def _enter(book: Book, bots: int = 2, **settings: Any) -> tuple[Tournament, list[Match]]:
+    given: dict[str, Any] = {"game": "relief", "players": 2, "seed": 3} | settings
+    names = ("ann", "bob", "cat", "dan", "eve")[:bots]
+    tournament = planning.enter(book, read_roster(roster_text(dict.fromkeys(names, "random"), **given), _FACTS))
+    return tournament, [match for match, _ in book.matches(tournament.id, limit=100_000)]
+
+
+def _record(book: Book, match: Match, ahead: int | None) -> None:
+    """``ahead`` has the better rank, or nobody has."""
+    ranks = tuple(1 if ahead in (None, entrant) else 2 for entrant in match.seats)
+    assert book.record_once(match, Recorded(ranks, (0, 0), ("", ""), (1, 1), "LAST_TILE", 10))
+
+
+# ---------------------------------------------------------------------------------------------------------- comparisons
+def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> None:
+    """Blocks that ended early wait for those before them; what is out is played to its end, the rest is not played."""
+    tournament, planned = _enter(book, format="compare", max_blocks=100)
+    out = book.lease(82, 60_000)
+    for match in planned[2:80]:
+        _record(book, match, 0)
+    upkeep.look_after(tournament, book.progress(tournament.id))
+    assert book.progress(tournament.id).dropped == 0, "the first block is still open"
+    assert gather(book, tournament.id).test == answer_so_far(book, tournament), "the report knows no more"
+    for match in planned[:2]:
+        _record(book, match, 0)
+    Upkeep(book, upkeep._client).look_after(tournament, book.progress(tournament.id))
+    progress = book.progress(tournament.id)
+    assert (progress.played, progress.leased, progress.ready, progress.dropped) == (80, 2, 0, 118)
+    for match in out[-2:]:
+        _record(book, match, 1)
+    test = gather(book, tournament.id).test
+    assert test is not None and test.verdict is Verdict.BETTER and test.blocks < 40
+
+
+def test_a_comparison_does_not_wait_for_a_block_that_cannot_be_played(book: Book) -> None:
+    tournament, planned = _enter(book, format="compare", max_blocks=100)
+    assert book.give_up(book.lease(1, 60_000)[0], "void eleven times")
+    for match in planned[1:80]:
+        _record(book, match, 0)
+    answer = answer_so_far(book, tournament)
+    assert answer is not None and answer.verdict is Verdict.BETTER
+    test = gather(book, tournament.id).test
+    assert test == answer, "the block that is not whole counts for neither"
+
+
+def test_a_comparison_takes_as_many_blocks_as_the_roster_says(book: Book) -> None:
+    tournament, planned = _enter(book, format="compare", max_blocks=60)
+    about_half_the_effect = (0, 1, None, 0, None, 1, 0, None, 1, 0)
+    for match in planned[:-1]:
+        _record(book, match, about_half_the_effect[match.block % 10])
+    answer = answer_so_far(book, tournament)
+    assert answer is not None and (answer.verdict, answer.blocks) == (Verdict.RUNNING, 59)
+    _record(book, planned[-1], None)
+    answer = answer_so_far(book, tournament)
+    assert answer is not None and (answer.verdict, answer.blocks) == (Verdict.UNDECIDED, 60)
+
+
+@pytest.mark.parametrize(("asked", "most"), [({"max_blocks": 3000}, 3000), ({}, 5000)])
+def test_what_is_played_is_looked_at(book: Book, asked: dict[str, int], most: int) -> None:
+    tournament, planned = _enter(book, format="compare", **asked)
+    assert len(planned) == 2 * most and question_of(tournament.spec).most_blocks == most
+
+
+def test_below_sixteen_blocks_nobody_looks(book: Book) -> None:
+    tournament, planned = _enter(book, format="compare", max_blocks=9)
+    for match in planned:
+        _record(book, match, 0)
+    test = gather(book, tournament.id).test
+    assert test is not None and test.verdict is Verdict.UNDECIDED and test.trace == ()
+
+
+# ---------------------------------------------------------------------------------------------------------- withdrawals
+def test_conduct_is_judged_once_more_when_all_is_over(book: Book, upkeep: Upkeep) -> None:
+    """The last games may end within the seconds between two looks: the table must not depend on that."""
+    tournament, planned = _enter(book, bots=3, deals=25)
+    absent = 2
+    for match in planned:
+        faults = tuple("NO_SHOW" if entrant == absent else "" for entrant in match.seats)
+        ranks = tuple(2 if fault else 1 for fault in faults)
+        book.record_once(match, Recorded(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10), "")
+        book.keep_replay(match, "", has_seeds=True)
+    upkeep.finish(tournament)
+    (found,) = book.withdrawals(tournament.id)
+    assert (found.entrant, found.is_removed) == (absent, True)
+    evidence = gather(book, tournament.id)
+    assert len(evidence.games) == 50 and evidence.standings.entrants[-1].games == 0
+    told = " ".join(cautions(evidence))
+    assert "cat was withdrawn: it forfeited 20 of its first 20 games" in told
+    assert "cancelled" not in told
