@@ -93,7 +93,7 @@ def play(
             break
     session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
-    recorded = _recorded(match, session, replay, withdrawn)
+    recorded = _recorded(session, replay, withdrawn)
     if match.slot >= 0 and match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
         # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start.
         raise OurFault(f"a seat of match {match.id} was empty when the match changed hands")
@@ -142,7 +142,7 @@ def _give_up(client: ArenaClient, session: str) -> None:
             raise
 
 
-def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Recorded:
+def _recorded(session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Recorded:
     """What is written down of an ended session; OurFault if it tells nothing about the bots."""
     if session.status != session_pb2.SESSION_STATUS_FINISHED:
         raise OurFault(f"session {session.session} was cancelled")
@@ -150,9 +150,6 @@ def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn
         WITHDRAWN if number in withdrawn else _FAULT_WORDS.get(seat.fault, "")
         for number, seat in enumerate(session.seats)
     )
-    playing = [fault for number, fault in enumerate(faults) if number not in withdrawn]
-    if len(playing) > 1 and all(playing) and match.voids < VOID_LIMIT:
-        raise OurFault(f"all bots of match {match.id} failed together")
     think, decisions = think_times(replay, len(session.seats))
     return Recorded(
         ranks=tuple(result.rank for result in session.outcome.seats),

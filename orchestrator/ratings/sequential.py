@@ -142,6 +142,10 @@ def block_values(results: Results, a: int, b: int, *, scores: bool = False) -> F
     (of_a, seats_a), (of_b, seats_b) = sides
     both = (seats_a > 0) & (seats_b > 0)
     lead = of_a[both] / seats_a[both] - of_b[both] / seats_b[both]
+    if scores:  # a forfeited game has none, and what stands for it may be more than a bad player makes
+        a_gone, b_gone = ((results.faulted & results.seated & (results.entrant == one)).any(axis=1) for one in (a, b))
+        lead = np.where(a_gone[both], np.minimum(lead, 0.0), lead)
+        lead = np.where(b_gone[both], np.maximum(lead, 0.0), lead)
     games = np.bincount(results.block[both], minlength=results.blocks)
     total = np.bincount(results.block[both], weights=lead, minlength=results.blocks)
     played = games > 0

@@ -16,6 +16,7 @@ from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
 from orchestrator.worker import MOST_VOIDS, Worker
 from rubble.v1 import tournament_pb2
+from service.sessions.replay_verify import verify_replay
 from tests.orchestrator.harness import Arena, alive_with, roster_text, script, wait_for
 
 _FACTS = [GameFacts("relief", 1, (2, 3)), GameFacts("chess", 1, (2, 2))]
@@ -131,7 +132,10 @@ def test_an_archived_session_leaves_redis(arena: Arena, book: Book, worker: Work
     with redis.Redis.from_url(arena.redis.url) as store:
         first = _play_one(book, worker, tournament)
         assert _keys_of(store, first), "the block is not over: its seeds are still to be revealed"
+        held_back = verify_replay(book.replay(first) or "")
+        assert held_back.ok and not held_back.is_replayed, "who meets the table again must not know them"
         second = _play_one(book, worker, tournament)
+        assert verify_replay(book.replay(first) or "").is_replayed
         wait_for(lambda: not _keys_of(store, first) + _keys_of(store, second), "nothing is left of either session")
     assert [len(book.archived(tournament.id)), book.blocks_without_seeds(tournament.id)] == [2, []]
 

@@ -155,6 +155,20 @@ def test_parts_that_never_met_are_told() -> None:
     assert fit(results("1: a>b\n2: b>c", "abc")).is_connected
 
 
+def test_the_sandwich_is_that_of_the_blocks_own_scores() -> None:
+    rng = np.random.default_rng(7)
+    table = science.gumbel(rng, np.linspace(-0.5, 0.5, 4), science.random_tables(rng, 4, 3, 12))
+    found = fit(table)
+    at_the_peak = np.concatenate([found.theta, found.seat, found.log_delta])
+    scores = []
+    for block in range(table.blocks):
+        model = _Model(table.only(table.block == block), seat_effect=True)
+        scores.append(model.likelihood(at_the_peak)[1])
+    meat = sum(np.outer(score, score) for score in scores) * 12 / 11
+
+    assert found.sandwich == pytest.approx(found.fisher @ meat @ found.fisher, rel=1e-6, abs=1e-9)
+
+
 def test_repeating_every_game_of_a_block_makes_nothing_surer() -> None:
     rng = np.random.default_rng(4)
     table = science.gumbel(rng, np.linspace(-0.5, 0.5, 5), science.random_tables(rng, 5, 3, 60))

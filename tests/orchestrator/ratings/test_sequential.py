@@ -27,6 +27,8 @@ def test_the_bounds_are_walds() -> None:
     question = Question(alpha=0.05, beta=0.05)
 
     assert (question.lower, question.upper) == pytest.approx((-2.944, 2.944), abs=1e-3)
+    unlike = Question(alpha=0.01, beta=0.2)
+    assert (unlike.lower, unlike.upper) == pytest.approx((math.log(0.2 / 0.99), math.log(0.8 / 0.01)))
 
 
 def test_the_ratio_by_hand() -> None:
@@ -123,6 +125,18 @@ def test_compare_reads_games_in_schedule_order_and_solo_games_by_score() -> None
     answer = compare(solo, 1, 0, players=1)
     assert answer.verdict is Verdict.BETTER
     assert answer.mean == pytest.approx(2, abs=0.2)
+
+
+def test_who_forfeits_alone_does_not_lead() -> None:
+    """Its score is nothing, and the other's may be less: not even then is it ahead."""
+    games = [
+        Game(2 * deal + bot, deal, (bot,), (1 + bot,), ((-5, 0)[bot],), (("", "CRASH")[bot],), (0,))
+        for deal in range(40)
+        for bot in range(2)
+    ]
+
+    assert compare(games, 1, 0, players=1).mean == 0
+    assert compare(games, 0, 1, players=1).mean == 0
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,21 @@ def test_groups_follow_the_leader_of_each() -> None:
     assert standings.groups(standings.means(table), [0, 1, 3, 2]).tolist() == [1, 2, 3, 3]
 
 
+@pytest.mark.parametrize(
+    ("mean", "expected"),
+    [
+        ([0.6, 0.5, 0.4], [1, 1, 2]),  # the third is like the second, but not like the first
+        ([0.6, 0.53, 0.46], [1, 1, 1]),  # clear of the first by itself, not among three pairs
+    ],
+)
+def test_groups_compare_with_their_first_at_the_level_of_all_pairs(mean: list[float], expected: list[int]) -> None:
+    """Each difference has a standard error of 0.063: alone 0.124 would be enough, for three pairs 0.151."""
+    many = np.full(3, 1000)
+    points = standings.Means(many, many, many, 2, np.array(mean), np.eye(3) * 0.002)
+
+    assert standings.groups(points, [0, 1, 2]).tolist() == expected
+
+
 def test_rank_probabilities_are_shares_and_ranges_follow_them() -> None:
     table, _ = science.additive(
         np.random.default_rng(1),
