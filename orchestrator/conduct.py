@@ -49,15 +49,11 @@ def to_withdraw(games: Sequence[Game], schedule: Mapping[int, Sequence[int]], pl
     ``schedule`` has for each entrant the places of all its matches, played or not. Where the others could not fill a table
     without it, an entrant is never removed: it loses what is left instead.
     """
-    results = {
-        entrant: {
-            game.order: bool(game.faults[seat])
-            for game in games
-            for seat, sitting in enumerate(game.seats)
-            if sitting == entrant
-        }
-        for entrant in schedule
-    }
+    results: dict[int, dict[int, bool]] = {entrant: {} for entrant in schedule}
+    for game in games:
+        for entrant, fault in zip(game.seats, game.faults, strict=True):
+            if entrant in results:
+                results[entrant][game.order] = bool(fault)
     verdicts = []
     staying = len(schedule)
     for entrant, places in sorted(schedule.items()):

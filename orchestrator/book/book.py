@@ -139,11 +139,10 @@ class Book(BookReader):
                 )
                 ids = [row.id for row in connection.execute(query) if entrant in json.loads(row.seats)]
                 for start in range(0, len(ids), _CHUNK):
-                    connection.execute(
-                        update(matches)
-                        .where(matches.c.id.in_(ids[start : start + _CHUNK]))
-                        .values(state=DROPPED, reason=reason)
-                    )
+                    chosen = matches.c.id.in_(ids[start : start + _CHUNK])
+                    # What was recorded since we looked is played.
+                    change = update(matches).where(chosen, matches.c.state.in_((READY, LEASED)))
+                    connection.execute(change.values(state=DROPPED, reason=reason))
         return True
 
     def drop_rest(self, tournament: str) -> None:

@@ -168,6 +168,22 @@ def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: 
     other.close()
 
 
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_what_is_recorded_while_its_entrant_is_removed_stays_played(url: str, book: Book) -> None:
+    _plan(book, 4)
+    out = book.lease(2, 60_000)
+    other = Book(url)
+
+    def record(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "SELECT matches.id, matches.seats" in statement:
+            assert other.record_once(out[0], _result())
+
+    event.listen(book._engine, "after_cursor_execute", record)
+    assert book.withdraw("cup", 1, "forfeited everything", is_removed=True)
+    assert (book.progress("cup").played, book.progress("cup").dropped, book.games("cup")) == (1, 3, [])
+    other.close()
+
+
 def test_the_window_holds_whoever_asks_at_the_same_time(book: Book) -> None:
     _plan(book, 200)
     start = threading.Barrier(8)
