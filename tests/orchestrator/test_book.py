@@ -222,12 +222,6 @@ def test_a_match_that_was_given_back_goes_on_at_once(book: Book) -> None:
     assert (again.session, again.slot, again.deliveries) == (first.session, 4, 1)
 
 
-def test_what_is_not_out_cannot_be_prolonged(book: Book, clock: Clock) -> None:
-    _plan(book, 1)
-    book.prolong("cup00000000", 10**6)
-    assert len(book.lease(1, 1000)) == 1
-
-
 def test_a_paused_tournament_hands_out_nothing(book: Book) -> None:
     _plan(book, 4)
     _plan(book, 4, "league")
