@@ -20,7 +20,7 @@ class QuickWorker(worker.Worker):
 
 def main() -> None:
     settings = read_settings()
-    worker.archive_block = lambda book, client, tournament, block: None  # there is no session to archive
+    worker.archive_block = lambda book, client, tournament, block: True  # there is no session to archive
     tasks.configure(settings)
     tasks._worker = QuickWorker(settings)
     command = ["worker", "--pool", "threads", "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
