@@ -4,7 +4,7 @@ from typing import Final
 
 from service.games.core import Picture
 from service.games.sf1906 import box
-from service.games.sf1906.editions import EDITIONS
+from service.games.sf1906.editions import EDITIONS, Edition
 from service.games.sf1906.state import Site
 from service.games.sf1906.view import PlayerView, View
 
@@ -18,6 +18,7 @@ _PLAYER_STYLE: Final = {
     "Committee": "bold white on grey23",
 }
 _MARK: Final = {"orange": "Or", "black": "Bk", "blue": "Bl", "white": "Wh", "Committee": "Co"}
+_EARNINGS_AREA: Final = "earnings area"
 _CELL: Final = 4
 _PLAIN: Final = ""
 
@@ -43,11 +44,21 @@ def _mark(view: View, who: int) -> tuple[str, str]:
     return _MARK[name], _PLAYER_STYLE[name]
 
 
+def _edition(view: View) -> Edition:
+    return next(edition for edition in EDITIONS if edition.id == view["game"])
+
+
+def _where(view: View) -> str:
+    """The card in play; the last column of the Year Board has no earnings area (R30)."""
+    if view["card"] is not None:
+        return f"action card {view['card'] + 1} of {box.CARDS}"
+    return "final benefit" if view["year"] == _edition(view).final_year else _EARNINGS_AREA
+
+
 def _heading(view: View) -> Picture:
-    edition = next(edition for edition in EDITIONS if edition.id == view["game"])
-    where = "earnings area" if view["card"] is None else f"action card {view['card'] + 1} of {box.CARDS}"
-    lines: Picture = [[(edition.title, "bold")]]
-    now: list[tuple[str, str]] = [(f"year {view['year']}, a building costs ${view['build_cost']}, {where}: ", _PLAIN)]
+    lines: Picture = [[(_edition(view).title, "bold")]]
+    when = f"year {view['year']}, a building costs ${view['build_cost']}, {_where(view)}: "
+    now: list[tuple[str, str]] = [(when, _PLAIN)]
     if view["to_act"] is None:
         now.append(("the game is over", "bold"))
     else:
@@ -65,8 +76,10 @@ def _heading(view: View) -> Picture:
 def _ring(view: View) -> Picture:
     lines: Picture = [[("Action cards, clockwise; spaces from left to right (0, 1, …)", "bold")]]
     width = max(len(text) for card in view["ring"] for text in card["spaces"])
-    if view["card"] is None and view["to_act"] is not None:
-        lines.append(_spaces(view, "▶ earn ", [f"${amount}" for amount in box.EARNING_SPACES], width))
+    if _where(view) == _EARNINGS_AREA:
+        blocked = None if view["solo"] is None else view["solo"]["blocked"]  # R61
+        amounts = [f"${amount} blocked" if amount == blocked else f"${amount}" for amount in box.EARNING_SPACES]
+        lines.append(_spaces(view, "▶ earn ", amounts, width))
     for place, card in enumerate(view["ring"]):
         is_current = place == view["card"]
         head = f"{'▶' if is_current else ' '} {card['card']}   "
@@ -134,8 +147,7 @@ def _permit(name: str) -> tuple[str, str]:
 
 
 def _objective(view: View, name: str) -> str:
-    edition = next(edition for edition in EDITIONS if edition.id == view["game"])
-    return f"{name} {edition.objectives[box.OBJECTIVE_IDS.index(name)].name}"
+    return f"{name} {_edition(view).objectives[box.OBJECTIVE_IDS.index(name)].name}"
 
 
 def _rows(view: View) -> Picture:
