@@ -184,7 +184,7 @@ UNIVERSE: Final = _universe()
 _EXPECTED: Final = {
     "earn": "'earn 4', 'earn 3', 'earn 2' or 'earn 1'",
     "benefit": "'benefit' and one of " + ", ".join(box.BENEFITS[1:]),
-    "place": "'place', a space 0-4, and 'act', 'cash', 'pass' or 'buy' with another space 0-4",
+    "place": "'place', a space 0-4, and 'act', 'cash' or 'buy' with another space 0-4; or 'place 3 pass'",
     "permit": "'permit 0', 'permit 1', 'permit 2' or 'permit deck'",
     "objective": "'objective 0', 'objective 1', 'objective 2' or 'objective deck'",
     "clear": "'clear none' or 'clear' and a space such as Y5a",

@@ -154,9 +154,7 @@ def _discard(state: State, player: Player, action: Discard) -> Refused:
     if not reach(permits, state.grant) & (state.clean_plots | state.rubble_plots):
         names = " and ".join(box.PERMIT_IDS[permit] for permit in permits)
         return Refused("NO_OPEN_PLOT", "R71", f"{names}: no space on this map is opened by that")
-    return _poor(
-        "R67", "every space that these permits open", box.RUBBLE_PRICE + box.YEAR_COST[state.year], player.money
-    )
+    return _poor("R67", "every space that these permits open", rubble_price(state, player), player.money)
 
 
 def _at(state: State, player: Player, action: At) -> Refused:

@@ -51,8 +51,8 @@ def test_spaces_and_permits_that_look_alike_are_kept_apart_by_the_verb() -> None
         ("earn 5", "'earn 4'"),
         ("benefit building-and-permit", "objective, permit, materials"),
         ("place 5 act", "a space 0-4"),
-        ("place 2 buy 2", "expected"),
-        ("place 1 pass", "'act', 'cash', 'pass'"),
+        ("place 2 buy 2", "'buy' with another space 0-4"),
+        ("place 1 pass", "or 'place 3 pass'"),  # the only space a pass is printed on
         ("permit 3", "'permit deck'"),
         ("objective -1", "'objective deck'"),
         ("clear Y5f", "such as Y5a"),

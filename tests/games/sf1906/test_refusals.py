@@ -273,6 +273,15 @@ def test_in_the_top_right_space_the_refusal_counts_the_dollar_that_comes_back() 
 
     assert refused(table, ORANGE, "at Y4a").message == "building on the rubble of Y4a needs $4 in hand, there is $3"
 
+    table = play(
+        draw(
+            "2e  2 players  year 1910  card A1  map M2\norange $3  at (5,5)  stock 1  permits P07 P13\nblack built G2a"
+        ),
+        "orange: place 0 act",
+    )
+    said = refused(table, ORANGE, "discard P13").message
+    assert said == "every space that these permits open needs $4 in hand, there is $3"
+
 
 def test_every_reason_has_an_example() -> None:
     """R7: read from the source, so that a new reason asks for one."""
