@@ -1,5 +1,6 @@
 """``rubble show``: one table, as one pair of eyes sees it."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -83,7 +84,7 @@ def _to_act(game: AnyGame, state: object, eye: Eye) -> list[RenderableType]:
 def sheet(outcome: Outcome) -> Table:
     """The score sheet, added up as the rulebook does."""
     places = (*outcome.seats, *outcome.house)
-    labels = list(dict.fromkeys(line.label for result in places for line in result.lines))
+    labels = _labels(places)
     drawn = Table(title=f"over: {outcome.ending}", title_justify="left", show_edge=False, pad_edge=False)
     drawn.add_column("")
     for result in places:
@@ -93,6 +94,19 @@ def sheet(outcome: Outcome) -> Table:
     drawn.add_row("score", *(str(result.score) for result in places), style="bold")
     drawn.add_row("rank", *(str(result.rank) for result in places))
     return drawn
+
+
+def _labels(places: Sequence[Result]) -> list[str]:
+    """The lines of all places, each once, so that every column reads in the order of its own sheet."""
+    labels: list[str] = []
+    for result in places:
+        at = len(labels)
+        for line in reversed(result.lines):  # a line that others do not have goes before the next one that they have
+            if line.label in labels:
+                at = labels.index(line.label)
+            else:
+                labels.insert(at, line.label)
+    return labels
 
 
 def _points(result: Result, label: str) -> str:

@@ -130,6 +130,20 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert output_of(capsys, "--version").startswith("rubble 0.")
 
 
+def test_every_column_of_a_score_sheet_reads_from_top_to_bottom_as_its_own_sheet(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The cards of the second player stand among the cards, not below the money."""
+    page = output_of(capsys, "show", "--game", "sf1906-2e", "--players", "3", "--plies", "100000")
+    rows = [line.split("│")[0] for line in page.splitlines() if "│" in line]
+    kinds = [row.split()[0] for row in rows]
+
+    assert kinds.count("own") >= 3  # everybody was dealt one
+    assert kinds == sorted(
+        kinds, key=["common", "own", "Best", "development", "urbanism", "money", "score", "rank"].index
+    )
+
+
 @pytest.mark.parametrize("command", [[], ["--help"], ["games", "--help"], ["simulate", "-h"], ["show", "--help"]])
 def test_help_has_examples(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     assert "$ rubble " in output_of(capsys, *command)
