@@ -129,3 +129,20 @@ def test_without_rubble_on_the_map_only_the_cheap_clear_up_is_left(edition: str)
 
     assert area(table, ORANGE) == "$1  at (0,1)"
     assert texts(table, BLACK) != []
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_whatever_somebody_has_cleared_is_open_to_everybody_for_the_year_cost(edition: str) -> None:
+    """R24, R68, R71: orange clears the last space of green 2, and black builds there on the next card for $1."""
+    table = draw(f"""
+        {edition}  2 players  year 1907  card A5  map M2
+        ring: A5 A1 A2 A3 A4 A6
+        orange $3  built G2a
+        black $1  stock 1  permits P13
+    """)
+    left = play(table, "orange: place 1 cash", "black: place 2 cash")
+    assert refusal(left, BLACK, "place 0 act") == "NOT_ENOUGH_MONEY"
+    table = play(table, "orange: place 1 act", "orange: clear G2b", "black: place 2 cash", "black: place 0 act")
+
+    assert area(table, BLACK) == "$1  built G2b"
+    assert area(table, ORANGE) == "$0  at (0,1)  built G2a  rubble 1"

@@ -124,6 +124,33 @@ def test_after_a_year_benefit_the_gap_is_filled_at_once(edition: str) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+def test_on_the_first_card_after_the_year_benefits_a_gap_stays_until_the_last_pawn(edition: str) -> None:
+    """R10, R16, E9: what holds for benefits ends with them; the rows wait again, and the action reaches the decks it may."""
+    table = draw(f"""
+        {edition}  2 players  year 1907  earnings
+        ring: A3 A4 A1 A2 A5 A6   pawns: orange $4
+        permit row: P01 P02 P03   deck: P04 P05 P06 …
+        objective row: O01 O02 O03   objective deck: O04 O05 O06
+    """)
+    table = play(table, "black: earn 2", "black: benefit objective", "black: objective 0", "black: place 1 act")
+    assert texts(table, BLACK) == ["objective 0", "objective 1", "objective 2", "objective deck"]
+    table = after(table, BLACK, "objective 0")
+    assert objective_row(table) == "- O02 O03"  # O04, which had filled the gap of the benefit, has just left it
+    table = play(table, "orange: place 2 cash", "orange: place 1 act", "orange: permit 0")
+
+    assert objective_row(table) == "O05 O02 O03"
+    assert permit_row(table) == "- P02 P03"
+
+
+def test_in_1906_the_action_reaches_the_deck_that_the_benefit_does_not() -> None:
+    """R62, E9: only the permit of the earnings area is tied to the row."""
+    table = draw("2e  2 players  year 1906  earnings\nring: A4 A1 A2 A3 A5 A6   pawns: orange $4")
+    table = play(table, "black: earn 2", "black: permit 0", "black: place 1 act")
+
+    assert texts(table, BLACK) == ["permit 0", "permit 1", "permit 2", "permit deck"]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
 def test_the_benefit_of_1907_is_lost_when_no_card_can_be_taken(edition: str) -> None:
     """T17, R15: five permits and no objective; the earnings are kept and the turn passes on."""
     table = draw(f"""

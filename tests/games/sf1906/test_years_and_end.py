@@ -103,7 +103,8 @@ def test_the_money_of_1908_is_two_dollars_for_each_building_on_the_map(edition: 
 
 
 def test_each_gain_is_capped_on_its_own_in_the_first_edition() -> None:
-    """T52, R69, R9, E2: 1910, $14 after the earnings, $3 more."""
+    """T52, R69, R9, E2: 1910, $14 after the earnings, $3 more; $13 and earnings of $4 make $15 before any benefit."""
+    assert area(after(draw("1e  3 players  year 1910  earnings\norange $13"), ORANGE, "earn 4"), ORANGE) == "$15"
     table = draw("1e  3 players  year 1910  earnings\norange $10")
     assert area(after(table, ORANGE, "earn 4"), ORANGE) == "$14"
     assert area(play(table, "orange: earn 4", "orange: benefit money"), ORANGE) == "$15"
