@@ -360,6 +360,17 @@ def test_who_knows_which_card(edition: str) -> None:
     assert view(table, BLACK)["objective_deck"] == 24 - 3 - 3 - 2
 
 
+@pytest.mark.parametrize("eye", [ORANGE, BLACK, None])
+def test_everybody_remembers_what_was_discarded_and_in_which_order(eye: int | None) -> None:
+    """R72: they went there openly, one after the other; a row shows its gaps, and a deck nothing but its height."""
+    table = draw("2e  2 players\npermit row: P01 - P03   deck: P05 P06   discards: P40 P02 P17")
+    seen = view(table, eye)
+
+    assert seen["permit_discards"] == ["P40", "P02", "P17"]
+    assert seen["permit_row"] == ["P01", None, "P03"]
+    assert seen["permit_deck"] == 2
+
+
 def test_all_objectives_are_shown_when_the_game_is_over() -> None:
     """R79, R72: the hidden ones are revealed to be scored."""
     table = draw("2e  3 players  over\nblack hidden O04")
