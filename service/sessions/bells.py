@@ -9,11 +9,14 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.sessions.link import AWAY
 
 _LOG: Final = logging.getLogger(__name__)
 _PAUSE_S: Final = 0.5
+#: After so long a silence we ask whether anybody is there, and after as long again we believe that nobody is.
+_QUIET_S: Final = 2.0
 #: A channel nobody rings: it keeps the subscription alive while no other is wanted.
 _IDLE: Final = "rubble:idle"
 
@@ -80,13 +83,26 @@ class Bells:
                         for back in self.on_return:
                             back()
                     first = False
-                    async for message in pubsub.listen():
-                        self._hear(message)
+                    await self._listen(pubsub)
             except AWAY as error:
                 _LOG.warning("doorbells are silent (%s); trying again", type(error).__name__)
             finally:
                 self._pubsub = None
             await asyncio.sleep(_PAUSE_S)
+
+    async def _listen(self, pubsub: PubSub) -> None:
+        """Hear until the connection breaks. A server that died without a word never breaks it: after a silence we ask."""
+        is_asked = False
+        while True:
+            message = await pubsub.get_message(timeout=_QUIET_S)
+            if message is not None:
+                is_asked = False
+                self._hear(message)
+            elif is_asked:
+                raise RedisTimeoutError(f"nothing was heard for {2 * _QUIET_S:.0f} s")
+            else:
+                is_asked = True
+                await pubsub.ping()
 
     def _hear(self, message: dict[str, Any]) -> None:
         if message["type"] != "message":

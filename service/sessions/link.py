@@ -8,16 +8,18 @@
 | ``redis+cluster://host:7000,host:7001`` | a Redis Cluster |
 """
 
+from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
 from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
+from redis.asyncio.sentinel import Sentinel, SentinelManagedConnection
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisClusterException, RedisError
 
-_TIMEOUT_S = 5.0
+#: A server that says nothing for so long is given up: one that died without a word never closes its connections.
+TIMEOUT_S = 5.0
 #: To one server: when a crowd of bots comes at once, whoever finds all of them in use waits for one instead of being turned away.
 _CONNECTIONS = 64
 #: To servers whose clients cannot wait: more than a crowd will ever use at once.
@@ -31,6 +33,19 @@ class BadAddress(ValueError):
 
     def __init__(self, address: str, expected: str) -> None:
         super().__init__(f"redis: {address!r} is not possible; expected {expected}")
+
+
+class _ToMaster(SentinelManagedConnection):
+    """Asks the sentinels again whenever it has to connect.
+
+    redis-py does so only for a connection fresh from the pool: a command that is tried again goes back to the server it had,
+    and if that one hangs, all its tries are spent there while the next master waits.
+    """
+
+    async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:
+        if not self.is_connected:
+            await self.connect()  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
+        await super().send_packed_command(command, check_health)
 
 
 def _hosts(address: str, places: str, default_port: int) -> list[tuple[str, int]]:
@@ -52,9 +67,9 @@ def connect(address: str) -> "Redis | RedisCluster":
             pool = BlockingConnectionPool.from_url(
                 address,
                 max_connections=_CONNECTIONS,
-                timeout=_TIMEOUT_S,
-                socket_connect_timeout=_TIMEOUT_S,
-                socket_timeout=None,
+                timeout=TIMEOUT_S,
+                socket_connect_timeout=TIMEOUT_S,
+                socket_timeout=TIMEOUT_S,
             )
         except ValueError as error:
             raise BadAddress(address, f"an address as in redis://localhost:6379/0 ({error})") from None
@@ -65,11 +80,16 @@ def connect(address: str) -> "Redis | RedisCluster":
         if not name:
             raise BadAddress(address, "the name of the master at the end, as in redis+sentinel://host:26379/mymaster")
         sentinel = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
-            _hosts(address, where, 26379), socket_timeout=_TIMEOUT_S, password=password
+            _hosts(address, where, 26379), socket_timeout=TIMEOUT_S, password=password
         )
         retry = Retry(ExponentialBackoff(cap=1.0), 5)
         master: Redis = sentinel.master_for(
-            name, Redis, password=password, retry=retry, max_connections=_MANY_CONNECTIONS
+            name,
+            Redis,
+            password=password,
+            retry=retry,
+            max_connections=_MANY_CONNECTIONS,
+            connection_class=_ToMaster,
         )
         return master
     if parts.scheme == "redis+cluster":
@@ -77,7 +97,7 @@ def connect(address: str) -> "Redis | RedisCluster":
         return RedisCluster(
             startup_nodes=nodes,
             password=password,
-            socket_connect_timeout=_TIMEOUT_S,
+            socket_connect_timeout=TIMEOUT_S,
             max_connections=_MANY_CONNECTIONS,
         )
     schemes = "redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
@@ -91,6 +111,6 @@ def connect_for_bells(address: str) -> list[Redis]:
         password = client.connection_kwargs.get("password")
         nodes = _hosts(address, urlsplit(address).netloc.rpartition("@")[2], 6379)
         return [
-            Redis(host=host, port=port, password=password, socket_connect_timeout=_TIMEOUT_S) for host, port in nodes
+            Redis(host=host, port=port, password=password, socket_connect_timeout=TIMEOUT_S) for host, port in nodes
         ]
     return [client]

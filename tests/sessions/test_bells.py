@@ -1,9 +1,12 @@
 """Doorbells when one of several servers is away: the next one is listened to."""
 
 import asyncio
+import os
+import signal
 import socket
 from pathlib import Path
 
+import pytest
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -32,5 +35,37 @@ def test_a_server_that_is_away_is_passed_over(tmp_path: Path) -> None:
                 await away.aclose()
                 await there.aclose()
             assert heard[0] == "ding"
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_hangs_is_left_for_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It closes no connection and refuses none; only its silence tells."""
+    monkeypatch.setattr("service.sessions.bells._QUIET_S", 0.2)
+
+    async def scenario() -> None:
+        with EmbeddedRedis(tmp_path / "first") as first, EmbeddedRedis(tmp_path / "second") as second:
+            clients: list[Redis] = [Redis.from_url(store.url) for store in (first, second)]
+            heard: list[str] = []
+            bells = Bells(*clients)
+            await bells.start()
+            await bells.add("bell", heard.append)
+            try:
+                async with asyncio.timeout(60):
+                    while "one" not in heard:
+                        await clients[0].publish("bell", "one")
+                        await asyncio.sleep(0.02)  # until it is listened to, nobody hears it
+                    while heard[-1] != "late":  # a silence that is no death costs nothing
+                        await asyncio.sleep(0.7)
+                        await clients[0].publish("bell", "late")
+                    os.kill(first.pid, signal.SIGSTOP)
+                    while "two" not in heard:
+                        await clients[1].publish("bell", "two")
+                        await asyncio.sleep(0.02)
+            finally:
+                os.kill(first.pid, signal.SIGCONT)
+                await bells.stop()
+                for client in clients:
+                    await client.aclose()
 
     asyncio.run(scenario())

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -356,6 +358,33 @@ def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> No
         await store.save(session, 0, entries, NOBODY)
 
         assert await store.entries(session.header.id, 0) == entries
+
+    with_redis(server, questions)
+
+
+def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
+    server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that says nothing closes no connection either. The save is sent again through another one; when the server wakes
+    it finds both, and the log has the move once."""
+    monkeypatch.setattr("service.sessions.wire.TIMEOUT_S", 0.2)
+
+    async def questions(store: RedisStore) -> None:
+        session = fresh()
+        await store.create(session)
+        await store.save(session, 0, said(session), NOBODY)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            entries = said(session)
+            saving = asyncio.create_task(store.save(session, 1, entries, NOBODY))
+            async with asyncio.timeout(60):
+                while store._wire._connection is not None:
+                    await asyncio.sleep(0.01)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        await saving
+
+        assert await store.entries(session.header.id, 1) == entries
 
     with_redis(server, questions)
 
