@@ -31,7 +31,7 @@ from service.sessions.errors import (
 )
 from service.sessions.presence import BEAT_S, TAKEOVER, Presence, Stream
 from service.sessions.redis_store import read_notice
-from service.sessions.session import ACTIVE, Session
+from service.sessions.session import ACTIVE, SeatClock, Session
 
 _LOG: Final = logging.getLogger(__name__)
 #: What may wait for a bot that does not read, before its stream is given up.
@@ -51,12 +51,22 @@ _MISSING_MS: Final = 10_000
 class _Place:
     """A game at which the bot sits, and what it has heard of it."""
 
-    __slots__ = ("seat", "sent_ms", "sent_turn")
+    __slots__ = ("answered_turn", "seat", "sent_ms", "sent_turn")
 
     def __init__(self, seat: int) -> None:
         self.seat = seat
         self.sent_turn = 0
         self.sent_ms = 0
+        #: The last question whose answer was accepted from this stream.
+        self.answered_turn = 0
+
+    def has_heard(self, clock: SeatClock) -> bool:
+        """Whether the bot knows its open question, if there is one.
+
+        A question that is open although its answer was accepted is one it does not know of: the store has lost the answer, as
+        a failover may, and nobody but us can tell the bot.
+        """
+        return not clock.asked_ms or (self.sent_turn == clock.turn and self.answered_turn != clock.turn)
 
 
 class BotStream:
@@ -155,7 +165,8 @@ class BotStream:
             return
         is_back = place is None
         if place is None:
-            if len(self._places) >= self.info.max_games:
+            # A game that has begun is told whatever the bot wants at once: its clock runs.
+            if len(self._places) >= self.info.max_games and not clock.seated:
                 self._later[session_id] = session.revision
                 return
             self._later.pop(session_id, None)
@@ -163,8 +174,8 @@ class BotStream:
             self.send(events.game_start(session, seat))
         if not clock.seated:
             self._hub.spawn(self._hub.arena.take_seat(session_id, seat))
-        elif clock.asked_ms and place.sent_turn != clock.turn:
-            place.sent_turn = clock.turn
+        elif not place.has_heard(clock):
+            place.sent_turn, place.answered_turn = clock.turn, 0
             # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
             place.sent_ms = clock.asked_ms if is_back else 0
             self.send(events.turn(session, seat, self._hub.arena.now_ms()))
@@ -198,7 +209,12 @@ class BotStream:
         if place is None:  # it waits for room, unless there is some: whatever was to take it may have expired meanwhile
             return session.header.id in self._later and len(self._places) >= self.info.max_games
         clock = session.clocks[place.seat]
-        return session.status == ACTIVE and not clock.fault and (not clock.asked_ms or place.sent_turn == clock.turn)
+        return session.status == ACTIVE and not clock.fault and place.has_heard(clock)
+
+    def is_new(self, session: Session) -> bool:
+        """Whether the bot's clock in this game stands still until it is told of it."""
+        clock = session.clocks[session.header.bots.index(self.bot)]
+        return session.header.id not in self._places and session.status == ACTIVE and not clock.seated
 
     def is_missing(self, session_id: str) -> bool:
         """A game could not be found: whether that has been so for long enough to believe it."""
@@ -228,6 +244,7 @@ class BotStream:
             answer = _answer_of(choice)
             think_ms = max(0, received_ms - place.sent_ms) if place.sent_ms and place.sent_turn == turn else None
             await self._hub.arena.answer(session_id, place.seat, turn, answer, choice.note, think_ms)
+            place.answered_turn = turn
         except SessionError as error:
             is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
             is_open = not is_closed and self._is_open(session_id, turn)
@@ -360,26 +377,44 @@ class Hub:
         """Tell a bot everything it may have missed: after a reconnect, and now and then in case a bell was not heard."""
         session_ids = await self._presence.games(stream.bot)
         as_stored = await self.arena.glance(session_ids)
-        for session_id in session_ids:
-            if self.arena.is_changing(session_id):
-                continue
-            if session_id in as_stored and stream.knows(as_stored[session_id]):
-                continue
-            try:
-                session = await self.arena.read(session_id)
-            except UnknownSession:
-                if stream.is_missing(session_id):
-                    await self.forget_game(stream.bot, session_id)
-                continue
-            except SessionError:
-                raise
-            except Exception:  # written by a newer copy, perhaps; the bot's other games are none the worse for it
-                _LOG.exception("session %s of %s cannot be read", session_id, stream.bot)
-                continue
-            if stream.bot not in session.header.bots:  # the id was taken by a session that was asked for differently
-                await self.forget_game(stream.bot, session_id)
-            elif self.streams.get(stream.bot) is stream and not stream.knows(session):
+        unheard = [
+            session_id
+            for session_id in session_ids
+            if session_id not in as_stored or not stream.knows(as_stored[session_id])
+        ]
+        # Those that have begun come first: their clocks run, and the bot may not want more than these at once.
+        new: list[str] = []
+        for session_id in unheard:
+            session = await self._find(stream, session_id)
+            if session is not None and stream.is_new(session):
+                new.append(session_id)
+            elif session is not None:
                 stream.catch_up(session)
+        for session_id in new:
+            session = await self._find(stream, session_id)
+            if session is not None:
+                stream.catch_up(session)
+
+    async def _find(self, stream: BotStream, session_id: str) -> Session | None:
+        """A game of which the bot has not heard all; None if there is nothing to tell. To be told at once, before it changes."""
+        if self.arena.is_changing(session_id):
+            return None
+        try:
+            session = await self.arena.read(session_id)
+        except UnknownSession:
+            if stream.is_missing(session_id):
+                await self.forget_game(stream.bot, session_id)
+            return None
+        except SessionError:
+            raise
+        except Exception:  # written by a newer copy, perhaps; the bot's other games are none the worse for it
+            _LOG.exception("session %s of %s cannot be read", session_id, stream.bot)
+            return None
+        if stream.bot not in session.header.bots:  # the id was taken by a session that was asked for differently
+            await self.forget_game(stream.bot, session_id)
+            return None
+        is_live = self.streams.get(stream.bot) is stream
+        return session if is_live and not stream.knows(session) else None
 
     async def run(self) -> None:
         """Beat and poll until cancelled."""

@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
 from service.rpc.hub import BotStream, Hub
+from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.presence import Presence
@@ -40,6 +41,17 @@ async def _started(stream: BotStream) -> str:
                 return event.game_start.session
 
 
+async def _turn(stream: BotStream) -> bot_pb2.Turn:
+    """The next question that the bot is asked, of all it has not read yet; the events behind it are put back."""
+    while True:
+        batch = bot_pb2.PlayResponse.FromString(await stream.next_batch()).events
+        for place, event in enumerate(batch):
+            if event.HasField("turn"):
+                rest = [bot_pb2.PlayResponse(events=[each]).SerializeToString() for each in batch[place + 1 :]]
+                stream._queue[:0] = rest
+                return event.turn
+
+
 def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: EmbeddedRedis) -> None:
     """A bot that plays one game at a time has two more waiting, of which the first disappears without a word."""
 
@@ -57,6 +69,78 @@ def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: Embe
             await arena.change("relief-1", lambda session: (None, session.cancel("tea", START)))
             await hub._resync(stream)
             assert await _started(stream) == "relief-3"
+            await hub.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_a_bot_that_comes_back_is_told_of_the_game_it_plays_before_one_that_waits(server: EmbeddedRedis) -> None:
+    """It plays one game at a time. The clock of the one runs; if the other took its place, nobody would ever ask it again."""
+
+    async def scenario() -> None:
+        async with _hub(server) as hub:
+            arena = hub.arena
+            await arena.create(header_of("relief", 2, 2, bots=("ada", "rival-2")))
+            stream = await hub.connect("ada", "test", 1)
+            assert await _started(stream) == "relief-2"
+            await _turn(stream)
+            await arena.create(header_of("relief", 2, 1, bots=("ada", "rival-1")))
+            while len(stream.session_ids()) < 2:
+                await asyncio.sleep(0.01)
+            await hub.disconnect(stream)
+
+            stream = await hub.connect("ada", "test", 1)
+            assert (await _turn(stream)).session == "relief-2"
+            await hub._resync(stream)
+            assert stream.games == 1
+            assert stream.session_ids() == ["relief-2", "relief-1"]
+            await hub.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_games_that_have_begun_are_told_even_if_they_are_more_than_the_bot_now_wants(server: EmbeddedRedis) -> None:
+    async def scenario() -> None:
+        async with _hub(server) as hub:
+            for number in (1, 2, 3):
+                await hub.arena.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
+            stream = await hub.connect("ada", "test", 2)
+            begun = {(await _turn(stream)).session, (await _turn(stream)).session}
+            await hub.disconnect(stream)
+
+            stream = await hub.connect("ada", "test", 1)
+            assert {(await _turn(stream)).session, (await _turn(stream)).session} == begun
+            await hub._resync(stream)
+            assert stream.games == 2
+            await hub.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRedis) -> None:
+    """A failover may lose what was saved last. The bot believes that its answer stands, and would wait until its clock runs out."""
+
+    async def scenario() -> None:
+        async with _hub(server) as hub, Redis.from_url(server.url) as client:
+            await hub.arena.create(header_of("relief", 2, 1, bots=("ada", "bob")))
+            stream = await hub.connect("ada", "test", 1)
+            places = (keys.session("relief-1"), keys.log("relief-1"))
+            asked_ms = 1
+            while asked_ms:  # until the other one is to speak: from then on nothing new is asked
+                asked = await _turn(stream)
+                before = [await client.dump(place) for place in places]
+                await stream.choose(bot_pb2.Choice(session="relief-1", turn=asked.turn, index=0), START)
+                asked_ms = (await hub.arena.read("relief-1")).clocks[0].asked_ms
+            await hub._resync(stream)
+            assert not stream._queue
+
+            for place, value in zip(places, before, strict=True):
+                await client.restore(place, 0, value or b"", replace=True)
+            await hub._resync(stream)
+            again = await _turn(stream)
+            assert (again.session, again.turn) == ("relief-1", asked.turn)
+            await hub._resync(stream)
+            assert not stream._queue, "it is asked once more, not again and again"
             await hub.disconnect(stream)
 
     asyncio.run(scenario())
