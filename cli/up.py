@@ -200,7 +200,7 @@ class Host:
 
         log = self._logs / f"{name}.log"
         if name == "service":
-            child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS), log)
+            child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env(), log)
             self._children[name] = child
             self._service = child.wait_for("serving on ")  # always the same from now on
             for warning in filter(None, [child.said("WARNING: ")]):
@@ -219,10 +219,14 @@ class Host:
     def _serve_command(self) -> list[str]:
         wishes = self._wishes
         command = ["cli.main", "serve", "--listen", self._service, "--processes", str(wishes.processes)]
-        command += ["--state-dir", str(wishes.state_dir), "--redis", self._redis_url]
+        command += ["--state-dir", str(wishes.state_dir)]
         if wishes.metrics:
             command += ["--metrics", self._scrapes.get("service") or wishes.metrics_at(0)]
         return command
+
+    def _serve_env(self) -> dict[str, str]:
+        """The address may carry a password, and every user of a machine can read the command lines on it."""
+        return {"RUBBLE_REDIS": self._redis_url}
 
     def _worker_env(self, name: str) -> dict[str, str]:
         from orchestrator.client import Door

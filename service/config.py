@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import grpc
 
@@ -81,7 +81,8 @@ class Settings:
     def hidden(self) -> tuple[str, ...]:
         """What must never be seen in a log."""
         password = urlsplit(self.redis).password
-        return (self.operator_token, *self.secrets, *((password,) if password else ()))
+        shown = (password, unquote(password)) if password else ()  # as the address writes it, and as Redis is told
+        return (self.operator_token, *self.secrets, *dict.fromkeys(shown))
 
 
 #: What flags may set. Never a secret.
@@ -113,12 +114,15 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
     state_dir = reader.get("state_dir", Path(".rubble"), _path)
     tls_cert, tls_key, tls_client_ca = (reader.get(f"tls_{what}", None, _path) for what in ("cert", "key", "client_ca"))
     _check_tls(reader, tls_cert, tls_key, tls_client_ca)
+    processes = reader.get("processes", 1, _number(1, 256))
+    # Copies share a port, each with a socket of its own; a path belongs to one socket.
+    listen = reader.get("listen", "127.0.0.1:50051", _address if processes == 1 else _place)
     kept_in: list[Path] = []
     return Settings(
         redis=_redis_address(reader),
-        listen=reader.get("listen", "127.0.0.1:50051", _address),
-        processes=reader.get("processes", 1, _number(1, 256)),
-        metrics=reader.get("metrics", "", _address),
+        listen=listen,
+        processes=processes,
+        metrics=reader.get("metrics", "", _place),
         tls_cert=tls_cert,
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
@@ -228,6 +232,13 @@ def _address(text: str) -> str:
     raise _Wrong("host:port, [IPv6 address]:port or unix:/path")
 
 
+def _place(text: str) -> str:
+    """An address for those who cannot use a unix socket."""
+    if text.startswith("unix:"):
+        raise _Wrong("host:port or [IPv6 address]:port")
+    return _address(text)
+
+
 def _split(address: str) -> tuple[str, str]:
     """Host and port; an IPv6 address comes in brackets. Empty if it is neither."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:/\s]+)):([0-9]{1,5})", address)
@@ -243,9 +254,16 @@ def _redis_address(reader: _Reader) -> str:
     if not given:
         return ""
     try:
-        return _redis(given)
+        address = _redis(given)
     except _Wrong as wrong:
         raise BadSetting(called, None, str(wrong)) from None
+    if called.startswith("--") and urlsplit(address).password:
+        raise BadSetting(
+            called,
+            None,
+            "an address without a password: command lines can be read by all; use RUBBLE_REDIS or RUBBLE_REDIS_FILE",
+        )
+    return address
 
 
 def _operator_token(reader: _Reader, state_dir: Path, kept_in: list[Path]) -> str:

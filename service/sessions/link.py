@@ -9,7 +9,8 @@
 """
 
 from collections.abc import Iterable
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
@@ -29,10 +30,17 @@ AWAY = (RedisError, RedisClusterException, OSError)
 
 
 class BadAddress(ValueError):
-    """An address that is no Redis."""
+    """An address that is no Redis. A password in it is not shown."""
 
     def __init__(self, address: str, expected: str) -> None:
-        super().__init__(f"redis: {address!r} is not possible; expected {expected}")
+        super().__init__(f"redis: {_without_secrets(address)!r} is not possible; expected {expected}")
+
+
+def _without_secrets(address: str) -> str:
+    """The address as it may be shown: who connects, and what a query may say of it, is left out."""
+    parts = urlsplit(address)
+    who, at, where = parts.netloc.rpartition("@")
+    return urlunsplit((parts.scheme, ("[hidden]" if who else "") + at + where, parts.path, "", ""))
 
 
 class _ToMaster(SentinelManagedConnection):
@@ -74,6 +82,7 @@ def connect(address: str) -> "Redis | RedisCluster":
         except ValueError as error:
             raise BadAddress(address, f"an address as in redis://localhost:6379/0 ({error})") from None
         return Redis.from_pool(pool)
+    username = unquote(parts.username) if parts.username else None
     password = unquote(parts.password) if parts.password else None
     if parts.scheme == "redis+sentinel":
         name = parts.path.strip("/")
@@ -86,6 +95,7 @@ def connect(address: str) -> "Redis | RedisCluster":
         master: Redis = sentinel.master_for(
             name,
             Redis,
+            username=username,
             password=password,
             retry=retry,
             max_connections=_MANY_CONNECTIONS,
@@ -96,6 +106,7 @@ def connect(address: str) -> "Redis | RedisCluster":
         nodes = [ClusterNode(host, port) for host, port in _hosts(address, where, 6379)]
         return RedisCluster(
             startup_nodes=nodes,
+            username=username,
             password=password,
             socket_connect_timeout=TIMEOUT_S,
             max_connections=_MANY_CONNECTIONS,
@@ -108,9 +119,7 @@ def connect_for_bells(address: str) -> list[Redis]:
     """Clients for pub/sub, of which one is used at a time: in a Cluster any node carries every notice, and any may die."""
     client = connect(address)
     if isinstance(client, RedisCluster):
-        password = client.connection_kwargs.get("password")
+        who: dict[str, Any] = {name: client.connection_kwargs.get(name) for name in ("username", "password")}
         nodes = _hosts(address, urlsplit(address).netloc.rpartition("@")[2], 6379)
-        return [
-            Redis(host=host, port=port, password=password, socket_connect_timeout=TIMEOUT_S) for host, port in nodes
-        ]
+        return [Redis(host=host, port=port, **who, socket_connect_timeout=TIMEOUT_S) for host, port in nodes]
     return [client]

@@ -25,6 +25,13 @@ def test_it_tells_where_everything_is(shared: Host) -> None:
     assert "another folder" in _second(shared.state)
 
 
+def test_the_address_of_redis_is_on_no_command_line(shared: Host) -> None:
+    """It may carry a password, and command lines can be read by every user of the machine."""
+    for word in ("cli.main serve", "orchestrator worker", "orchestrator beat", "orchestrator api"):
+        line = Path(f"/proc/{shared.child(word)}/cmdline").read_text()
+        assert word.split()[-1] in line and "redis" not in line
+
+
 def _second(state: Path) -> str:
     """A second arena in the same folder."""
     command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(state)]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.config import FLAGS, BadSetting, Settings, is_exposed, read_settings
+from service.sessions.link import BadAddress, connect
 
 SECRET_A = "a" * 40
 SECRET_B = "b" * 40
@@ -59,6 +60,7 @@ def test_settings_do_not_change(tmp_path: Path) -> None:
         ("RUBBLE_LISTEN", "::1:50051", "host:port"),
         ("RUBBLE_LISTEN", "unix:", "host:port"),
         ("RUBBLE_METRICS", "on", "host:port"),
+        ("RUBBLE_METRICS", "unix:/run/metrics.sock", "host:port"),
         ("RUBBLE_PROCESSES", "0", "a number from 1 to 256"),
         ("RUBBLE_PROCESSES", "two", "a number from 1 to 256"),
         ("RUBBLE_PROCESSES", "-1", "a number from 1 to 256"),
@@ -83,6 +85,11 @@ def test_a_bad_value_is_named_with_what_was_expected(variable: str, value: str, 
 
 def test_a_bad_flag_is_named_as_a_flag() -> None:
     assert complaint({}, listen="here").startswith("--listen='here'")
+
+
+def test_several_processes_cannot_share_a_unix_socket() -> None:
+    told = complaint({"RUBBLE_LISTEN": "unix:/run/rubble.sock", "RUBBLE_PROCESSES": "2"})
+    assert told.startswith("RUBBLE_LISTEN='unix:/run/rubble.sock'") and "host:port" in told and "unix:/path" not in told
 
 
 def test_every_good_form_of_an_address_is_taken(tmp_path: Path) -> None:
@@ -124,8 +131,28 @@ def test_the_address_of_redis_may_come_by_file_since_it_may_carry_a_password(tmp
     assert "RUBBLE_REDIS_FILE" in told and "redis://" in told and "hunter2" not in told
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis+sentinel://:hunter2@host:26379",
+        "redis+sentinel://ada:hunter2@host/",
+        "redis+cluster://ada:hunter2@host,:7000",
+        "redis://host/0?password=hunter2&max_connections=no",
+        "http://:hunter2@host",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_shown_without_its_password(address: str) -> None:
+    with pytest.raises(BadAddress) as caught:
+        connect(address)
+    told = str(caught.value)
+    assert "hunter2" not in told and "ada" not in told
+    assert "host" in told and "expected" in told
+
+
 def test_no_flag_carries_a_secret() -> None:
     """A command line is read by every user of the machine."""
+    told = complaint({}, redis="redis://:hunter2hunter2@host:6379/0")
+    assert told.startswith("--redis") and "RUBBLE_REDIS_FILE" in told and "hunter2" not in told
     assert not {"secrets", "operator_token"} & set(FLAGS)
     assert set(FLAGS) | {"secrets", "operator_token", "kept_in"} == {field.name for field in fields(Settings)}
     with pytest.raises(TypeError, match="cannot be set by a flag"):
@@ -219,6 +246,8 @@ def test_settings_do_not_show_their_secrets(tmp_path: Path) -> None:
     for secret in (OPERATOR, SECRET_A, "hunter2"):
         assert secret not in shown
     assert set(found.hidden()) == {OPERATOR, SECRET_A, "hunter2hunter2"}
+    escaped = settings(tmp_path, RUBBLE_REDIS="redis://:hunter%2F2@host:6379/0")
+    assert set(escaped.hidden()) == {OPERATOR, SECRET_A, "hunter%2F2", "hunter/2"}
     assert "127.0.0.1:50051" in shown
 
 
