@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -15,7 +16,7 @@ from service.games.chance import SEED_BYTES, Stream
 from service.games.core import AnyGame, Outcome, Refused, Unreadable
 from service.rpc import codec
 from service.rpc.auth import Forbidden, Kind, Signer, current_caller
-from service.rpc.limits import Limits
+from service.rpc.limits import LimitReached, Limits
 from service.sessions.arena import Arena
 from service.sessions.errors import BadRequest, SessionEnded
 from service.sessions.session import ACTIVE
@@ -25,6 +26,8 @@ _SIMULATIONS: Final = 256
 _PLAYOUTS: Final = 1000
 _ACTIONS: Final = 1000
 _LIFE_S: Final = 3600
+#: Playouts are computed in slices of so many seconds: between two of them others have their turn, and who has left is noticed.
+_SLICE_S: Final = 0.02
 _PURPOSE: Final = "world"
 
 #: What a handle says: the game, and the state of a world as plain data.
@@ -52,8 +55,11 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
         """Take no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _compute(self, work: Any, *arguments: Any) -> Any:
-        """Do it beside the loop, at the caller's expense. One thing at a time for each caller: nobody stands in the queue twice."""
+    async def _compute(self, work: Any, *arguments: Any, is_begun: bool = False) -> Any:
+        """Do it beside the loop, at the caller's expense. One thing at a time for each caller: nobody stands in the queue twice.
+
+        ``is_begun``: the caller has been let in with this; where others are told to come back, it waits until it can pay.
+        """
         caller = current_caller().id
         loop = asyncio.get_running_loop()
         budget = self._limits.simulation
@@ -63,7 +69,12 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
                 loop.call_soon_threadsafe(budget.charge, caller, used_ms)
 
         async with self._turn_of(caller):
-            budget.go_on(caller)  # what was asked for before this may have cost more than was left
+            try:
+                budget.go_on(caller)  # what was asked for before this may have cost more than was left
+            except LimitReached as limit:
+                if not is_begun:
+                    raise
+                await asyncio.sleep(limit.retry_after_ms / 1000)
             return await loop.run_in_executor(self._pool, _charged, charge, work, *arguments)
 
     def _turn_of(self, caller: str) -> asyncio.Lock:
@@ -121,7 +132,9 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
             raise BadRequest("policy", policy, "one of " + ", ".join(game.players))
         seed = simulation.seed if simulation.HasField("seed") else None
         result: simulation_pb2.SimulationResult
-        result, after = await self._compute(_run, game, plain, simulation, policy, seed)
+        result, after, playouts = await self._compute(_run, game, plain, simulation, policy, seed)
+        while playouts is not None and playouts.left:
+            await self._compute(playouts.play, is_begun=True)
         if after is not None:
             result.world = self._handle(game_id, after)
         return result
@@ -151,16 +164,16 @@ def _advance(game: AnyGame, state: Any, actions: list[str]) -> None:
 
 def _run(
     game: AnyGame, plain: Any, simulation: simulation_pb2.Simulation, policy: str, seed: int | None
-) -> tuple[simulation_pb2.SimulationResult, Any]:
-    """One line of play, and its playouts; and the world it leads to, if that is wanted."""
+) -> "tuple[simulation_pb2.SimulationResult, Any, _Playouts | None]":
+    """One line of play, the world it leads to, if that is wanted, and its playouts, of which the first have been played."""
     state = game.from_plain(plain)
     result = simulation_pb2.SimulationResult()
     try:
         _advance(game, state, list(simulation.actions))
     except Refused as error:
-        return simulation_pb2.SimulationResult(refused=error.reason, message=error.message), None
+        return simulation_pb2.SimulationResult(refused=error.reason, message=error.message), None, None
     except Unreadable as error:
-        return simulation_pb2.SimulationResult(refused="UNREADABLE", message=str(error)), None
+        return simulation_pb2.SimulationResult(refused="UNREADABLE", message=str(error)), None, None
     acting = game.to_act(state)
     result.to_act.extend(acting)
     outcome = game.outcome(state)
@@ -170,13 +183,33 @@ def _run(
         encode = codec.for_game(game)
         result.legal_actions.extend(encode.action(action) for action in game.legal_actions(state, acting[0]))
         result.view.CopyFrom(encode.view(game.view(state, acting[0])))
+    playouts = None
     if simulation.playouts:
-        stream = _stream(seed, "playouts")
-        player = game.players[policy]
-        for _ in range(simulation.playouts):
-            _add(result, _play_out(game, game.copy(state), player, stream))
-        result.playouts = simulation.playouts
-    return result, game.to_plain(state) if simulation.return_world else None
+        playouts = _Playouts(game, state, game.players[policy], _stream(seed, "playouts"), simulation.playouts, result)
+        playouts.play()
+    return result, game.to_plain(state) if simulation.return_world else None, playouts
+
+
+@dataclass(slots=True)
+class _Playouts:
+    """Games to be played out from one position, a few at a time."""
+
+    game: AnyGame
+    state: Any
+    player: Any
+    stream: Stream
+    left: int
+    result: simulation_pb2.SimulationResult
+
+    def play(self) -> None:
+        """Play until a slice of time is used up, one game at least."""
+        end = time.thread_time() + _SLICE_S
+        while self.left:
+            _add(self.result, _play_out(self.game, self.game.copy(self.state), self.player, self.stream))
+            self.result.playouts += 1
+            self.left -= 1
+            if time.thread_time() >= end:
+                return
 
 
 def _play_out(game: AnyGame, state: Any, player: Any, stream: Stream) -> Outcome:

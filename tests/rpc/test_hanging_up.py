@@ -10,6 +10,8 @@ import pytest
 from redis.asyncio import Redis
 
 from rubble.v1 import session_pb2, simulation_pb2
+from service import games
+from service.games.chance import seeds_of
 from service.rpc import simulation
 from service.rpc.auth import Caller, Kind, Signer, _current
 from service.rpc.limits import Limits
@@ -89,7 +91,7 @@ class Held:
         end = time.thread_time() + 0.01  # it does some work
         while time.thread_time() < end:
             pass
-        return simulation_pb2.SimulationResult(), None
+        return simulation_pb2.SimulationResult(), None, None
 
 
 def test_simulations_are_paid_for_also_by_those_who_hang_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +135,7 @@ def test_one_caller_has_one_simulation_under_way_and_the_others_wait_their_turn(
     def run(game: Any, plain: Any, *arguments: Any) -> Any:
         assert gate.wait(60)
         order.append(plain)
-        return simulation_pb2.SimulationResult(), None
+        return simulation_pb2.SimulationResult(), None, None
 
     monkeypatch.setattr(simulation, "_run", run)
 
@@ -160,3 +162,64 @@ def test_one_caller_has_one_simulation_under_way_and_the_others_wait_their_turn(
         servicer.close()
 
     asyncio.run(scenario())
+
+
+def _asked_for(playouts: int, signer: Signer, caller: Caller) -> simulation_pb2.SimulateRequest:
+    game = games.get("relief")
+    plain = game.to_plain(game.new(2, {}, seeds_of(1)))
+    world = signer.sign_blob("world", ("relief", plain), signer.expires_in(60), caller.id)
+    simulation = simulation_pb2.Simulation(world=world, playouts=playouts, seed=7)
+    return simulation_pb2.SimulateRequest(simulations=[simulation])
+
+
+def test_whoever_wants_many_playouts_holds_nobody_up_and_stops_when_it_hangs_up() -> None:
+    """A thousand playouts take minutes of the one thread there is; somebody else's single one must not wait for them all."""
+
+    async def scenario() -> None:
+        signer = Signer(["s" * 32])
+        servicer = SimulationServicer(Arena(MemoryStore(), lambda: START), signer, _limits())
+
+        async def ask(bot: str, playouts: int) -> simulation_pb2.SimulateResponse:
+            caller = Caller(Kind.BOT, bot=bot, generation=1)
+            _current.set(caller)
+            return await servicer.Simulate(_asked_for(playouts, signer, caller), None)
+
+        long = asyncio.create_task(ask("greedy", 1000))
+        for _ in range(3):
+            answer = await asyncio.create_task(ask("modest", 1))
+            assert answer.results[0].playouts == 1
+        assert not long.done()
+        long.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await long
+        async with asyncio.timeout(60):
+            await asyncio.get_running_loop().run_in_executor(servicer._pool, int)
+        assert servicer._pool._work_queue.empty(), "nothing is computed for somebody who has gone"
+        servicer.close()
+
+    asyncio.run(scenario())
+
+
+def test_playouts_in_slices_are_the_same_playouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However they are cut, and however long the caller has to wait in between until it can pay."""
+
+    async def scenario(slice_s: float, per_second: int) -> simulation_pb2.SimulateResponse:
+        monkeypatch.setattr(simulation, "_SLICE_S", slice_s)
+        signer = Signer(["s" * 32])
+        limits = Limits.of(
+            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=per_second, sessions_per_caller=1
+        )
+        servicer = SimulationServicer(Arena(MemoryStore(), lambda: START), signer, limits)
+        caller = Caller(Kind.BOT, bot="patient", generation=1)
+        _current.set(caller)
+        answer = await servicer.Simulate(_asked_for(6, signer, caller), None)
+        servicer.close()
+        return answer
+
+    whole = asyncio.run(scenario(60.0, 100_000))
+    assert whole.results[0].playouts == 6
+    assert asyncio.run(scenario(0.0, 100_000)) == whole
+    monkeypatch.setattr("service.rpc.limits.BURST_S", 0.05)
+    begin = time.monotonic()
+    assert asyncio.run(scenario(0.0, 5)) == whole
+    assert time.monotonic() - begin > 0.1, "it had to wait"
