@@ -243,7 +243,7 @@ class BotStream:
                 raise UnknownSession(session_id)
             answer = _answer_of(choice)
             think_ms = max(0, received_ms - place.sent_ms) if place.sent_ms and place.sent_turn == turn else None
-            await self._hub.arena.answer(session_id, place.seat, turn, answer, choice.note, think_ms)
+            await self._hub.arena.answer(session_id, place.seat, turn, answer, choice.note, think_ms, received_ms)
             place.answered_turn = turn
         except SessionError as error:
             is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question

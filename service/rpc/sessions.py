@@ -4,6 +4,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from rubble.v1 import session_pb2, session_pb2_grpc
@@ -11,9 +12,9 @@ from service import games, metrics
 from service.games.chance import SEED_BYTES
 from service.rpc import codec
 from service.rpc.auth import Caller, Forbidden, Kind, Signer, current_caller
+from service.rpc.gallery import Gallery
 from service.rpc.limits import Limits
 from service.rpc.writing import hand_over
-from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.errors import BadRequest, SessionRunning, UnknownSession
@@ -45,7 +46,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     ) -> None:
         self._fade = fade
         self._arena = arena
-        self._bells = bells
+        self._gallery: Gallery[_Seen] = Gallery(bells, self._look)
         self._signer = signer
         self._limits = limits
 
@@ -134,13 +135,15 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         return response
 
     async def Act(self, request: session_pb2.ActRequest, context: Any) -> session_pb2.ActResponse:
+        heard = self._arena.now_ms()
         session = await self._arena.refresh(request.session)
         seat = _own_seat(current_caller(), session)
         kind = request.WhichOneof("choice")
         if kind is None:
             raise BadRequest("choice", "nothing", "an index or a text")
         choice: int | str = request.index if kind == "index" else request.text
-        accepted = await _see_through(self._arena.answer(request.session, seat, request.turn, choice, request.note))
+        answer = self._arena.answer(request.session, seat, request.turn, choice, request.note, heard_ms=heard)
+        accepted = await _see_through(answer)
         action = codec.for_game(session.game).action(session.game.read(accepted.text))
         return session_pb2.ActResponse(revision=accepted.revision, action=action, repeated_answer=accepted.repeated)
 
@@ -209,34 +212,41 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: session_pb2.WatchRequest, context: Any
     ) -> None:
-        heard = asyncio.Event()
-        channel = keys.watch(request.session)
-
-        def listener(notice: str) -> None:
-            del notice
-            heard.set()
-
         with self._limits.watchers.hold(request.session), metrics.WATCHERS.track_inprogress():
-            await self._bells.add(channel, listener)
-            try:
+            async with self._gallery.enter(request.session) as room:
                 after = max(0, min(request.from_revision, _FAR) - 1)
                 while True:
-                    heard.clear()
-                    session, entries = await self._arena.read_log(request.session, after)
-                    shown = _public(session, entries)
-                    response = _watch_response(session, after, shown)
-                    after += len(shown)
-                    is_over = session.status != ACTIVE and after >= session.revision
-                    if response.events and not await hand_over(context, response, asyncio.timeout(_PATIENCE_S)):
-                        return
-                    if is_over:
+                    bell = room.bell
+                    seen = await room.see(after)
+                    after = seen.after
+                    if seen.response.events:
+                        if not await hand_over(context, seen.response, asyncio.timeout(_PATIENCE_S)):
+                            return
+                        if not seen.is_over:
+                            await asyncio.sleep(room.rest_s)
+                    if seen.is_over:
                         return
                     try:
-                        await asyncio.wait_for(heard.wait(), _POLL_S)
+                        await asyncio.wait_for(bell.wait(), _POLL_S)
                     except TimeoutError:
                         continue  # a notice may have been lost: look
-            finally:
-                await self._bells.remove(channel, listener)
+
+    async def _look(self, session_id: str, after: int) -> "_Seen":
+        """What a spectator sees of a session after a revision."""
+        session, entries = await self._arena.read_log(session_id, after)
+        shown = _public(session, entries)
+        response = _watch_response(session, after, shown)
+        after += len(shown)
+        return _Seen(response, after, session.status != ACTIVE and after >= session.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a spectator is shown, up to which revision, and whether that was all."""
+
+    response: session_pb2.WatchResponse
+    after: int
+    is_over: bool
 
 
 async def _see_through(change: Coroutine[Any, Any, T]) -> T:

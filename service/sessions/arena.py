@@ -215,21 +215,36 @@ class Arena:
             listener(change)
 
     async def answer(
-        self, session_id: str, seat: int, turn: int, choice: int | str, note: str, think_ms: int | None = None
+        self,
+        session_id: str,
+        seat: int,
+        turn: int,
+        choice: int | str,
+        note: str,
+        think_ms: int | None = None,
+        heard_ms: int | None = None,
     ) -> Accepted:
-        """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat."""
+        """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat.
+
+        ``heard_ms``: when the answer came. However long it then waits for others, for the store or to be made again, it is not
+        the later for it.
+        """
         refused: ActionRefused | None = None
+        heard = self.now_ms() if heard_ms is None else heard_ms
 
         def answer(session: Session) -> tuple[Accepted | None, list[Entry]]:
             nonlocal refused
             refused = None
             now = self.now_ms()
+            think = think_ms
             if 0 <= seat < session.header.seats:
                 deadline = session.deadline_ms(seat)
-                if deadline and now > deadline and turn == session.clocks[seat].turn:
+                if deadline and heard > deadline and turn == session.clocks[seat].turn:
                     raise _Late(f"seat {seat} answered too late")
+                if think is None:
+                    think = max(0, heard - session.clocks[seat].asked_ms)
             try:
-                return session.answer(seat, turn, choice, note, now, think_ms)
+                return session.answer(seat, turn, choice, note, now, think)
             except ActionRefused as error:
                 refused = error
                 return None, session.refuse(seat, turn, error, now)
@@ -246,7 +261,8 @@ class Arena:
                     f"the answer came too late; seat {seat} was forfeited ({fault})", seat=str(seat), fault=fault
                 ) from None
             # Another seat's clock ran out before this one's and ended the game, or another copy was quicker: it is told which.
-            return await self.answer(session_id, seat, turn, choice, note, think_ms)
+            heard = min(heard, self.now_ms())  # should the clock have been set back meanwhile
+            return await self.answer(session_id, seat, turn, choice, note, think_ms, heard)
         if accepted is None:
             assert refused is not None
             raise refused

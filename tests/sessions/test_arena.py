@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from service.sessions.arena import Arena
-from service.sessions.errors import SessionEnded
-from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT, Session
+from service.sessions.errors import SeatForfeited, SessionEnded, StoreUnavailable
+from service.sessions.session import ACT, DISCONNECTED, NO_FAULT, TIMEOUT, Entry, Session
 from service.sessions.store import MemoryStore
 from tests.sessions.tables import CONTROL, START, header_of
 
@@ -83,5 +84,134 @@ def test_a_clock_has_run_out_only_after_the_lag() -> None:
         clock.now = session.deadline_ms(0)
         accepted = await arena.answer(session_id, 0, session.clocks[0].turn, 0, "")
         assert not accepted.repeated
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another seat's move is being saved, and the store takes its time: that is ours, not the bot's."""
+
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        session = await arena.read(session_id)
+        turns = [seat.turn for seat in session.clocks]
+        clock.now = session.deadline_ms(0)
+        heard = clock.now
+        is_stuck, may_go_on = asyncio.Event(), asyncio.Event()
+
+        save = arena.store.save
+
+        async def slow(*arguments: Any) -> None:
+            is_stuck.set()
+            await may_go_on.wait()
+            await save(*arguments)
+
+        monkeypatch.setattr(arena.store, "save", slow)  # a store that takes its time
+        first = asyncio.create_task(arena.answer(session_id, 0, turns[0], 0, ""))
+        await is_stuck.wait()
+        clock.now += 500
+        second = asyncio.create_task(arena.answer(session_id, 1, turns[1], 0, ""))
+        await asyncio.sleep(0)
+        clock.now = _past(session, 1) + 60_000
+        may_go_on.set()
+        assert not (await first).repeated
+        assert not (await second).repeated
+        said = [entry for entry in await arena.store.entries(session_id, 0) if entry.kind == ACT]
+        assert [(entry.seat, entry.think_ms) for entry in said] == [
+            (0, heard - session.header.created_ms),
+            (1, heard + 500 - session.header.created_ms - 1000),
+        ]
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_a_move_that_was_not_saved_was_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store fails. What this copy has in hand is then a move ahead of what is stored, and must not be believed."""
+
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        turn = (await arena.read(session_id)).clocks[0].turn
+        before = await arena.store.revision(session_id)
+
+        async def fail(*arguments: Any) -> None:
+            raise StoreUnavailable("away")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(arena.store, "save", fail)
+            with pytest.raises(StoreUnavailable):
+                await arena.answer(session_id, 0, turn, 0, "")
+        accepted = await arena.answer(session_id, 0, turn, 0, "")  # the very same: a repeat would be taken for granted
+        assert not accepted.repeated
+        assert await arena.store.revision(session_id) == before + 1
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_a_move_made_on_an_old_guess_is_made_again_on_what_is_stored() -> None:
+    """Two copies; both know the same. Each takes an answer, and both answers stand."""
+
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        other = Arena(arena.store, clock)
+        session = await other.read(session_id)
+        turns = [seat.turn for seat in session.clocks]
+        for copy, seat in ((arena, 0), (other, 1)):
+            accepted = await copy.answer(session_id, seat, turns[seat], 0, "")
+            assert not accepted.repeated
+        said = [entry.seat for entry in await arena.store.entries(session_id, 0) if entry.kind == ACT]
+        assert said == [0, 1]
+        assert other.conflicts == 1
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_a_refusal_based_on_an_old_guess_is_not_believed() -> None:
+    """This copy remembers that it is not the seat's turn. Meanwhile it is, thanks to another copy."""
+
+    async def scenario() -> None:
+        store, clock = MemoryStore(), Clock()
+        arena, other = Arena(store, clock), Arena(store, clock)
+        session_id = (await arena.create(header_of("sf1906-2e", 2))).header.id
+        (first,) = (await other.read(session_id)).open_seats()
+        while (session := await arena.read(session_id)).open_seats() == [first]:
+            await arena.answer(session_id, first, session.clocks[first].turn, 0, "")
+        (second,) = session.open_seats()
+        turn = session.clocks[second].turn
+        assert not (await other.answer(session_id, second, turn, 0, "")).repeated
+
+    asyncio.run(scenario())
+
+
+def test_whom_we_hear_is_slow_and_not_away() -> None:
+    """It has no stream: it answers call by call."""
+
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        async def nobody(bot: str) -> bool:
+            del bot
+            return False
+
+        arena.is_connected = nobody
+        session = await arena.read(session_id)
+        clock.now = _past(session, 0)
+        with pytest.raises(SeatForfeited):
+            await arena.answer(session_id, 0, session.clocks[0].turn, 0, "")
+        assert (await arena.read(session_id)).clocks[0].fault == TIMEOUT
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_a_session_and_its_log_are_of_the_same_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another copy saves a move after the one was read and before the other: a watcher must not see a move without its view."""
+
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        other = Arena(arena.store, clock)
+        turn = (await other.read(session_id)).clocks[0].turn
+        entries = arena.store.entries
+
+        async def meanwhile(*arguments: Any) -> list[Entry]:
+            await other.answer(session_id, 0, turn, 0, "")
+            return await entries(*arguments)
+
+        with monkeypatch.context() as busy:
+            busy.setattr(arena.store, "entries", meanwhile)
+            session, log = await arena.read_log(session_id, 0)
+        assert len(log) == session.revision < await arena.store.revision(session_id)
 
     _in_the_leader_phase(2, scenario)
