@@ -24,7 +24,8 @@ def reach(permits: list[int], grant: bool) -> int:
     """R71: the plots that one or two of these permits open, with or without the grant action, as a mask.
 
     A plot needs its colour from one source and its number from one source. Without a grant both come from permits, and any colour
-    goes with any number, because two permits may be discarded. One grant supplies either, two supply both.
+    goes with any number, because two permits may be discarded. One grant supplies either, two supply both; so the grant action
+    without a permit opens nothing (R19).
     """
     colours = 0
     numbers = 0
@@ -36,8 +37,6 @@ def reach(permits: list[int], grant: bool) -> int:
         else:
             colours |= 1 << box.PERMIT_COLOUR[permit]
             numbers |= 1 << number
-    if not permits:
-        return 0  # R19: the grant action still needs a permit
     if grants == 0:
         return COLOUR_PLOTS[colours] & NUMBER_PLOTS[numbers]
     if grants == 1:
