@@ -1,13 +1,16 @@
 """``python -m orchestrator [worker | beat | api] [--beat]``: the processes of the orchestrator.
 
-A worker plays matches; ``--beat`` also hands them out. ``beat`` does only that: it rings every two seconds, and some worker
-does the work. ``api`` answers TournamentService.
+A worker plays matches; ``--beat`` also hands them out. ``beat`` does only that, every two seconds. ``api`` answers
+TournamentService.
 """
 
 import logging
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Final
+
+from celery.beat import Service
 
 from orchestrator import metrics, tasks
 from orchestrator.book import Book
@@ -52,13 +55,14 @@ def _work(settings: Settings, *, is_beat: bool) -> None:
         "warning",
     ]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    if is_beat:
-        command.append("--beat")
-    tasks.configure(settings).worker_main(command)  # it ends the process itself
+    app = tasks.configure(settings)
+    if is_beat:  # in a thread: Celery's own --beat would fork, and what is counted there nobody would see
+        threading.Thread(target=Service(app, scheduler_cls=tasks.Clockwork).start, daemon=True, name="beat").start()
+    app.worker_main(command)  # it ends the process itself
 
 
 def _beat(settings: Settings) -> None:
-    beat = tasks.configure(settings).Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", quiet=True)
+    beat = tasks.configure(settings).Beat(scheduler="orchestrator.tasks:Clockwork", loglevel="WARNING", quiet=True)
     beat.run()  # it ends the process itself
 
 

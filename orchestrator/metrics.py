@@ -76,21 +76,25 @@ ARCHIVE_FAILURES: Final = Counter(
 )
 
 # ------------------------------------------------------------------------------------------------------------- dispatch
-MATCHES_DISPATCHED: Final = Counter("rubble_matches_dispatched_total", "Matches handed out.", registry=WORKER)
+MATCHES_DISPATCHED: Final = Counter("rubble_matches_dispatched_total", "Matches handed out.", registry=BEAT)
 LEASE_EXPIRIES: Final = Counter(
     "rubble_lease_expiries_total",
     "Leases that ran out: of matches waiting for a worker, and of matches being played.",
     ["kind"],
-    registry=WORKER,
+    registry=BEAT,
 )
 TICK_SECONDS: Final = Histogram(
-    "rubble_tick_seconds", "One round of handing matches out.", buckets=_FAST, registry=WORKER
+    "rubble_tick_seconds", "One round of handing matches out.", buckets=_FAST, registry=BEAT
 )
 WITHDRAWALS: Final = Counter(
-    "rubble_withdrawals_total", "Entrants withdrawn because they forfeited too much.", registry=WORKER
+    "rubble_withdrawals_total", "Entrants withdrawn because they forfeited too much.", registry=BEAT
 )
 for kind in ("waiting", "playing"):
     LEASE_EXPIRIES.labels(kind)  # there from the start, so that a rate over them sees the first one
+#: What handing out counts, wherever it is done.
+_HANDING_OUT: Final[tuple[Collector, ...]] = (MATCHES_DISPATCHED, LEASE_EXPIRIES, TICK_SECONDS, WITHDRAWALS)
+for shared in (SESSIONS_FORGOTTEN, ARCHIVE_FAILURES):
+    BEAT.register(shared)  # what workers did not come to is archived at the end of a tournament
 
 # ------------------------------------------------------------------------------------------------------------------ api
 RPC_SECONDS: Final = Histogram(
@@ -229,5 +233,8 @@ def serve(address: str, role: str) -> tuple[str, Callable[[], None]]:
 
 
 def show_arena(role: str, collector: ArenaCollector) -> None:
-    """This process, of that role, tells what is true of the whole arena."""
-    _REGISTRIES[role].register(collector)
+    """This process, of that role, hands matches out: it tells what is true of the whole arena."""
+    registry = _REGISTRIES[role]
+    registry.register(collector)
+    for counted in _HANDING_OUT if registry is not BEAT else ():
+        registry.register(counted)

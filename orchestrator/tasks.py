@@ -1,10 +1,14 @@
 """Celery, thin: tasks carry ids, hold no rules and are safe to repeat. The book decides what is played and what counts."""
 
+import logging
 import threading
 from typing import Any, Final
 
 from celery import Celery, signals
+from celery.beat import Scheduler
 from kombu import pools
+from kombu.exceptions import OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import metrics
 from orchestrator.book import Book
@@ -13,6 +17,7 @@ from orchestrator.settings import Settings, read_settings
 from orchestrator.upkeep import Upkeep
 from orchestrator.worker import QUEUE_LEASE_MS, Worker
 
+_LOG: Final = logging.getLogger(__name__)
 QUEUE: Final = "rubble"
 TICK_S: Final = 2.0
 
@@ -33,8 +38,7 @@ def make_app(broker: str) -> Celery:
         worker_redirect_stdouts=False,
         broker_connection_retry_on_startup=True,
         broker_transport_options=_transport(broker),
-        beat_schedule={"tick": {"task": "rubble.tick", "schedule": TICK_S, "options": {"expires": TICK_S}}},
-        beat_scheduler="celery.beat:Scheduler",  # it keeps nothing between two starts: the book does
+        beat_schedule={"tick": {"task": "rubble.tick", "schedule": TICK_S}},
     )
     return app
 
@@ -69,7 +73,6 @@ class _Office:
         self.book = Book(settings.book)
         self._client = ArenaClient(settings.door)
         self.upkeep = Upkeep(self.book, self._client)
-        self.lock = threading.Lock()
 
     def close(self) -> None:
         self._client.close()
@@ -149,18 +152,32 @@ def play_match(match_id: str, delivery: int) -> None:
     worker().play(match_id, delivery)
 
 
-@app.task(name="rubble.tick")
+class Clockwork(Scheduler):
+    """Celery's clock, which does what is due here and now. It keeps nothing between two starts: the book does.
+
+    A round that went through the queue would wait there behind the matches: with every worker busy nobody would notice that
+    one of them has died, and the queue would be filled again only when it is empty.
+    """
+
+    producer = None  # type: ignore[assignment]  # nothing is sent on its behalf
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """One round. What is away will be back, and the next round comes in any case."""
+        del entry, producer
+        try:
+            tick()
+        except (OperationalError, SQLAlchemyError, OSError) as error:
+            _LOG.warning("nothing is handed out: book or broker does not answer (%s); trying again", error)
+        except Exception:
+            _LOG.exception("a bug of ours in handing out; trying again")
+
+
 def tick() -> None:
     """Hand out matches until the window is full, and look after tournaments."""
     opened = office()
-    if not opened.lock.acquire(blocking=False):
-        return  # the round before this one is not over
-    try:
-        with metrics.TICK_SECONDS.time():
-            dispatch(opened.book, opened.settings.window)
-            opened.upkeep.look_after_all()
-    finally:
-        opened.lock.release()
+    with metrics.TICK_SECONDS.time():
+        dispatch(opened.book, opened.settings.window)
+        opened.upkeep.look_after_all()
 
 
 def dispatch(book: Book, window: int, tournament: str | None = None) -> int:

@@ -19,7 +19,7 @@ from orchestrator.roster import GameFacts, Roster, read_roster
 from orchestrator.settings import BadSetting, Settings, read_settings
 from orchestrator.worker import QUEUE_LEASE_MS, Worker
 from service.embedded import EmbeddedRedis
-from tests.orchestrator.harness import HOME, roster_text
+from tests.orchestrator.harness import HOME, roster_text, wait_for
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 _WINDOW = 6
@@ -129,6 +129,23 @@ def test_the_clockwork_does_the_same(office: Office) -> None:
     tasks.tick()
     tasks.tick()
     assert office.waiting() == _WINDOW
+
+
+def test_beat_needs_no_free_worker_to_hand_out(office: Office) -> None:
+    """While all workers are busy, who else would notice that one of them has died?"""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
+    beat = subprocess.Popen(
+        [sys.executable, "-m", "orchestrator", "beat"], cwd=HOME, env={**inherited, **office.settings.to_env()}
+    )
+    try:
+        wait_for(lambda: office.waiting() == _WINDOW, "beat to hand matches out")
+        office.broker.delete(tasks.QUEUE)
+        with office.book._engine.begin() as connection:  # as if their workers had died a while ago
+            connection.exec_driver_sql("UPDATE matches SET lease_until_ms = 1, slot = 0 WHERE state = 'leased'")
+        wait_for(lambda: office.waiting() == _WINDOW, "what dead workers held to be handed out again")
+    finally:
+        beat.terminate()
+        assert beat.wait(30) == 0
 
 
 def test_pause_and_cancel_are_heard_at_the_next_tick(office: Office) -> None:

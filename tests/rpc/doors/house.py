@@ -30,8 +30,8 @@ OPERATOR = "the-operator-of-the-tests-0001"
 #: grpc.aio's client, not our server, says so where a call is refused at the very moment its first request is being written:
 #: the status that came is lost. Whoever wants to know it asks again.
 _LOST_BY_THE_CLIENT = "Internal error from Core"
-#: All event loops of a process share grpc.aio's poller. On a busy machine it finds events for the loop of an earlier test, closed since,
-#: and complains of that to asyncio.
+#: All event loops of a process share grpc.aio's poller. On a busy machine it finds events for the loop of an earlier test, which is
+#: closed by then, and complains of that to asyncio.
 _LOUD_POLLER = "PollerCompletionQueue"
 #: Services of the contract that other servers answer.
 ELSEWHERE = {"rubble.v1.TournamentService"}
