@@ -12,7 +12,7 @@ from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
-from service.sessions.presence import Presence
+from service.sessions.presence import Presence, Stream
 from service.sessions.redis_store import LATE_MS, RedisStore
 from service.sessions.session import ACTIVE, FINISHED
 from service.sessions.sweep import Sweep
@@ -131,5 +131,25 @@ def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_o
         await arena.ring_alarms()
         assert (await arena.read("relief-1")).status == FINISHED
         assert (await arena.read("relief-3")).status == FINISHED
+
+    _with(server, scenario)
+
+
+# --------------------------------------------------------------------------------------------------------------- presence
+def test_a_stream_that_was_taken_over_neither_beats_nor_leaves_for_the_newer_one(server: EmbeddedRedis) -> None:
+    async def scenario(client: "Redis") -> None:
+        presence = Presence(client)
+        older, newer = (Stream("ada", name, "test", 1, START) for name in ("older", "newer"))
+        await presence.enter(older)
+        assert await presence.beat(older)
+        await presence.enter(newer)
+        assert not await presence.beat(older)
+        assert await presence.connected() == [newer]
+        await presence.leave(older)
+        assert await presence.connected() == [newer]
+        assert await presence.is_connected("ada")
+        await presence.leave(newer)
+        assert not await presence.is_connected("ada")
+        assert await presence.connected() == []
 
     _with(server, scenario)

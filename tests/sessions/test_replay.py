@@ -561,6 +561,14 @@ def replace_seed(lines: Lines) -> None:
     lines[-1]["deck"] = seeds_of(99).deck.hex()
 
 
+def replace_table_commitment(lines: Lines) -> None:
+    lines[0]["commitments"]["table"] = commitment(seeds_of(99).table).hex()
+
+
+def replace_deck_commitment(lines: Lines) -> None:
+    lines[0]["commitments"]["deck"] = commitment(seeds_of(99).deck).hex()
+
+
 def replace_seeds_and_commitments(lines: Lines) -> None:
     seeds = seeds_of(99)
     lines[-1] |= {"table": seeds.table.hex(), "deck": seeds.deck.hex()}
@@ -666,7 +674,8 @@ def renumber(lines: Lines) -> None:
         answer_becomes_house, drop_fault, drop_house, drop_answer, double_answer, swap_answers, third_refusal_without_fault,
         early_fault, fault_of_another_seat, no_show_of_the_seated, refused_instead_of_late, seated_twice, change_scores,
         change_ranks, change_score_line, change_ending, forget_fault, change_status, end_early, end_early_by_decree,
-        replace_seed, replace_seeds_and_commitments, drop_seeds, drop_outcome, drop_end, hold_back, other_version,
+        replace_seed, replace_table_commitment, replace_deck_commitment, replace_seeds_and_commitments, drop_seeds,
+        drop_outcome, drop_end, hold_back, other_version,
         other_game, other_option, no_option, fewer_seats, fewer_bots, wrong_revision, a_fraction, a_truth_for_a_number,
         negative_time, too_long_a_note, a_new_field, a_second_header, a_second_outcome, something_after_the_seeds,
         another_kind,
