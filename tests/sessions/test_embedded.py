@@ -1,9 +1,12 @@
 """The embedded Redis: one a folder, and never two on the same data."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -34,25 +37,39 @@ def test_what_was_written_is_there_after_a_stop_and_after_a_power_cut(tmp_path: 
         assert (client.get("kept"), client.get("also")) == (b"yes", b"yes")
 
 
+@contextmanager
+def _killed_owner(folder: Path) -> Iterator[int]:
+    """The number of a server whose owner was killed this moment."""
+    script = (
+        "import sys; from pathlib import Path; import redis; from service.embedded import EmbeddedRedis\n"
+        "server = EmbeddedRedis(Path(sys.argv[1])); server.start(); redis.Redis.from_url(server.url).set('kept', 'yes')\n"
+        "print(server.pid, flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        server = int(owner.stdout.readline())
+        owner.send_signal(signal.SIGKILL)
+        owner.wait()
+        yield server
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+def test_a_server_ends_with_its_owner_even_if_that_one_is_killed(tmp_path: Path) -> None:
+    """Nothing it was told is lost."""
+    with _killed_owner(tmp_path) as server, suppress(ProcessLookupError):  # it has ended already
+        descriptor = os.pidfd_open(server)
+        assert select.select([descriptor], [], [], 30)[0], "the server lives on"
+        os.close(descriptor)
+
+    with EmbeddedRedis(tmp_path) as again:
+        assert redis.Redis.from_url(again.url).get("kept") == b"yes"
+
+
 def test_a_server_whose_owner_was_killed_is_stopped_before_another_one_starts(tmp_path: Path) -> None:
     """Two servers would write the same file."""
-    script = (
-        "import sys, time; from pathlib import Path; from service.embedded import EmbeddedRedis\n"
-        "server = EmbeddedRedis(Path(sys.argv[1])); server.start(); print(server.pid, flush=True); sys.stdin.read()"
-    )
-    owner = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert owner.stdin is not None
-    assert owner.stdout is not None
-    orphan = int(owner.stdout.readline())
-    owner.send_signal(signal.SIGKILL)
-    owner.wait()
-    owner.stdin.close()
-    owner.stdout.close()
-    os.kill(orphan, 0)  # it lives on
-
-    with EmbeddedRedis(tmp_path) as server:
+    with _killed_owner(tmp_path) as orphan, EmbeddedRedis(tmp_path) as server:
         assert server.pid != orphan
         assert redis.Redis.from_url(server.url).ping()
 
