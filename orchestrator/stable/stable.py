@@ -52,6 +52,7 @@ class BotCannotStart(Exception):
     def __init__(self, name: str, why: str, words: str) -> None:
         super().__init__(f"bot {name!r} {why}" + (f"; it said:\n{words}" if words else "; it said nothing"))
         self.name = name
+        self.words = words
 
 
 def command_of(entry: Entry) -> list[str]:
@@ -59,6 +60,11 @@ def command_of(entry: Entry) -> list[str]:
     if not entry.bundled:
         return list(entry.command)
     return [sys.executable, "-m", "bots.house", entry.bundled, *(["--seed", entry.seed] if entry.seed else [])]
+
+
+def search_path() -> str:
+    """Where the program of a command is looked for. "python3" in a roster means the Python that we run with ourselves."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def unconfined(limits: Mapping[str, Any], address: str) -> tuple[str, ...]:
@@ -100,6 +106,8 @@ class Stable:
         for words in unconfined(limits, client.door.address):
             _say_once(words)
         self._bots: dict[str, BotProcess] = {}
+        #: Since when a bot has not been connected, by its name in the arena. Whoever is here is not in it.
+        self._away: dict[str, float] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, daemon=True, name=f"stable-{tournament}")
@@ -125,19 +133,29 @@ class Stable:
         timeout_s: float = START_S,
         still_at_it: Callable[[], None] = lambda: None,
     ) -> None:
-        """All of these bots are connected, or BotCannotStart within the time. ``still_at_it`` is called while we wait."""
+        """All of these bots are connected, or BotCannotStart within the time. ``still_at_it`` is called while we wait.
+
+        The time counts from when a bot was first missed, and not anew for every match: who does not come at all is waited for once,
+        and has the time to be seated for the rest.
+        """
         self.bring(entrants, session)
-        end = time.monotonic() + timeout_s
         failed: dict[str, BotCannotStart] = {}
         while True:
             connected = self._client.connected()
-            missing = [entrant for entrant in entrants if self.arena_name(entrant, session) not in connected]
-            for entrant in missing:
-                bot = self._bots.get(self.arena_name(entrant, session))
+            now = time.monotonic()
+            missing = []
+            for entrant in entrants:
+                name = self.arena_name(entrant, session)
+                if name in connected:
+                    self._away.pop(name, None)
+                    continue
+                missing.append(entrant)
+                away_s = now - self._away.setdefault(name, now)
+                bot = self._bots.get(name)
                 words = bot.last_words() if bot is not None else ""
                 if bot is not None and bot.starts >= 2 and not bot.pid:  # one retry
                     failed[entrant] = BotCannotStart(entrant, f"ended twice with exit code {bot.exit_code}", words)
-                elif time.monotonic() > end:
+                elif away_s > timeout_s:
                     failed[entrant] = BotCannotStart(entrant, f"did not connect within {timeout_s:.0f} s", words)
             gone = [failed[entrant] for entrant in missing if entrant in failed]
             if len(gone) == len(missing):  # the others are here
@@ -163,8 +181,7 @@ class Stable:
             scratch = folder / name if entry.isolated else folder
             scratch.mkdir(parents=True, exist_ok=True)
             env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
-            # "python3" in a roster means the Python that we run with ourselves.
-            env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)])
+            env["PATH"] = search_path()
             env |= {"TMPDIR": str(scratch), "XDG_CACHE_HOME": str(scratch), **entry.env}
             env["RUBBLE_ADDRESS"] = self._client.door.address
             env["RUBBLE_BOT_KEY"] = self._client.issue_key(name)
@@ -184,6 +201,7 @@ class Stable:
         for entrant in entrants:
             if self._entries[entrant].isolated:
                 name = self.arena_name(entrant, session)
+                self._away.pop(name, None)
                 with self._lock:
                     bot = self._bots.pop(name, None)
                 if bot is not None:

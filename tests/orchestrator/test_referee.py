@@ -39,10 +39,10 @@ def client(arena: Arena) -> Iterator[ArenaClient]:
 
 @pytest.fixture(scope="module")
 def stable(arena: Arena, client: ArenaClient) -> Iterator[Stable]:
-    """Two honest bots, one that never turns up and one that is never done."""
+    """Two honest bots, one that ends at once, one that is never done and one that never dials in."""
     entries = [Entry(name, tuple(script("steady", name))) for name in ("ann", "bob")]
     entries += [Entry("leave", tuple(script("guest", "leave"))), Entry("silent", tuple(script("guest", "silent")))]
-    entries += [Entry("fresh", tuple(script("steady", "fresh")), isolated=True)]
+    entries += [Entry("fresh", tuple(script("steady", "fresh")), isolated=True), Entry("mute", ("sleep", "1000"))]
     opened = Stable(client, "cup", 0, entries, arena.folder / "bots", {})
     yield opened
     opened.close()
@@ -161,6 +161,17 @@ def test_a_bot_that_ends_at_once_is_named_when_the_others_are_there(client: Aren
     with pytest.raises(BotCannotStart, match=r"'leave' ended twice with exit code 1; it said:\n.*rather not"):
         stable.ready(["leave", "ann"])
     assert stable.arena_name("ann") in client.connected()
+
+
+def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_every_match(stable: Stable) -> None:
+    waits = []
+    for _ in range(2):
+        looks: list[int] = []
+        with pytest.raises(BotCannotStart, match="'mute' did not connect within 1 s; it said nothing"):
+            stable.ready(["mute", "ann"], timeout_s=1, still_at_it=lambda looks=looks: looks.append(1))  # type: ignore[misc]  # mypy takes no default of a lambda
+        waits.append(len(looks))
+    assert waits[0] > 1
+    assert waits[1] == 0, "nobody waited a second time"
 
 
 def test_an_isolated_bot_is_a_new_process_for_every_game(arena: Arena, client: ArenaClient, stable: Stable) -> None:
