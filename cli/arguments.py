@@ -42,6 +42,18 @@ def read_number(name: str, text: str, low: int, high: int) -> int:
     raise BadSetup(name, text, f"a whole number from {low} to {high}")
 
 
+def read_address(name: str, text: str) -> str:
+    """host:port to listen on."""
+    from orchestrator.settings import BadSetting, address  # it takes a while to import, and few commands listen
+
+    try:
+        if not text:
+            raise BadSetting(name, text, "host:port or [IPv6 address]:port")
+        return address({name: text}, name, "")
+    except BadSetting as error:
+        raise BadSetup(name, text, error.expected) from None
+
+
 def read_seed(text: str) -> int:
     """The number that names a series of games."""
     return read_number("--seed", text, 0, LARGEST_SEED)

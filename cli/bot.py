@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from cli.arguments import Json, read_number
+from cli.arguments import Json, read_address, read_number
 from cli.terminal import complain, console, error_console, print_json
 from service.games.core import BadSetup
 
@@ -98,7 +98,7 @@ def check(
     settings = Settings(
         command=command or (),
         own_key=key or "",
-        listen=_listen(listen),
+        listen=read_address("--listen", listen),
         patience_s=read_number("--patience", patience, 1, 600),
         move_ms=read_number("--move-ms", move_ms, 1, 600_000),
         bank_ms=read_number("--bank-ms", bank_ms, 0, 3_600_000),
@@ -165,12 +165,6 @@ def _numbers(text: str | None) -> frozenset[int]:
 def _check_numbers(numbers: frozenset[int], checks: "Sequence[Check]") -> None:
     if numbers and not checks:
         raise BadSetup("--only", ",".join(map(str, sorted(numbers)[:10])), "numbers of checks; --list shows them")
-
-
-def _listen(text: str) -> str:
-    if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/\s]+):[0-9]{1,5}", text):
-        raise BadSetup("--listen", text, "host:port")
-    return text
 
 
 def _list_checks(numbers: frozenset[int], json: bool) -> int:

@@ -1,6 +1,8 @@
 """``rubble roster``: is this tournament file good, and what would be played?"""
 
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +14,7 @@ from rich.text import Text
 from cli import arguments
 from cli.terminal import complain, console, count_of, print_json
 from orchestrator.roster import BadRoster, GameFacts, OptionFacts, Problem, Roster, plan_problem, read_roster
+from orchestrator.roster.lines import lines_of
 from orchestrator.schedule import BadPlan, Survey, secret_of
 from service.games import all_games
 from service.games.core import AnyGame, BadSetup
@@ -87,7 +90,7 @@ def check(
 ) -> int:
     """Report everything that is wrong in a roster, each with its line; or tell what would be played.
 
-    Exit code 0: it is good. 2: it is not.
+    Exit code 0: it is good, even if a folder or program of a command is not on this machine, which is told. 2: it is not.
 
     [dim]$[/] rubble roster check roster.toml
     """
@@ -98,24 +101,54 @@ def check(
         except BadPlan as error:
             raise BadRoster([plan_problem(error, roster.text, file)]) from None
     except BadRoster as bad:
-        return _refuse(file, bad, json)
-    pilot = _pilot(roster)
+        return refuse(file, bad, json)
+    pilot, lacking = _pilot(roster), absent(roster, file)
     if json:
-        print_json({"file": file, "ok": True, "problems": [], "plan": described(roster, survey, pilot)})
+        plan = described(roster, survey, pilot)
+        print_json({"file": file, "ok": True, "problems": [], "absent": _listed(lacking), "plan": plan})
     else:
         console().print(page(roster, survey, pilot))
+        for problem in lacking:
+            console().print(f"{problem}", style="yellow", markup=False, soft_wrap=True)
+        if lacking:
+            console().print("It is good where that is there; `rubble run` would refuse it here.", style="yellow")
     return GOOD
 
 
-def _refuse(file: str, bad: BadRoster, json: bool) -> int:
+def absent(roster: Roster, file: str) -> list[Problem]:
+    """What commands of a roster need and this machine lacks. A roster for other machines is good all the same."""
+    from orchestrator.stable.stable import search_path
+
+    lines = lines_of(roster.text)
+    found = []
+    for at, bot in enumerate(roster.bots):
+        if not bot.command:
+            continue
+        folder, program = Path(bot.cwd or "."), bot.command[0]
+        if not folder.is_dir():
+            key, value, expected = "cwd", bot.cwd, "a folder that is there"
+        elif shutil.which(folder / program if "/" in program else program, path=bot.env.get("PATH", search_path())):
+            continue
+        else:
+            key, value, expected = "command", program, "a program that can be started"
+        line = lines.get(("bots", at, key), 1)
+        found.append(Problem(file, line, f"bots[{at}].{key}", f"bots[{at}].{key} = {value!r}; expected {expected}"))
+    return found
+
+
+def refuse(file: str, bad: BadRoster, json: bool = False) -> int:
+    """Tell everything that is wrong, a line each; the exit code."""
     if json:
-        listed = [{"line": each.line, "key": each.key, "message": each.message} for each in bad.problems]
-        print_json({"file": file, "ok": False, "problems": listed, "plan": None})
+        print_json({"file": file, "ok": False, "problems": _listed(bad.problems), "absent": [], "plan": None})
     else:
         for problem in bad.problems:
             print(" ".join(str(problem).split()), file=sys.stderr)
         complain(f"{file} has {count_of(len(bad.problems), 'problem')}")
     return BAD
+
+
+def _listed(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    return [{"line": each.line, "key": each.key, "message": each.message} for each in problems]
 
 
 def _pilot(roster: Roster) -> float:

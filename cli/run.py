@@ -76,9 +76,9 @@ def command(
     from redis.exceptions import RedisError
     from sqlalchemy.exc import SQLAlchemyError
 
-    from cli.arguments import read_number
+    from cli.arguments import read_address, read_number
     from cli.local import Broken, LocalArena
-    from cli.roster import example, load, read_text
+    from cli.roster import absent, example, load, read_text, refuse
     from orchestrator.client import ServiceError
     from orchestrator.roster import BadRoster, plan_problem
     from orchestrator.schedule import BadPlan
@@ -87,6 +87,7 @@ def command(
     from service.games import all_games
 
     at_once = read_number("--concurrency", concurrency, 1, 256)
+    listen = read_address("--listen", listen)
     terms = Terms(quiet, read_number("--wait", wait, 1, 1_000_000))
     loaded = None
     console = Console(stderr=True)
@@ -104,8 +105,10 @@ def command(
     else:
         if roster is None:
             console.print("No roster was given, so the one is played that `rubble roster new` writes.")
-        file = roster or "example.toml"
+        file = "example.toml" if roster is None else roster
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        if out == "":
+            raise BadSetup("--out", out, "a folder")
         folder = Path(out) if out is not None else Path("runs") / f"{Path(file).stem}-{stamp}"
         if _is_planned(folder):
             complain(f"--out: {str(folder)!r} holds a run already; `rubble run --resume {folder}` goes on with it")
@@ -113,13 +116,17 @@ def command(
         try:
             loaded = load(file) if roster is not None else read_text(example(next(iter(all_games().values()))), file)
             loaded.plan("check", bytes(32))
+            if lacking := absent(loaded, file):
+                raise BadRoster(lacking)
         except BadRoster as error:
-            complain(str(error))
-            return _BAD_INPUT
+            return refuse(file, error)
         except BadPlan as error:
             complain(str(plan_problem(error, loaded.text if loaded is not None else "", file)))
             return _BAD_INPUT
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
         with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
             return _play(arena, loaded, folder, console, terms)
@@ -144,7 +151,8 @@ def command(
         complain(f"{error}; what has been played is kept, and `rubble run --resume {folder}` goes on")
         return _FAILED
     except BotCannotStart as error:
-        complain(str(error))
+        complain(str(error).removesuffix(error.words), said=error.words)
+        complain(f"nothing has been lost; once the bot is mended, `rubble run --resume {folder}` goes on")
         return _FAILED
 
 

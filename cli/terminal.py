@@ -9,6 +9,8 @@ from rich.console import Console
 
 #: Where there is no terminal to ask for its width, tables get this many columns.
 PAGE_WIDTH = 120
+#: So many lines of what a bot said are shown.
+_MOST_WORDS = 20
 
 
 def console() -> Console:
@@ -34,9 +36,16 @@ def count_of(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def complain(message: str) -> None:
-    """One line on standard error."""
-    print("rubble: " + " ".join(message.split()), file=sys.stderr)
+def complain(message: str, *, said: str = "") -> None:
+    """One line on standard error; below it, line by line, the end of what somebody else has ``said``."""
+    print("rubble: " + _harmless(" ".join(message.split())), file=sys.stderr)
+    for line in said.splitlines()[-_MOST_WORDS:]:
+        print(f"  {_harmless(line)}", file=sys.stderr)
+
+
+def _harmless(text: str) -> str:
+    """A guest's words move no cursor and set no colour: what does not print is shown as a mark."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text.expandtabs())
 
 
 def drop_output() -> None:

@@ -17,6 +17,7 @@ class BadSetting(ValueError):
 
     def __init__(self, name: str, value: str, expected: str) -> None:
         super().__init__(f"{name}={value!r}; expected {expected}")
+        self.expected = expected
 
 
 @dataclass(frozen=True)

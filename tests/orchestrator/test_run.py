@@ -179,6 +179,68 @@ def test_a_bot_that_cannot_start_is_named_with_its_own_words(tmp_path: Path) -> 
     assert not alive_with(run.folder)
 
 
+def test_what_such_a_bot_printed_is_shown_line_by_line_and_moves_no_cursor(tmp_path: Path) -> None:
+    code = r"import os, sys; os.write(2, b'first\nred \x1b[31m\xff\n'); sys.exit(9)"
+    bots = {"random": "random", "loud": [sys.executable, "-c", code]}
+    run = start_roster(tmp_path, roster_text(bots, name="sad", game="relief", players=2, deals=1, seed=1))
+    ended, _, complained = run.end(PATIENCE_S)
+    assert ended == 1, complained
+    assert (
+        "bot 'loud' ended twice with exit code 9; it said:\n  first\n  red \N{REPLACEMENT CHARACTER}[31m" in complained
+    )
+    assert "\x1b" not in complained
+    assert f"rubble run --resume {run.folder}` goes on" in complained
+
+
+@pytest.mark.parametrize(
+    ("bot", "told"),
+    [
+        ('command = ["true"]\ncwd = "/nowhere"', "roster.toml:{line}: bots[2].cwd = '/nowhere'; expected a folder"),
+        (
+            'cwd = "/tmp"\ncommand = ["./no-bot"]',
+            "roster.toml:{line}: bots[2].command = './no-bot'; expected a program",
+        ),
+        (
+            'env = {}\ncommand = ["no-such-bot"]',
+            "roster.toml:{line}: bots[2].command = 'no-such-bot'; expected a program",
+        ),
+    ],
+)
+def test_what_a_command_lacks_here_is_told_before_anything_begins(tmp_path: Path, bot: str, told: str) -> None:
+    roster = f'{_PAIR}\n[[bots]]\nname = "lost"\n{bot}\n'
+    told = told.format(line=len(roster.splitlines()))
+    run = start_roster(tmp_path, roster)
+    code, _, complained = run.end()
+    assert code == 2 and told in complained, complained
+    assert not run.folder.exists(), "nothing was begun"
+
+    command = [sys.executable, "-m", "cli.main", "roster", "check", str(tmp_path / "roster.toml")]
+    checked = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, "another machine may have it"
+    assert told in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--out", ""], "--out: '' is not possible; expected a folder"),
+        (["--out", "/proc/nowhere"], "--out: '/proc/nowhere' is not possible; expected a folder that can be written"),
+        (["--listen", "here"], "--listen: 'here' is not possible; expected host:port"),
+        (
+            ["--listen", "127.0.0.1:70000"],
+            "--listen: '127.0.0.1:70000' is not possible; expected a port from 0 to 65535",
+        ),
+    ],
+)
+def test_a_flag_that_cannot_be_meant_is_refused_before_anything_begins(
+    tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    run = start_roster(tmp_path, _PAIR, *arguments)  # the last one of two flags counts
+    code, _, complained = run.end()
+    assert code == 2 and told in complained, complained
+    assert not run.folder.exists()
+
+
 def test_resume_wants_the_folder_of_a_run(tmp_path: Path) -> None:
     code, _, complained = start_run(tmp_path, "--resume", str(tmp_path)).end()
     assert code == 2 and "book.sqlite" in complained
