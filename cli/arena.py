@@ -23,6 +23,8 @@ class Card:
     api: str
     #: Where scrapes are answered, by process.
     metrics: dict[str, str] = field(default_factory=dict)
+    #: The authority of its certificate, a file; empty: it speaks without TLS.
+    ca: str = ""
 
 
 def write_card(state_dir: Path, card: Card) -> None:

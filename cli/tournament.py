@@ -102,9 +102,8 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
             f"expected --api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
         )
     token = operator_token(state_dir)
-    return stack.enter_context(
-        TournamentClient(Door(api or (card.api if card else ""), token, os.environ.get("RUBBLE_CA", "")))
-    )
+    address, ca = (card.api, card.ca) if card is not None else (api, "")
+    return stack.enter_context(TournamentClient(Door(address, token, os.environ.get("RUBBLE_CA", "") or ca)))
 
 
 def _with_desk(

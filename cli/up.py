@@ -18,6 +18,7 @@ from cli.terminal import complain, console
 
 if TYPE_CHECKING:
     from cli.children import Child
+    from orchestrator.client import Door
     from service.embedded import EmbeddedRedis
 
 _LOOK_S: Final = 0.5
@@ -54,6 +55,10 @@ class Wishes:
     book: str
     processes: int
     concurrency: int
+    #: Certificate and key of service and API, and the authority by which our own processes know them; empty: no TLS.
+    tls_cert: str = ""
+    tls_key: str = ""
+    ca: str = ""
 
     def metrics_at(self, place: int) -> str:
         """Where the process at that place answers scrapes."""
@@ -111,6 +116,26 @@ def command(
         str,
         typer.Option("--book", metavar="URL", envvar="RUBBLE_BOOK", help="By default SQLite in the state folder."),
     ] = "",
+    tls_cert: Annotated[
+        str,
+        typer.Option(
+            "--tls-cert",
+            metavar="FILE",
+            envvar="RUBBLE_TLS_CERT",
+            help="Certificate (PEM) of service and API, for the hosts of --listen and --api; needs --tls-key.",
+        ),
+    ] = "",
+    tls_key: Annotated[
+        str, typer.Option("--tls-key", metavar="FILE", envvar="RUBBLE_TLS_KEY", help="Its private key (PEM).")
+    ] = "",
+    ca: Annotated[
+        str,
+        typer.Option(
+            "--ca",
+            metavar="FILE",
+            help="Authority of the certificate, for worker and bots; by default the certificate itself.",
+        ),
+    ] = "",
     processes: Annotated[str, typer.Option("--processes", metavar="N", help="Copies of the service.")] = "1",
     concurrency: Annotated[str, typer.Option("--concurrency", metavar="N", help="Matches played at once.")] = "16",
 ) -> int:
@@ -122,6 +147,7 @@ def command(
     [dim]$[/] rubble up
     [dim]$[/] rubble tournament create roster.toml     [dim]# in another terminal[/]
     [dim]$[/] rubble tournament watch NAME
+    [dim]$[/] rubble up --listen arena.example:50051 --api arena.example:50052 --tls-cert arena.pem --tls-key arena.key
     """
     from cli.arguments import read_number
     from cli.children import Broken
@@ -138,6 +164,7 @@ def command(
             book=book or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
             processes=read_number("--processes", processes, 1, 256),
             concurrency=read_number("--concurrency", concurrency, 1, 1000),
+            **_tls(tls_cert, tls_key, ca),
         )
         with at_sigterm(), _locked(wishes.state_dir), Host(wishes) as host:
             host.look_after()
@@ -191,7 +218,7 @@ class Host:
             self._broker = self._broker or f"redis+socket://{self._redis.socket}?virtual_host=1"
         for name in ("service", "worker", "beat", "api"):
             self._launch(name)
-        card = Card(os.getpid(), self._service, self._api, self._scrapes)
+        card = Card(os.getpid(), self._service, self._api, self._scrapes, self._wishes.ca)
         write_card(self._wishes.state_dir, card)
         self._say_where_everything_is()
 
@@ -203,6 +230,7 @@ class Host:
             child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env(), log)
             self._children[name] = child
             self._service = child.wait_for("serving on ")  # always the same from now on
+            self._knock()
             for warning in filter(None, [child.said("WARNING: ")]):
                 console().print(f"[bold red]WARNING[/] {warning}")
         elif name == "api":
@@ -216,10 +244,33 @@ class Host:
         if self._wishes.metrics:
             self._scrapes[name] = child.wait_for("metrics on ")
 
+    def _door(self) -> "Door":
+        from orchestrator.client import Door
+
+        return Door(self._service, operator_token(self._wishes.state_dir.resolve()), self._wishes.ca)
+
+    def _knock(self) -> None:
+        """Our own worker and bots must get in by the certificate; Broken if it does not name the host they dial."""
+        from cli.children import Broken
+        from orchestrator.client import ArenaClient, ServiceError
+
+        if not self._wishes.ca:
+            return
+        try:
+            with ArenaClient(self._door()) as client:
+                client.connected()
+        except ServiceError as error:
+            raise Broken(
+                f"nobody gets in at {self._service} with {self._wishes.ca}: {error}; expected a --tls-cert that names the host of "
+                f"--listen, by an authority in --ca"
+            ) from None
+
     def _serve_command(self) -> list[str]:
         wishes = self._wishes
         command = ["cli.main", "serve", "--listen", self._service, "--processes", str(wishes.processes)]
         command += ["--state-dir", str(wishes.state_dir)]
+        if wishes.tls_cert:
+            command += ["--tls-cert", wishes.tls_cert, "--tls-key", wishes.tls_key]
         if wishes.metrics:
             command += ["--metrics", self._scrapes.get("service") or wishes.metrics_at(0)]
         return command
@@ -229,7 +280,6 @@ class Host:
         return {"RUBBLE_REDIS": self._redis_url}
 
     def _worker_env(self, name: str) -> dict[str, str]:
-        from orchestrator.client import Door
         from orchestrator.settings import Settings
 
         wishes, state = self._wishes, self._wishes.state_dir.resolve()
@@ -238,7 +288,7 @@ class Host:
         return Settings(
             book=wishes.book,
             broker=self._broker,
-            door=Door(self._service, operator_token(state)),
+            door=self._door(),
             folder=state / "work",
             concurrency=wishes.concurrency,
             window=4 * wishes.concurrency,
@@ -248,14 +298,16 @@ class Host:
 
     def _api_env(self) -> dict[str, str]:
         from orchestrator.api.settings import ApiSettings
-        from orchestrator.client import Door
 
+        cert, key = self._wishes.tls_cert, self._wishes.tls_key
         return ApiSettings(
             book=self._wishes.book,
-            door=Door(self._service, operator_token(self._wishes.state_dir)),
+            door=self._door(),
             listen=self._api,
             bot_address=self._service,
             metrics=self._scrapes.get("api") or self._wishes.metrics_at(3),
+            tls_cert=Path(cert) if cert else None,
+            tls_key=Path(key) if key else None,
         ).to_env()
 
     def _say_where_everything_is(self) -> None:
@@ -276,6 +328,7 @@ class Host:
             ),
             ("book", _without_password(wishes.book), "all results"),
             ("redis", redis, "live sessions and the queue"),
+            *((("tls", wishes.ca, "the authority; RUBBLE_CA for bots and callers"),) if wishes.ca else ()),
             *(("metrics", f"http://{address}/metrics", name) for name, address in self._scrapes.items()),
             ("logs", str(self._logs), ""),
         ]
@@ -362,6 +415,20 @@ def _address(flag: str, text: str) -> str:
         return address({flag: text}, flag, "")
     except BadSetting as error:
         raise BadChoice(str(error)) from None
+
+
+def _tls(cert: str, key: str, ca: str) -> dict[str, str]:
+    """Certificate, key and authority as whole paths, since bots run in folders of their own; BadChoice."""
+    if bool(cert) != bool(key):
+        raise BadChoice(f"{'--tls-key' if cert else '--tls-cert'} is missing; expected both, or neither")
+    if ca and not cert:
+        raise BadChoice(f"--ca={ca!r}; expected --tls-cert and --tls-key with it")
+    files = {"--tls-cert": cert, "--tls-key": key, "--ca": ca or cert}
+    paths = [str(Path(file).expanduser().resolve()) if file else "" for file in files.values()]
+    for flag, path in zip(files, paths, strict=True):
+        if path and not os.access(path, os.R_OK):
+            raise BadChoice(f"{flag}={path!r}; expected a file that can be read")
+    return dict(zip(("tls_cert", "tls_key", "ca"), paths, strict=True))
 
 
 def _broker_beside(redis: str) -> str:

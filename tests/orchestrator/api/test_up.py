@@ -10,6 +10,8 @@ import pytest
 
 from cli.up import BadChoice, _broker_beside, _without_password
 from orchestrator.api.client import TournamentClient
+from orchestrator.client import ArenaClient, Door, ServiceError
+from tests.certificates import OPENSSL, Authority
 from tests.orchestrator.api.host import Host, caller, clean_env, host, scrape, total
 from tests.orchestrator.harness import HOME, PATIENCE_S, alive_with, logs, roster_text, wait_for
 
@@ -123,6 +125,52 @@ def test_the_broker_is_the_next_database_of_the_same_redis(redis: str, broker: s
     assert "secret" not in _without_password(redis)
 
 
+@pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
+def test_a_whole_arena_speaks_tls(tmp_path: Path) -> None:
+    """Worker, bots, API and `rubble tournament` find their way by the authority that it was given."""
+    authority = Authority(tmp_path, "ours")
+    cert, key = authority.certify("arena")
+    tls = ["--tls-cert", str(cert), "--tls-key", str(key)]
+    with host(tmp_path, *tls, "--ca", str(authority.cert)) as opened:
+        (tmp_path / "roster.toml").write_text(_CUP.replace("deals = 3", "deals = 1"))
+        opened.rubble("tournament", "create", str(tmp_path / "roster.toml"))
+        assert '"state": "done"' in opened.rubble("tournament", "watch", "cup", "--json").splitlines()[-1]
+        with ArenaClient(Door(opened.card()["service"], opened.token)) as plain, pytest.raises(ServiceError):
+            plain.connected()
+        with TournamentClient(opened.door()) as plain, pytest.raises(ServiceError):
+            plain.tournament("cup")
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
+def test_a_certificate_that_our_own_worker_cannot_trust_is_told_at_the_start(tmp_path: Path) -> None:
+    cert, key = Authority(tmp_path, "ours").certify("arena")
+    command = [
+        sys.executable,
+        "-m",
+        "cli.main",
+        "up",
+        "--state-dir",
+        str(tmp_path / "state"),
+        "--listen",
+        "127.0.0.1:0",
+    ]
+    command += [
+        "--metrics",
+        "",
+        "--tls-cert",
+        str(cert),
+        "--tls-key",
+        str(key),
+        "--ca",
+        str(Authority(tmp_path, "b").cert),
+    ]
+    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 1 and "expected a --tls-cert that names the host of --listen" in ended.stderr, (
+        ended.stderr
+    )
+    assert not alive_with(tmp_path / "state")
+
+
 @pytest.mark.parametrize("redis", ["redis+cluster://a:1,b:2", "redis+sentinel://a:1/main"])
 def test_a_cluster_is_no_broker(redis: str) -> None:
     with pytest.raises(BadChoice, match="--broker is missing"):
@@ -135,6 +183,12 @@ def test_a_cluster_is_no_broker(redis: str) -> None:
         (["--listen", "here"], "--listen='here'; expected host:port"),
         (["--api", "1.2.3.4:99999"], "--api='1.2.3.4:99999'; expected a port"),
         (["--concurrency", "0"], "--concurrency"),
+        (["--tls-cert", "pyproject.toml"], "--tls-key is missing; expected both, or neither"),
+        (
+            ["--tls-cert", "pyproject.toml", "--tls-key", "/nowhere"],
+            "--tls-key='/nowhere'; expected a file that can be",
+        ),
+        (["--ca", "pyproject.toml"], "--ca='pyproject.toml'; expected --tls-cert and --tls-key with it"),
         (["--state-dir", "/proc/nowhere"], "--state-dir='/proc/nowhere'; expected a folder that can be written"),
     ],
 )
