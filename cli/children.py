@@ -45,10 +45,10 @@ class Child:
         self._reader.start()
 
     def _read(self, pipe: IO[str]) -> None:
-        with pipe, self.log.open("a", encoding="utf-8") as kept:
+        with pipe, self.log.open("ab", buffering=0) as kept:
             for line in pipe:
-                kept.write(line)
-                kept.flush()
+                with contextlib.suppress(OSError):  # the disk is full: what is not kept is read all the same
+                    kept.write(line.encode())
                 with self._news:
                     if len(self._lines) < 100:
                         self._lines.append(line.rstrip("\n"))

@@ -143,17 +143,25 @@ def command(
         RedisError,
         SQLAlchemyError,
     ) as error:  # the last two: a full disk, for one
-        what = str(error).splitlines()[0]
-        kept = f"; what has been played is kept, and `rubble run --resume {folder}` goes on"
-        complain(what + (kept if _is_planned(folder) else ""))
+        complain(str(error).splitlines()[0] + _goes_on(folder))
+        return _FAILED
+    except BrokenPipeError:
+        raise  # whoever read the table has left, which is not about the folder
+    except OSError as error:
+        complain(f"{folder} cannot be written ({error.strerror}){_goes_on(folder)}")
         return _FAILED
     except _Stopped as error:
-        complain(f"{error}; what has been played is kept, and `rubble run --resume {folder}` goes on")
+        complain(f"{error}{_goes_on(folder)}")
         return _FAILED
     except BotCannotStart as error:
         complain(str(error).removesuffix(error.words), said=error.words)
         complain(f"nothing has been lost; once the bot is mended, `rubble run --resume {folder}` goes on")
         return _FAILED
+
+
+def _goes_on(folder: Path) -> str:
+    """How to go on with what has been played; empty if nothing has."""
+    return f"; what has been played is kept, and `rubble run --resume {folder}` goes on" if _is_planned(folder) else ""
 
 
 def _is_planned(folder: Path) -> bool:

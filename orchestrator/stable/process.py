@@ -104,12 +104,12 @@ class BotProcess:
 
     def _keep_output(self, pipe: IO[bytes]) -> None:
         """Keep what the bot says, up to a limit; beyond it is read and dropped, so that the bot never blocks."""
-        with pipe, self._output.open("ab") as kept:
+        with pipe, self._output.open("ab", buffering=0) as kept:
             while chunk := pipe.read1(65536):  # type: ignore[attr-defined]  # a pipe is buffered
                 room = _OUTPUT_BYTES - os.fstat(kept.fileno()).st_size  # others may write it too
                 if room > 0:
-                    kept.write(chunk[:room])
-                    kept.flush()
+                    with contextlib.suppress(OSError):  # our disk is full, which is not the bot's fault
+                        kept.write(chunk[:room])
 
     def last_words(self) -> str:
         """The end of what the bot said."""

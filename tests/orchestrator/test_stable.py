@@ -173,6 +173,17 @@ def test_a_bot_that_will_not_stop_is_killed(tmp_path: Path) -> None:
     assert bot.starts == 1, "what was ended stays ended"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_bot_whose_words_cannot_be_kept_plays_on(tmp_path: Path) -> None:
+    """A full disk is ours to mend; it closes no bot's mouth, on which the bot would end."""
+    marker = tmp_path / "marker"
+    code = f"for at in range(300): print('x' * 1000, flush=True)\nopen({str(marker)!r}, 'w').close()"
+    bot = BotProcess("bot", [sys.executable, "-c", code], {"PATH": os.environ["PATH"]}, HOME, Path("/dev/full"), {})
+    bot.look_after()
+    wait_for(marker.exists, "it to have said everything")
+    bot.end()
+
+
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "orchestrator.stable.launch", '{"supervise": 1}', "--", "/nowhere/bot"]
     ended = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
