@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, case, create_engine, delete, event, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.book.reading import BookReader
 from orchestrator.book.rows import Match, Recorded, Tournament, match_of, match_row
@@ -43,6 +45,10 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+class NewerBook(SQLAlchemyError):
+    """A book whose tables this program does not know."""
+
+
 class Book(BookReader):
     """A book in SQLite or PostgreSQL. Open it with ``Book(url)``; missing tables are made, old ones brought up to date."""
 
@@ -64,7 +70,13 @@ class Book(BookReader):
         with self._engine.begin() as connection:
             self._lock(connection)  # several workers may open a new book at once
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            try:
+                command.upgrade(config, "head")
+            except CommandError as error:
+                url = self._engine.url.render_as_string(hide_password=True)
+                raise NewerBook(
+                    f"the book {url} was written by another Rubble, newer than this one ({error})"
+                ) from None
 
     def close(self) -> None:
         """Let go of all connections."""

@@ -14,7 +14,8 @@ from typing import Final
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.book import Book, Match, Recorded, Tournament, UnknownTournament
 from orchestrator.book.tables import CANCELLED, DROPPED, LEASED, PAUSED, READY, RUNNING, metadata
@@ -79,6 +80,18 @@ def _ids(found: list[Match]) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------------ planning
+def test_a_book_of_a_newer_rubble_is_refused_and_left_as_it_is(url: str) -> None:
+    Book(url).close()
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'tomorrow'"))
+    with pytest.raises(SQLAlchemyError, match=r"written by another Rubble, newer than this one .*'tomorrow'"):
+        Book(url)
+    with engine.begin() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "tomorrow"
+    engine.dispose()
+
+
 def test_planning_again_changes_nothing(book: Book) -> None:
     assert book.plan(_tournament(), _matches(1201)) == 1201
     first = book.lease(3, 10)
