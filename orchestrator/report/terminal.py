@@ -11,6 +11,8 @@ _BAR = 16
 _NAME = 32
 #: Below this width the table leaves out what the report tells anyway.
 _WIDE = 106
+#: … and below this one the interval as a bar too.
+_NARROW = 76
 
 
 def standings_table(standings: Standings, *, title: str | None = None, width: int = _WIDE) -> Table:
@@ -23,14 +25,17 @@ def standings_table(standings: Standings, *, title: str | None = None, width: in
         pad_edge=False,
     )  # fmt: skip
     is_wide = width >= _WIDE
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("95 %", no_wrap=True)
-    table.add_column("entrant", overflow="ellipsis", no_wrap=True)
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("0 ─ 95 % ─ 1", no_wrap=True)
+    has_bar = width >= _NARROW
+    # Where there is too little room, names give way, and no number does: half a number is a wrong one.
+    table.add_column("rank", justify="right", no_wrap=True, min_width=4)
+    table.add_column("95 %", no_wrap=True, min_width=4)
+    table.add_column("entrant", overflow="ellipsis")  # what may wrap shrinks first; a name has no place to wrap
+    table.add_column("points", justify="right", no_wrap=True, min_width=6)
+    if has_bar:
+        table.add_column("0 ─ 95 % ─ 1", no_wrap=True, min_width=_BAR)
     names = ["group", "games", "wins", "score", "faults", "Elo"] if is_wide else ["games", "score", "faults"]
     for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for line in standings.entrants:
         faults = sum(line.faults.values())
         cells: dict[str, str | Text] = {
@@ -46,7 +51,7 @@ def standings_table(standings: Standings, *, title: str | None = None, width: in
             span(line.rank_range),
             Text(short(line.name, _NAME), style="bold" if line.rank == 1 else ""),
             decimal(line.mean_points),
-            interval_bar(line),
+            *([interval_bar(line)] if has_bar else []),
             *(cells[name] for name in names),
         )
     return table

@@ -334,6 +334,22 @@ def test_the_terminal_shows_the_same_table(make: Make) -> None:
         assert f"{line.mean_points:.3f}" in out.getvalue()
 
 
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_where_it_is_narrow_names_give_way_and_no_number_does(make: Make, width: int) -> None:
+    names = ("granite-with-a-very-long-name", "brick-that-goes-on-for-ever", "cedar-of-the-last-terrace")
+    book, tournament = make(names=names, players=2, blocks=40, faulty={2: 0.2})
+    standings = gather(book, tournament).standings
+    out = io.StringIO()
+
+    Console(file=out, width=width, color_system=None).print(standings_table(standings, width=width))
+
+    rows = [line.split() for line in out.getvalue().splitlines()]
+    for line in standings.entrants:
+        row = next(row for row in rows if row[:1] == [str(line.rank)])
+        assert f"{line.mean_points:.3f}" in row and f"{line.mean_score:.1f}" in row and f"{line.games:,}" in row
+        assert [word for word in row if "…" in word] in ([], [row[2]]), "only the name is shortened"
+
+
 def test_the_terminal_shows_an_empty_table(make: Make) -> None:
     book, tournament = make(blocks=2, played=0)
     out = io.StringIO()
