@@ -175,9 +175,8 @@ class Worker:
         if not self._book.record_once(match, played.recorded, played.replay):
             now = self._book.match(match.id)
             if now is None or now.state != PLAYED or now.voids != match.voids:
-                forget(
-                    self._client, match
-                )  # it was dropped meanwhile; otherwise somebody else recorded it, and archives it
+                # It was dropped meanwhile; otherwise somebody else recorded it, and archives it.
+                forget(self._client, match)
             return
         metrics.MATCH_SECONDS.labels(game).observe(time.monotonic() - began)
         count_result(tournament, match, played.recorded)
@@ -254,9 +253,8 @@ class Worker:
                 last = time.monotonic()
                 try:
                     self._book.prolong(match.id, LEASE_MS)
-                except (
-                    SQLAlchemyError
-                ) as error:  # the game goes on, and its bots with it; another may come to watch it too
+                except SQLAlchemyError as error:
+                    # The game goes on, and its bots with it; another may come to watch it too.
                     _LOG.warning("the book does not answer (%s); the match goes on", type(error).__name__)
 
         return still_at_it

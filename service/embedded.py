@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -110,7 +111,8 @@ class EmbeddedRedis:
         ]
         command += ["--daemonize", "no", "--protected-mode", "yes", "--maxmemory-policy", "noeviction"]
         command += ["--logfile", str((self.folder / "redis.log").resolve())]
-        if sys.platform == "linux":
+        # The kernel means the thread that starts it: one that ends before the process would take the server along.
+        if sys.platform == "linux" and threading.current_thread() is threading.main_thread():
             command = [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), *command]
         self._process = subprocess.Popen(
             command,
