@@ -20,6 +20,8 @@ _GUARD_S: Final = 5.0
 _MAX_GAMES: Final = 1024
 #: Answers of one bot that are being looked at, before the next message is read.
 _AT_ONCE: Final = 256
+#: After so many answers of one message the others have their turn.
+_BREATH: Final = 16
 #: A message that cannot be handed over for so long means that nobody reads at the other end.
 _PATIENCE_S: Final = 60.0
 
@@ -94,16 +96,21 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         self, stream: BotStream, requests: AsyncIterator[bot_pb2.PlayRequest], first: list[bot_pb2.Choice]
     ) -> None:
         """Hand every choice to the arena; several are looked at side by side, each session's in turn."""
-        at_work: set[asyncio.Task[None]] = set()
+        at_work: dict[asyncio.Task[None], str] = {}
 
         async def take(choices: list[bot_pb2.Choice]) -> None:
             received = self._hub.arena.now_ms()
-            for choice in choices:
+            for number, choice in enumerate(choices, 1):
+                if number % _BREATH == 0:
+                    await asyncio.sleep(0)  # a long message must not keep the other streams waiting
+                # While an answer is looked into, those behind it in the same session wait their turn.
+                if choice.session not in at_work.values() and stream.choose_now(choice, received):
+                    continue
                 if len(at_work) >= _AT_ONCE:
                     await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
                 task = asyncio.create_task(stream.choose(choice, received))
-                at_work.add(task)
-                task.add_done_callback(at_work.discard)
+                at_work[task] = choice.session
+                task.add_done_callback(at_work.pop)
 
         await take(first)
         async for request in requests:

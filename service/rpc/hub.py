@@ -10,6 +10,7 @@ import logging
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -21,6 +22,7 @@ from service.sessions.arena import Arena, Change
 from service.sessions.bells import Bells
 from service.sessions.errors import (
     BadRequest,
+    Conflict,
     NotReading,
     NotYourTurn,
     SessionError,
@@ -57,6 +59,10 @@ class _Place:
         self.seat = seat
         self.sent_turn = 0
         self.sent_ms = 0
+
+    def think_ms(self, turn: int, received_ms: int) -> int | None:
+        """How long the bot thought about this turn, if it is the one it was sent last."""
+        return max(0, received_ms - self.sent_ms) if self.sent_ms and self.sent_turn == turn else None
 
 
 class BotStream:
@@ -218,6 +224,28 @@ class BotStream:
         return [*self._places, *self._later]
 
     # ----------------------------------------------------------------------------------------------------- from the bot
+    def choose_now(self, choice: bot_pb2.Choice, received_ms: int) -> bool:
+        """One answer of the bot, as almost all are: the arena takes it without a wait. False: ``choose`` must look into it."""
+        session_id, turn = choice.session, choice.turn
+        place = self._places.get(session_id)
+        if place is None or choice.WhichOneof("choice") is None:
+            return False
+        return self._hub.arena.answer_now(
+            session_id,
+            place.seat,
+            turn,
+            _answer_of(choice),
+            choice.note,
+            place.think_ms(turn, received_ms),
+            partial(self._saved, choice, received_ms),
+        )
+
+    def _saved(self, choice: bot_pb2.Choice, received_ms: int, error: Exception | None) -> None:
+        if isinstance(error, Conflict):  # another copy was quicker: on what is there now the answer may still be good
+            self._hub.spawn(self.choose(choice, received_ms))
+        elif error is not None:
+            self._refuse(choice, error)
+
     async def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
         """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
         session_id, turn = choice.session, choice.turn
@@ -225,17 +253,20 @@ class BotStream:
         try:
             if place is None:
                 raise UnknownSession(session_id)
-            answer = _answer_of(choice)
-            think_ms = max(0, received_ms - place.sent_ms) if place.sent_ms and place.sent_turn == turn else None
-            await self._hub.arena.answer(session_id, place.seat, turn, answer, choice.note, think_ms)
-        except SessionError as error:
+            think_ms = place.think_ms(turn, received_ms)
+            await self._hub.arena.answer(session_id, place.seat, turn, _answer_of(choice), choice.note, think_ms)
+        except Exception as error:
+            self._refuse(choice, error)
+
+    def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
+        session_id, turn = choice.session, choice.turn
+        if isinstance(error, SessionError):
             is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
             is_open = not is_closed and self._is_open(session_id, turn)
-            self.send(events.refused(session_id, turn, error, is_open=is_open))
-        except Exception:
-            _LOG.exception("a choice of %s in %s failed", self.bot, session_id)
-            failure = SessionError("the service failed; the question is still open")
-            self.send(events.refused(session_id, turn, failure, is_open=True))
+        else:
+            _LOG.error("a choice of %s in %s failed", self.bot, session_id, exc_info=error)
+            error, is_open = SessionError("the service failed; the question is still open"), True
+        self.send(events.refused(session_id, turn, error, is_open=is_open))
 
     def _is_open(self, session_id: str, turn: int) -> bool:
         place = self._places.get(session_id)

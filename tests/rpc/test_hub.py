@@ -14,6 +14,7 @@ from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
+from service.sessions.session import ACT
 from tests.sessions.tables import START, header_of
 
 PATIENCE_S = 60.0
@@ -57,6 +58,33 @@ def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: Embe
             await arena.change("relief-1", lambda session: (None, session.cancel("tea", START)))
             await hub._resync(stream)
             assert await _started(stream) == "relief-3"
+            await hub.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedis) -> None:
+    """Both seats may speak at once; the other one's copy was quicker, and this one has not heard of it."""
+
+    async def scenario() -> None:
+        async with _hub(server) as hub, Redis.from_url(server.url) as client:
+            other = Arena(RedisStore(client), lambda: START)
+            session = await hub.arena.create(header_of("relief", 2, bots=("ada", "rival")))
+            session_id = session.header.id
+            for seat in range(2):
+                await hub.arena.take_seat(session_id, seat)
+            stream = await hub.connect("ada", "test", 1)
+            assert await _started(stream) == session_id
+            while not stream.knows(session := await hub.arena.read(session_id)):
+                await asyncio.sleep(0.01)
+            await other.answer(session_id, 1, session.clocks[1].turn, 0, "")
+
+            choice = bot_pb2.Choice(session=session_id, turn=session.clocks[0].turn, index=0)
+            assert stream.choose_now(choice, START)
+
+            while not any(entry.seat == 0 and entry.kind == ACT for entry in await other.store.entries(session_id, 0)):
+                await asyncio.sleep(0.01)
+            assert hub.arena.conflicts == 1
             await hub.disconnect(stream)
 
     asyncio.run(scenario())
