@@ -1,6 +1,7 @@
 """BotService: the stream on which bots play, and their keys."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -96,21 +97,34 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         self, stream: BotStream, requests: AsyncIterator[bot_pb2.PlayRequest], first: list[bot_pb2.Choice]
     ) -> None:
         """Hand every choice to the arena; several are looked at side by side, each session's in turn."""
-        at_work: dict[asyncio.Task[None], str] = {}
+        at_work: set[asyncio.Task[None]] = set()
+        #: By session: how many of its answers are at work.
+        looked_into: Counter[str] = Counter()
+
+        def look_into(choice: bot_pb2.Choice, received: int) -> None:
+            def leave(task: asyncio.Task[None]) -> None:
+                at_work.discard(task)
+                looked_into[session_id] -= 1
+                if not looked_into[session_id]:
+                    del looked_into[session_id]
+
+            session_id = choice.session
+            looked_into[session_id] += 1
+            task = asyncio.create_task(stream.choose(choice, received))
+            at_work.add(task)
+            task.add_done_callback(leave)
 
         async def take(choices: list[bot_pb2.Choice]) -> None:
             received = self._hub.arena.now_ms()
             for number, choice in enumerate(choices, 1):
-                if number % _BREATH == 0:
+                if not number % _BREATH:
                     await asyncio.sleep(0)  # a long message must not keep the other streams waiting
                 # While an answer is looked into, those behind it in the same session wait their turn.
-                if choice.session not in at_work.values() and stream.choose_now(choice, received):
+                if not looked_into[choice.session] and stream.choose_now(choice, received):
                     continue
                 if len(at_work) >= _AT_ONCE:
                     await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
-                task = asyncio.create_task(stream.choose(choice, received))
-                at_work[task] = choice.session
-                task.add_done_callback(at_work.pop)
+                look_into(choice, received)
 
         await take(first)
         async for request in requests:
