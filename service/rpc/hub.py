@@ -85,6 +85,8 @@ class BotStream:
         #: Games that could not be found, and since when.
         self._missing: dict[str, int] = {}
         self._patience: asyncio.Timeout | None = None
+        #: Where a question waits to be sent: its clock begins with the message that carries it.
+        self._to_stamp: list[_Place] = []
 
     # ------------------------------------------------------------------------------------------------------- to the bot
     def send(self, event: bytes) -> None:
@@ -140,9 +142,9 @@ class BotStream:
         batch, self._queue = self._queue[:count], self._queue[count:]
         self._queued_bytes -= size
         now = self._hub.arena.now_ms()
-        for place in self._places.values():
-            if place.sent_ms == 0:
-                place.sent_ms = now
+        for place in self._to_stamp:
+            place.sent_ms = now
+        self._to_stamp.clear()
         return b"".join(batch)
 
     def news(self, session: Session) -> None:
@@ -173,6 +175,8 @@ class BotStream:
             place.sent_turn = clock.turn
             # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
             place.sent_ms = clock.asked_ms if is_back else 0
+            if not is_back:
+                self._to_stamp.append(place)
             self.send(events.turn(session, seat, self._hub.arena.now_ms()))
 
     def catch_up(self, session: Session) -> None:
