@@ -133,6 +133,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
             await take(list(request.choices))
         if at_work:
             await asyncio.wait(at_work)
+        await stream.all_saved()
 
     async def IssueKey(self, request: bot_pb2.IssueKeyRequest, context: Any) -> bot_pb2.IssueKeyResponse:
         key, generation = await self._ring.issue_key(request.bot, request.expires_in_s)

@@ -87,6 +87,9 @@ class BotStream:
         self._patience: asyncio.Timeout | None = None
         #: Where a question waits to be sent: its clock begins with the message that carries it.
         self._to_stamp: list[_Place] = []
+        #: Answers that are being saved, and what is set when none is any more.
+        self._unsaved = 0
+        self._all_saved = asyncio.Event()
 
     # ------------------------------------------------------------------------------------------------------- to the bot
     def send(self, event: bytes) -> None:
@@ -234,7 +237,7 @@ class BotStream:
         place = self._places.get(session_id)
         if place is None or choice.WhichOneof("choice") is None:
             return False
-        return self._hub.arena.answer_now(
+        is_taken = self._hub.arena.answer_now(
             session_id,
             place.seat,
             turn,
@@ -243,12 +246,31 @@ class BotStream:
             place.think_ms(turn, received_ms),
             partial(self._saved, choice, received_ms),
         )
+        self._unsaved += is_taken
+        return is_taken
 
     def _saved(self, choice: bot_pb2.Choice, received_ms: int, error: Exception | None) -> None:
         if isinstance(error, Conflict):  # another copy was quicker: on what is there now the answer may still be good
-            self._hub.spawn(self.choose(choice, received_ms))
-        elif error is not None:
+            self._hub.spawn(self._choose_again(choice, received_ms))
+            return
+        if error is not None:
             self._refuse(choice, error)
+        self._count_saved()
+
+    async def _choose_again(self, choice: bot_pb2.Choice, received_ms: int) -> None:
+        await self.choose(choice, received_ms)
+        self._count_saved()
+
+    def _count_saved(self) -> None:
+        self._unsaved -= 1
+        if not self._unsaved:
+            self._all_saved.set()
+
+    async def all_saved(self) -> None:
+        """Wait for the answers that were taken: whatever follows from them has been queued then."""
+        while self._unsaved:
+            self._all_saved.clear()
+            await self._all_saved.wait()
 
     async def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
         """One answer of the bot. Whatever is wrong with it is said in a Refused event."""

@@ -82,9 +82,9 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
             choice = bot_pb2.Choice(session=session_id, turn=session.clocks[0].turn, index=0)
             assert stream.choose_now(choice, START)
 
-            while not any(entry.seat == 0 and entry.kind == ACT for entry in await other.store.entries(session_id, 0)):
-                await asyncio.sleep(0.01)
-            assert hub.arena.conflicts == 1
+            await stream.all_saved()
+            assert (hub.arena.conflicts, hub.arena.is_changing(session_id)) == (1, False)
+            assert [entry.seat for entry in await other.store.entries(session_id, 0) if entry.kind == ACT] == [1, 0]
             await hub.disconnect(stream)
 
     asyncio.run(scenario())
