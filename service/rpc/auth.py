@@ -41,6 +41,8 @@ _TOKEN: Final = re.compile(r"rb1\.([a-z]{1,16})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-
 #: Whatever begins like a token, whole or torn, must not be repeated to anybody.
 _LIKE_A_TOKEN: Final = re.compile(r"rb1\.[A-Za-z0-9._-]+")
 _KEY_ID_BYTES: Final = 4
+#: How many good tokens are remembered, at a few hundred bytes each.
+_BELIEVED: Final = 4096
 
 _BOT: Final = "bot"
 _SEAT: Final = "seat"
@@ -208,6 +210,8 @@ class Signer:
         self._secrets = {_key_id(secret.encode()): secret.encode() for secret in reversed(secrets)}
         self._first = secrets[0].encode()
         self._now = now
+        #: Tokens whose signature was found good. Whether they have expired or were revoked is asked every time.
+        self._believed: dict[str, Caller] = {}
 
     def __repr__(self) -> str:
         return f"Signer({len(self._secrets)} secrets)"
@@ -234,6 +238,16 @@ class Signer:
     # -------------------------------------------------------------------------------------------------------- believing
     def read(self, token: str) -> Caller:
         """The bot or the seat a token speaks for, or Unauthenticated. Whether a key was revoked is not asked here."""
+        caller = self._believed.get(token)
+        if caller is None:
+            caller = self._read(token)
+            if len(self._believed) >= _BELIEVED:
+                self._believed.clear()
+            self._believed[token] = caller
+        self.check_expiry(caller)
+        return caller
+
+    def _read(self, token: str) -> Caller:
         try:
             kind, payload = self._open(token)
         except ValueError as error:
@@ -241,14 +255,12 @@ class Signer:
         match kind:
             case "bot":
                 key: _BotKey = _decoder(_BotKey).decode(payload)
-                caller = Caller(Kind.BOT, bot=key.bot, generation=key.generation, expires=key.expires)
+                return Caller(Kind.BOT, bot=key.bot, generation=key.generation, expires=key.expires)
             case "seat":
                 place: _SeatToken = _decoder(_SeatToken).decode(payload)
-                caller = Caller(Kind.SEAT, session=place.session, seat=place.seat, expires=place.expires)
+                return Caller(Kind.SEAT, session=place.session, seat=place.seat, expires=place.expires)
             case _:
                 raise Unauthenticated("BAD_TOKEN", f"a {kind} handle is no token; expected a bot key or a seat token")
-        self.check_expiry(caller)
-        return caller
 
     def check_expiry(self, caller: Caller) -> None:
         """Unauthenticated if the caller's token has run out; a long stream may ask again and again."""

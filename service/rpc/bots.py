@@ -1,6 +1,7 @@
 """BotService: the stream on which bots play, and their keys."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ _GUARD_S: Final = 5.0
 _MAX_GAMES: Final = 1024
 #: Answers of one bot that are being looked at, before the next message is read.
 _AT_ONCE: Final = 256
+#: After so many answers of one message the others have their turn.
+_BREATH: Final = 16
 #: A message that cannot be handed over for so long means that nobody reads at the other end.
 _PATIENCE_S: Final = 60.0
 
@@ -95,15 +98,33 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     ) -> None:
         """Hand every choice to the arena; several are looked at side by side, each session's in turn."""
         at_work: set[asyncio.Task[None]] = set()
+        #: By session: how many of its answers are at work.
+        looked_into: Counter[str] = Counter()
+
+        def look_into(choice: bot_pb2.Choice, received: int) -> None:
+            def leave(task: asyncio.Task[None]) -> None:
+                at_work.discard(task)
+                looked_into[session_id] -= 1
+                if not looked_into[session_id]:
+                    del looked_into[session_id]
+
+            session_id = choice.session
+            looked_into[session_id] += 1
+            task = asyncio.create_task(stream.choose(choice, received))
+            at_work.add(task)
+            task.add_done_callback(leave)
 
         async def take(choices: list[bot_pb2.Choice]) -> None:
             received = self._hub.arena.now_ms()
-            for choice in choices:
+            for number, choice in enumerate(choices, 1):
+                if not number % _BREATH:
+                    await asyncio.sleep(0)  # a long message must not keep the other streams waiting
+                # While an answer is looked into, those behind it in the same session wait their turn.
+                if not looked_into[choice.session] and stream.choose_now(choice, received):
+                    continue
                 if len(at_work) >= _AT_ONCE:
                     await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
-                task = asyncio.create_task(stream.choose(choice, received))
-                at_work.add(task)
-                task.add_done_callback(at_work.discard)
+                look_into(choice, received)
 
         await take(first)
         async for request in requests:
@@ -112,6 +133,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
             await take(list(request.choices))
         if at_work:
             await asyncio.wait(at_work)
+        await stream.all_saved()
 
     async def IssueKey(self, request: bot_pb2.IssueKeyRequest, context: Any) -> bot_pb2.IssueKeyResponse:
         key, generation = await self._ring.issue_key(request.bot, request.expires_in_s)

@@ -10,6 +10,7 @@ import logging
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -21,6 +22,7 @@ from service.sessions.arena import Arena, Change
 from service.sessions.bells import Bells
 from service.sessions.errors import (
     BadRequest,
+    Conflict,
     NotReading,
     NotYourTurn,
     SessionError,
@@ -68,6 +70,10 @@ class _Place:
         """
         return not clock.asked_ms or (self.sent_turn == clock.turn and self.answered_turn != clock.turn)
 
+    def think_ms(self, turn: int, received_ms: int) -> int | None:
+        """How long the bot thought about this turn, if it is the one it was sent last."""
+        return max(0, received_ms - self.sent_ms) if self.sent_ms and self.sent_turn == turn else None
+
 
 class BotStream:
     """One bot's live stream."""
@@ -89,6 +95,11 @@ class BotStream:
         #: Games that could not be found, and since when.
         self._missing: dict[str, int] = {}
         self._patience: asyncio.Timeout | None = None
+        #: Where a question waits to be sent: its clock begins with the message that carries it.
+        self._to_stamp: list[_Place] = []
+        #: Answers that are being saved, and what is set when none is any more.
+        self._unsaved = 0
+        self._all_saved = asyncio.Event()
 
     # ------------------------------------------------------------------------------------------------------- to the bot
     def send(self, event: bytes) -> None:
@@ -144,9 +155,9 @@ class BotStream:
         batch, self._queue = self._queue[:count], self._queue[count:]
         self._queued_bytes -= size
         now = self._hub.arena.now_ms()
-        for place in self._places.values():
-            if place.sent_ms == 0:
-                place.sent_ms = now
+        for place in self._to_stamp:
+            place.sent_ms = now
+        self._to_stamp.clear()
         return b"".join(batch)
 
     def news(self, session: Session) -> None:
@@ -178,6 +189,8 @@ class BotStream:
             place.sent_turn, place.answered_turn = clock.turn, 0
             # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
             place.sent_ms = clock.asked_ms if is_back else 0
+            if not is_back:
+                self._to_stamp.append(place)
             self.send(events.turn(session, seat, self._hub.arena.now_ms()))
 
     def catch_up(self, session: Session) -> None:
@@ -234,6 +247,50 @@ class BotStream:
         return [*self._places, *self._later]
 
     # ----------------------------------------------------------------------------------------------------- from the bot
+    def choose_now(self, choice: bot_pb2.Choice, received_ms: int) -> bool:
+        """One answer of the bot, as almost all are: the arena takes it without a wait. False: ``choose`` must look into it."""
+        session_id, turn = choice.session, choice.turn
+        place = self._places.get(session_id)
+        if place is None or choice.WhichOneof("choice") is None:
+            return False
+        is_taken = self._hub.arena.answer_now(
+            session_id,
+            place.seat,
+            turn,
+            _answer_of(choice),
+            choice.note,
+            place.think_ms(turn, received_ms),
+            received_ms,
+            partial(self._saved, place, choice, received_ms),
+        )
+        self._unsaved += is_taken
+        return is_taken
+
+    def _saved(self, place: _Place, choice: bot_pb2.Choice, received_ms: int, error: Exception | None) -> None:
+        if isinstance(error, Conflict):  # another copy was quicker: on what is there now the answer may still be good
+            self._hub.spawn(self._choose_again(choice, received_ms))
+            return
+        if error is None:
+            place.answered_turn = choice.turn
+        else:
+            self._refuse(choice, error)
+        self._count_saved()
+
+    async def _choose_again(self, choice: bot_pb2.Choice, received_ms: int) -> None:
+        await self.choose(choice, received_ms)
+        self._count_saved()
+
+    def _count_saved(self) -> None:
+        self._unsaved -= 1
+        if not self._unsaved:
+            self._all_saved.set()
+
+    async def all_saved(self) -> None:
+        """Wait for the answers that were taken: whatever follows from them has been queued then."""
+        while self._unsaved:
+            self._all_saved.clear()
+            await self._all_saved.wait()
+
     async def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
         """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
         session_id, turn = choice.session, choice.turn
@@ -241,18 +298,22 @@ class BotStream:
         try:
             if place is None:
                 raise UnknownSession(session_id)
+            think_ms = place.think_ms(turn, received_ms)
             answer = _answer_of(choice)
-            think_ms = max(0, received_ms - place.sent_ms) if place.sent_ms and place.sent_turn == turn else None
             await self._hub.arena.answer(session_id, place.seat, turn, answer, choice.note, think_ms, received_ms)
             place.answered_turn = turn
-        except SessionError as error:
+        except Exception as error:
+            self._refuse(choice, error)
+
+    def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
+        session_id, turn = choice.session, choice.turn
+        if isinstance(error, SessionError):
             is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
             is_open = not is_closed and self._is_open(session_id, turn)
-            self.send(events.refused(session_id, turn, error, is_open=is_open))
-        except Exception:
-            _LOG.exception("a choice of %s in %s failed", self.bot, session_id)
-            failure = SessionError("the service failed; the question is still open")
-            self.send(events.refused(session_id, turn, failure, is_open=True))
+        else:
+            _LOG.error("a choice of %s in %s failed", self.bot, session_id, exc_info=error)
+            error, is_open = SessionError("the service failed; the question is still open"), True
+        self.send(events.refused(session_id, turn, error, is_open=is_open))
 
     def _is_open(self, session_id: str, turn: int) -> bool:
         place = self._places.get(session_id)

@@ -10,6 +10,7 @@ import heapq
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -23,7 +24,7 @@ from service.sessions.errors import (
     UnknownSession,
 )
 from service.sessions.session import ACTIVE, FAULTS, Accepted, Entry, Header, Session, new_session
-from service.sessions.store import Bells, Store
+from service.sessions.store import Bells, Saved, Store
 
 T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
@@ -52,6 +53,24 @@ def _standing(session: Session) -> list[tuple[int, bool, int, int]]:
     return [
         (clock.turn if clock.asked_ms else 0, clock.seated, clock.fault, session.status) for clock in session.clocks
     ]
+
+
+def _with_news(session: Session, before: list[tuple[int, bool, int, int]]) -> list[int]:
+    """The seats that have something to hear."""
+    return [seat for seat, now in enumerate(_standing(session)) if now != before[seat]]
+
+
+def _take(lock: asyncio.Lock) -> bool:
+    """Take a lock if nobody holds it or waits for it."""
+    if lock.locked():
+        return False
+    taking = lock.acquire()
+    try:
+        taking.send(None)
+    except StopIteration:  # it did not have to wait
+        return True
+    taking.close()
+    return False
 
 
 class Arena:
@@ -189,7 +208,7 @@ class Arena:
                     raise
                 if not entries:
                     return result
-                seats = [seat for seat, now in enumerate(_standing(session)) if now != before[seat]]
+                seats = _with_news(session, before)
                 try:
                     await self.store.save(session, since, entries, self._bells(session, seats))
                 except Conflict:
@@ -214,6 +233,65 @@ class Arena:
         for listener in self._listeners:
             listener(change)
 
+    def answer_now(
+        self,
+        session_id: str,
+        seat: int,
+        turn: int,
+        choice: int | str,
+        note: str,
+        think_ms: int | None,
+        heard_ms: int,
+        saved: Saved,
+    ) -> bool:
+        """``answer`` where nothing stands in its way: applied at once, saved with whatever else is waiting, no task and no
+        future of its own. False: nothing has happened, and ``answer`` must look into it.
+        """
+        session = self._cache.get(session_id)
+        lock = self._lock(session_id)
+        if session is None or not _take(lock):
+            return False
+        since = session.revision
+        before = _standing(session)
+        try:
+            _, entries = self._answered(session, seat, turn, choice, note, think_ms, heard_ms)
+            if entries:  # there are none for a repeated answer
+                change = Change(session, entries, _with_news(session, before))
+                end = partial(self._end_answer, change, lock, saved)
+                self.store.submit(session, since, entries, self._bells(session, change.seats), end)
+                return True
+        except SessionError:
+            if session.revision != since:
+                self.forget(session_id)
+        except Exception:
+            self.forget(session_id)  # half done; `answer` meets the same mistake and reports it
+        lock.release()
+        return False
+
+    def _end_answer(self, change: Change, lock: asyncio.Lock, saved: Saved, error: Exception | None) -> None:
+        try:
+            if error is None:
+                self._remember(change.session)
+                self._tell(change)
+            else:
+                self.conflicts += isinstance(error, Conflict)
+                self.forget(change.session.header.id)  # it is not what is stored, or its fate is unknown
+        finally:
+            lock.release()
+            saved(error)
+
+    def _answered(
+        self, session: Session, seat: int, turn: int, choice: int | str, note: str, think_ms: int | None, heard_ms: int
+    ) -> tuple[Accepted, list[Entry]]:
+        """The session, answered. What was heard in time is in time, however long it has waited since; else _Late."""
+        if 0 <= seat < session.header.seats:
+            clock, deadline = session.clocks[seat], session.deadline_ms(seat)
+            if 0 < deadline < heard_ms and turn == clock.turn:
+                raise _Late(f"seat {seat} answered too late")
+            if think_ms is None:
+                think_ms = max(0, heard_ms - clock.asked_ms)
+        return session.answer(seat, turn, choice, note, self.now_ms(), think_ms)
+
     async def answer(
         self,
         session_id: str,
@@ -235,19 +313,11 @@ class Arena:
         def answer(session: Session) -> tuple[Accepted | None, list[Entry]]:
             nonlocal refused
             refused = None
-            now = self.now_ms()
-            think = think_ms
-            if 0 <= seat < session.header.seats:
-                deadline = session.deadline_ms(seat)
-                if deadline and heard > deadline and turn == session.clocks[seat].turn:
-                    raise _Late(f"seat {seat} answered too late")
-                if think is None:
-                    think = max(0, heard - session.clocks[seat].asked_ms)
             try:
-                return session.answer(seat, turn, choice, note, now, think)
+                return self._answered(session, seat, turn, choice, note, think_ms, heard)
             except ActionRefused as error:
                 refused = error
-                return None, session.refuse(seat, turn, error, now)
+                return None, session.refuse(seat, turn, error, self.now_ms())
 
         try:
             accepted = await self.change(session_id, answer)

@@ -7,6 +7,7 @@ neighbours.
 
 import asyncio
 import itertools
+import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -33,9 +34,10 @@ from service.sessions.session import (
     live_to_plain,
     session_from_plain,
 )
-from service.sessions.store import NOBODY, Bells
+from service.sessions.store import NOBODY, Bells, Saved
 from service.sessions.wire import Wire
 
+_LOG: Final = logging.getLogger(__name__)
 #: A running session that nobody touches disappears after this time, an ended one after the other, in seconds.
 LIVE_TTL: Final = 24 * 3600
 ENDED_TTL: Final = 3600
@@ -91,12 +93,30 @@ def read_notice(text: str) -> tuple[str, int, int]:
 class _Save:
     """One session waiting to be written."""
 
-    __slots__ = ("arguments", "done", "session_id")
+    __slots__ = ("arguments", "saved", "session_id")
 
-    def __init__(self, session_id: str, arguments: list[Any], done: "asyncio.Future[list[Any]]") -> None:
+    def __init__(self, session_id: str, arguments: list[Any], saved: Saved) -> None:
         self.session_id = session_id
         self.arguments = arguments
-        self.done = done
+        self.saved = saved
+
+    def end(self, error: Exception | None) -> None:
+        """Tell whoever waits. A mistake of theirs must not keep their neighbours waiting; it is logged whole."""
+        try:
+            self.saved(error)
+        except Exception:
+            _LOG.exception("what follows a save of session %s failed", self.session_id)
+
+    def problem(self, answer: Any) -> Exception | None:
+        """What the script's answer means: None if the session is saved."""
+        if isinstance(answer, Exception):
+            return _unavailable(answer)
+        since, revision, mark = self.arguments[2], self.arguments[3], self.arguments[5]
+        # A trip whose answer was lost is sent again: then the revision is ours already, and so is the mark. The state would
+        # prove nothing: another copy may have made the very same move in the same millisecond.
+        if answer[0] == 1 or (answer[1] == revision.encode() and answer[2] == mark):
+            return None
+        return Conflict(f"session {self.session_id} is no longer at revision {since}", session=self.session_id)
 
 
 class RedisStore:
@@ -160,6 +180,20 @@ class RedisStore:
         return [-1 if found is None else int(found) for found in await self._ask(pipe.execute())]
 
     async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def saved(error: Exception | None) -> None:
+            if done.done():
+                return  # whoever waited has given up
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+
+        self.submit(session, since, entries, bells, saved)
+        await done
+
+    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
         session_id = session.header.id
         channels = [keys.watch(session_id), *(keys.bell(bot) for bot in bells.bots)]
         ttl = LIVE_TTL if session.status == ACTIVE else ENDED_TTL
@@ -173,17 +207,9 @@ class RedisStore:
             *channels,
         ]
         arguments += [_encode(entry_to_plain(entry)) for entry in entries]
-        done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Save(session_id, arguments, done))
+        self._waiting.append(_Save(session_id, arguments, saved))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
-        answer = await done
-        if answer[0] != 1:
-            # A trip whose answer was lost is sent again: then the revision is ours already, and so is the mark. The state would
-            # prove nothing: another copy may have made the very same move in the same millisecond.
-            if answer[1] == str(session.revision).encode() and answer[2] == arguments[5]:
-                return
-            raise Conflict(f"session {session_id} is no longer at revision {since}", session=session_id)
 
     async def entries(self, session_id: str, after: int) -> list[Entry]:
         pipe = self.redis.pipeline(transaction=False)
@@ -219,16 +245,10 @@ class RedisStore:
                 # Whoever waits must hear of it, whatever it was; a bug is logged where it is answered.
                 told = _unavailable(error) if isinstance(error, AWAY) else error
                 for save in batch:
-                    if not save.done.done():
-                        save.done.set_exception(told)
+                    save.end(told)
                 continue
             for save, answer in zip(batch, answers, strict=True):
-                if save.done.done():
-                    continue  # whoever waited has given up
-                if isinstance(answer, Exception):
-                    save.done.set_exception(_unavailable(answer))
-                else:
-                    save.done.set_result(answer)
+                save.end(save.problem(answer))
 
     async def _send(self, batch: list[_Save]) -> list[Any]:
         """One script call a session; a lost connection or an unknown script is answered by sending once more."""

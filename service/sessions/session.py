@@ -171,7 +171,13 @@ class Session:
 
     def next_deadline_ms(self) -> int:
         """The earliest moment at which a clock runs out; 0 if none runs."""
-        return min((deadline for seat in self.open_seats() if (deadline := self.deadline_ms(seat))), default=0)
+        earliest = 0
+        for seat, clock in enumerate(self.clocks):  # a loop, for this is asked after every move
+            if clock.asked_ms:
+                deadline = self.deadline_ms(seat)
+                if not earliest or deadline < earliest:
+                    earliest = deadline
+        return earliest
 
     def clock_left(self, seat: int, now_ms: int) -> tuple[int, int]:
         """What is left for the open question: of the move's own time, and of the reserve."""

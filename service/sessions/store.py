@@ -1,8 +1,8 @@
 """Where sessions are kept: what every store promises, and one that keeps them in memory for tests and tools."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from service.sessions.errors import Conflict, UnknownSession
 from service.sessions.session import (
@@ -25,6 +25,9 @@ class Bells:
 
 NOBODY: Final = Bells()
 
+#: Called when a save has ended: with None if it is saved, else with what went wrong.
+Saved: TypeAlias = Callable[[Exception | None], None]
+
 
 class Store(Protocol):
     """A store compares the revision and writes in one step; nothing is announced before it is saved."""
@@ -43,6 +46,9 @@ class Store(Protocol):
 
     async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
         """Write the session and append the entries, if its revision is still ``since``; else Conflict."""
+
+    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+        """``save`` for whoever does not wait for it; the session must stay as it is until ``saved`` is called."""
 
     async def entries(self, session_id: str, after: int) -> list[Entry]:
         """The log from revision ``after`` + 1 on; UnknownSession."""
@@ -87,8 +93,19 @@ class MemoryStore:
     async def revisions(self, session_ids: Sequence[str]) -> list[int]:
         return [len(self._logs[session_id]) if session_id in self._logs else -1 for session_id in session_ids]
 
+    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+        try:
+            self._keep(session, since, entries)
+        except Conflict as conflict:
+            saved(conflict)
+        else:
+            saved(None)
+
     async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
         del bells
+        self._keep(session, since, entries)
+
+    def _keep(self, session: Session, since: int, entries: Sequence[Entry]) -> None:
         session_id = session.header.id
         if session_id not in self._sessions or len(self._logs[session_id]) != since:
             raise Conflict(f"session {session_id} is no longer at revision {since}", session=session_id)

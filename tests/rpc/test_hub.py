@@ -15,6 +15,7 @@ from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
+from service.sessions.session import ACT
 from tests.sessions.tables import START, header_of
 
 PATIENCE_S = 60.0
@@ -141,6 +142,33 @@ def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRe
             assert (again.session, again.turn) == ("relief-1", asked.turn)
             await hub._resync(stream)
             assert not stream._queue, "it is asked once more, not again and again"
+            await hub.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedis) -> None:
+    """Both seats may speak at once; the other one's copy was quicker, and this one has not heard of it."""
+
+    async def scenario() -> None:
+        async with _hub(server) as hub, Redis.from_url(server.url) as client:
+            other = Arena(RedisStore(client), lambda: START)
+            session = await hub.arena.create(header_of("relief", 2, bots=("ada", "rival")))
+            session_id = session.header.id
+            for seat in range(2):
+                await hub.arena.take_seat(session_id, seat)
+            stream = await hub.connect("ada", "test", 1)
+            assert await _started(stream) == session_id
+            while not stream.knows(session := await hub.arena.read(session_id)):
+                await asyncio.sleep(0.01)
+            await other.answer(session_id, 1, session.clocks[1].turn, 0, "")
+
+            choice = bot_pb2.Choice(session=session_id, turn=session.clocks[0].turn, index=0)
+            assert stream.choose_now(choice, START)
+
+            await stream.all_saved()
+            assert (hub.arena.conflicts, hub.arena.is_changing(session_id)) == (1, False)
+            assert [entry.seat for entry in await other.store.entries(session_id, 0) if entry.kind == ACT] == [1, 0]
             await hub.disconnect(stream)
 
     asyncio.run(scenario())

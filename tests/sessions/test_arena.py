@@ -1,15 +1,15 @@
 """The arena between callers and a store: who is told what, and whom a clock is held against."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
-from service.sessions.arena import Arena
-from service.sessions.errors import SeatForfeited, SessionEnded, StoreUnavailable
+from service.sessions.arena import Arena, Change
+from service.sessions.errors import Conflict, SeatForfeited, SessionEnded, StoreUnavailable
 from service.sessions.session import ACT, DISCONNECTED, NO_FAULT, TIMEOUT, Entry, Session
-from service.sessions.store import MemoryStore
+from service.sessions.store import Bells, MemoryStore, Saved
 from tests.sessions.tables import CONTROL, START, header_of
 
 
@@ -213,5 +213,97 @@ def test_a_session_and_its_log_are_of_the_same_moment(monkeypatch: pytest.Monkey
             busy.setattr(arena.store, "entries", meanwhile)
             session, log = await arena.read_log(session_id, 0)
         assert len(log) == session.revision < await arena.store.revision(session_id)
+
+    _in_the_leader_phase(2, scenario)
+
+
+class SlowStore(MemoryStore):
+    """What is submitted is under way until somebody says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_way: list[Callable[[], None]] = []
+
+    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+        self.under_way.append(lambda: super(SlowStore, self).submit(session, since, entries, bells, saved))
+
+
+def test_an_answer_is_told_and_shown_only_when_it_is_saved() -> None:
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        store = SlowStore()
+        store.__dict__ |= arena.store.__dict__
+        arena.store = store
+        told: list[Change] = []
+        ended: list[Exception | None] = []
+        arena.listen(told.append)
+        session = await arena.read(session_id)
+        since, turn = session.revision, session.clocks[1].turn
+
+        assert arena.answer_now(session_id, 1, turn, 0, "", None, arena.now_ms(), ended.append)
+
+        looking = asyncio.create_task(arena.read(session_id))
+        await asyncio.sleep(0)
+        assert (told, ended, looking.done(), arena.is_changing(session_id)) == ([], [], False, True)
+        assert await store.revision(session_id) == since
+        store.under_way.pop()()
+        assert ended == [None]
+        assert [change.entries[0].seat for change in told] == [1]
+        assert (await looking).revision == await store.revision(session_id) > since
+        assert not arena.is_changing(session_id)
+
+    _in_the_leader_phase(2, scenario)
+
+
+@pytest.mark.parametrize(
+    "case", ["another turn", "no such index", "no such seat", "late", "under way", "unknown", "said before"]
+)
+def test_whatever_needs_a_closer_look_changes_nothing(case: str) -> None:
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        ended: list[Exception | None] = []
+        session = await arena.read(session_id)
+        seat, turn, index = 1, session.clocks[1].turn, 0
+        if case == "another turn":
+            turn += 1
+        elif case == "no such index":
+            index = 1000
+        elif case == "no such seat":
+            seat = 7
+        elif case == "late":
+            clock.now = _past(session, 1)
+        elif case == "unknown":
+            arena.forget(session_id)
+        elif case == "said before":
+            await arena.answer(session_id, seat, turn, index, "")
+        since = await arena.store.revision(session_id)
+        lock = arena._lock(session_id)
+        if case == "under way":
+            await lock.acquire()
+
+        assert not arena.answer_now(session_id, seat, turn, index, "", None, arena.now_ms(), ended.append)
+
+        assert lock.locked() == (case == "under way")
+        if case == "under way":
+            lock.release()
+        assert (ended, await arena.store.revision(session_id)) == ([], since)
+        after = await arena.read(session_id)
+        assert (after.revision, [clock.refusals for clock in after.clocks]) == (since, [0, 0])
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_an_answer_on_an_old_guess_is_a_conflict_and_the_guess_is_forgotten() -> None:
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        other = Arena(arena.store, clock)
+        turns = [clock.turn for clock in (await other.read(session_id)).clocks]
+        await arena.answer(session_id, 0, turns[0], 0, "")
+        ended: list[Exception | None] = []
+        told: list[Change] = []
+        other.listen(told.append)
+
+        assert other.answer_now(session_id, 1, turns[1], 0, "", None, arena.now_ms(), ended.append)
+
+        assert [type(error) for error in ended] == [Conflict]
+        assert (told, other.conflicts, other.is_changing(session_id)) == ([], 1, False)
+        assert not (await other.answer(session_id, 1, turns[1], 0, "")).repeated
 
     _in_the_leader_phase(2, scenario)

@@ -119,6 +119,17 @@ def test_a_token_ends_at_its_time() -> None:
     assert signer(now=NOW * 1000).read(signer().bot_key("ada", 1)).expires == 0
 
 
+def test_a_token_that_was_good_before_still_ends_at_its_time() -> None:
+    moment = [NOW]
+    house = Signer((SECRET,), lambda: moment[0])
+    token = house.seat_token("s1", 2, int(NOW) + 60)
+    assert house.read(token) == house.read(token)
+
+    moment[0] = NOW + 60
+
+    assert why(house, token) == "TOKEN_EXPIRED"
+
+
 def test_a_token_of_another_house_is_worthless() -> None:
     assert why(signer(OTHER), signer().bot_key("ada", 1)) == "BAD_TOKEN"
 
