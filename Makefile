@@ -22,9 +22,10 @@ PIN = .rubble/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## "; printf "\nRubble: an arena for board-game bots\n" } \
-		/^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  \033[36mmake %-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@if [ -t 1 ]; then bold=$$'\033[1m' blue=$$'\033[36m' plain=$$'\033[0m'; fi; \
+	awk -v bold="$${bold-}" -v blue="$${blue-}" -v plain="$${plain-}" 'BEGIN { FS = ":.*## "; printf "\nRubble: an arena for board-game bots\n" } \
+		/^##@ / { printf "\n%s%s%s\n", bold, substr($$0, 5), plain } \
+		/^[a-z-]+:.*## / { printf "  %smake %-14s%s %s\n", blue, $$1, plain, $$2 }' $(MAKEFILE_LIST)
 	@echo
 
 .PHONY: play
