@@ -143,7 +143,7 @@ class Worker:
         if match is None or match.state != LEASED or match.deliveries != delivery:
             return
         if match.slot < 0 and self._book.states([match.tournament]).get(match.tournament) != RUNNING:
-            self._book.give_back(match.id)  # paused while the match waited for a worker: nothing new is begun
+            self._book.give_back(match)  # paused while the match waited for a worker: nothing new is begun
             return
         with (
             self._at_work(match.tournament),
@@ -158,7 +158,7 @@ class Worker:
         try:
             played = self._play(tournament, match)
         except _Leaving:
-            self._book.give_back(match.id)
+            self._book.give_back(match)
             return
         except referee.OurFault as error:
             self._begin_anew(game, match, str(error))
@@ -204,7 +204,7 @@ class Worker:
             return
         why = f"the service refuses match {match.id}: {error}"
         _LOG.error("paused: %s", why)
-        self._book.give_back(match.id)
+        self._book.give_back(match)
         self._book.set_state(tournament.id, PAUSED, why, only_from=(RUNNING,))
 
     def _play(self, tournament: Tournament, match: Match) -> referee.Played:

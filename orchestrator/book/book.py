@@ -231,11 +231,14 @@ class Book(BookReader):
                 .values(lease_until_ms=self._now_ms() + lease_ms)
             )
 
-    def give_back(self, match: str) -> None:
-        """Whoever plays the match has to leave: another one may go on with it at once."""
+    def give_back(self, match: Match) -> None:
+        """Whoever plays the match has to leave: another one may go on with it at once. Not if it was handed out again since."""
         with self._engine.begin() as connection:
+            is_ours = (matches.c.deliveries == match.deliveries) & (matches.c.voids == match.voids)
             connection.execute(
-                update(matches).where(matches.c.id == match, matches.c.state == LEASED).values(state=READY, handed_ms=0)
+                update(matches)
+                .where(matches.c.id == match.id, matches.c.state == LEASED, is_ours)
+                .values(state=READY, handed_ms=0)
             )
 
     def begin(self, match: str, slot: int) -> int:

@@ -230,9 +230,26 @@ def test_a_match_that_was_given_back_goes_on_at_once(book: Book) -> None:
     _plan(book, 1)
     (first,) = book.lease(1, 1000)
     book.begin(first.id, 4)
-    book.give_back(first.id)
+    book.give_back(_now(book, first))
     (again,) = book.lease(1, 1000)
     assert (again.session, again.slot, again.deliveries) == (first.session, 4, 1)
+
+
+def test_a_match_that_somebody_else_plays_by_now_cannot_be_given_back(book: Book, clock: Clock) -> None:
+    """Its worker was away for longer than the lease, and comes back only to leave."""
+    _plan(book, 1)
+    (first,) = book.lease(1, 1000)
+    late = _now(book, first)
+    clock.ms += 2000
+    assert book.lease(1, 1000), "another worker has it"
+    book.give_back(late)
+    assert book.lease(1, 1000) == []
+
+
+def _now(book: Book, match: Match) -> Match:
+    found = book.match(match.id)
+    assert found is not None
+    return found
 
 
 def test_a_paused_tournament_hands_out_nothing(book: Book) -> None:
