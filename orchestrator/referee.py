@@ -60,10 +60,13 @@ def play(
     terms: Terms,
     still_at_it: Callable[[], None],
     withdrawn: Collection[int] = (),
+    *,
+    has_changed_hands: bool = False,
 ) -> Played:
     """Play a match, or go on with it. ``still_at_it`` is called every few seconds. OurFault if it has to be played again.
 
     The seats in ``withdrawn`` belong to entrants that take no further part: they are given up before the first move.
+    ``has_changed_hands``: another process watched it before, and its bots may have been away between the two.
     """
     end = time.monotonic() + terms.match_seconds
     seeds = (match.table_seed, match.deck_seed)
@@ -94,7 +97,7 @@ def play(
     session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
     recorded = _recorded(session, replay, withdrawn)
-    if match.slot >= 0 and match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
+    if has_changed_hands and match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
         # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start.
         raise OurFault(f"a seat of match {match.id} was empty when the match changed hands")
     if _nobody_came(recorded) and match.voids < VOID_LIMIT:

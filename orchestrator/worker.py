@@ -51,6 +51,8 @@ class Worker:
         self._withdrawals: dict[str, tuple[frozenset[int], float]] = {}
         #: Matches under way, by tournament.
         self._playing: Counter[str] = Counter()
+        #: Matches this process has taken up and not seen to an end: their bots are with it.
+        self._watched: set[str] = set()
         self._slot = self._book.hold_slot(self._owner, SLOT_MS)
         self._slots: set[int] = {self._slot}
         self._leaving = threading.Event()
@@ -155,8 +157,12 @@ class Worker:
     def _play_to_its_end(self, tournament: Tournament, match: Match) -> None:
         game = tournament.spec["game"]
         began = time.monotonic()
+        with self._lock:
+            # A match whose lease ran out while we were busy comes back to us: that is no change of hands.
+            has_changed_hands = match.slot >= 0 and match.id not in self._watched
+            self._watched.add(match.id)
         try:
-            played = self._play(tournament, match)
+            played = self._play(tournament, match, has_changed_hands=has_changed_hands)
         except _Leaving:
             self._book.give_back(match)
             return
@@ -172,6 +178,8 @@ class Worker:
             _LOG.exception("a bug of ours in match %s", match.id)
             self._begin_anew(game, match, f"{type(error).__name__}: {error}")
             return
+        with self._lock:
+            self._watched.discard(match.id)
         if not self._book.record_once(match, played.recorded, played.replay):
             now = self._book.match(match.id)
             if now is None or now.state != PLAYED or now.voids != match.voids:
@@ -185,6 +193,8 @@ class Worker:
 
     def _begin_anew(self, game: str, match: Match, why: str) -> None:
         """Nothing of this session counts. A match that is void again and again is dropped."""
+        with self._lock:
+            self._watched.discard(match.id)
         if match.voids >= MOST_VOIDS:
             _LOG.error("given up after %s tries: %s", match.voids + 1, why)
             metrics.MATCHES_GIVEN_UP.labels(game).inc()
@@ -207,7 +217,7 @@ class Worker:
         self._book.give_back(match)
         self._book.set_state(tournament.id, PAUSED, why, only_from=(RUNNING,))
 
-    def _play(self, tournament: Tournament, match: Match) -> referee.Played:
+    def _play(self, tournament: Tournament, match: Match, *, has_changed_hands: bool) -> referee.Played:
         still_at_it = self._watch(match)
         still_at_it()
         if match.slot < 0 and match.handed_ms:
@@ -237,7 +247,7 @@ class Worker:
         )
         bots = [stable.arena_name(entrant, match.session) for entrant in entrants]
         try:
-            return referee.play(self._client, match, bots, terms, look, withdrawn)
+            return referee.play(self._client, match, bots, terms, look, withdrawn, has_changed_hands=has_changed_hands)
         finally:
             stable.dismiss(coming, match.session)
 

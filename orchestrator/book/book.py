@@ -62,7 +62,11 @@ class Book(BookReader):
             event.listen(self._engine, "connect", _tune_sqlite)
         self._expiries: Counter[str] = Counter()
         self._insert: Any = sqlite.insert if self._is_sqlite else postgresql.insert
-        self._migrate()
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()  # nobody else could
+            raise
 
     def _migrate(self) -> None:
         config = Config()

@@ -9,7 +9,7 @@ from tests.orchestrator.cups import played_in_memory
 class QuickWorker(worker.Worker):
     """Has no service and no bots; all else is what every worker does."""
 
-    def _play(self, tournament: Tournament, match: Match) -> referee.Played:
+    def _play(self, tournament: Tournament, match: Match, *, has_changed_hands: bool) -> referee.Played:
         self._watch(match)()
         self._book.begin(match.id, self._slot)
         outcome, _ = played_in_memory(tournament, match)

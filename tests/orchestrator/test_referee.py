@@ -49,10 +49,9 @@ def stable(arena: Arena, client: ArenaClient) -> Iterator[Stable]:
     assert not alive_with(arena.folder / "bots")
 
 
-def _match(id_: str, voids: int = 0, slot: int = -1) -> Match:
-    """As it is read by whoever takes it up; a slot means that somebody has played it before."""
+def _match(id_: str, voids: int = 0) -> Match:
     seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
-    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, slot)
+    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, 0)
 
 
 def _nothing() -> None:
@@ -106,9 +105,10 @@ def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, 
     first = referee.play(client, _match("orphan"), bots, _SLOW_SEAT, _nothing)
     assert first.recorded.faults == ("", "NO_SHOW"), "whoever watched from the first move knows better"
     with pytest.raises(referee.OurFault, match="changed hands"):
-        referee.play(client, _match("orphan", slot=0), bots, _SLOW_SEAT, _nothing)
-    last = replace(_match("orphan-last", slot=0), voids=referee.VOID_LIMIT)
-    assert referee.play(client, last, bots, _SLOW_SEAT, _nothing).recorded.faults == ("", "NO_SHOW"), "not for ever"
+        referee.play(client, _match("orphan"), bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
+    last = _match("orphan-last", voids=referee.VOID_LIMIT)
+    played = referee.play(client, last, bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
+    assert played.recorded.faults == ("", "NO_SHOW"), "not for ever"
 
 
 def test_a_match_that_lasts_too_long_is_void_and_its_session_over(client: ArenaClient, stable: Stable) -> None:

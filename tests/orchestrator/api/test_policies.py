@@ -69,6 +69,28 @@ def test_what_the_service_refuses_for_good_pauses_the_tournament(book: Book, wor
     assert book.set_state(tournament.id, RUNNING, only_from=(PAUSED,)) and not book.tournament(tournament.id).reason
 
 
+def test_a_match_changes_hands_only_when_another_process_takes_it_up(
+    arena: Arena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease that ran out while its worker was merely busy brings the match back to the same bots."""
+    tournament = _enter(book, {"a": "random", "b": "random"}, name="hands")
+    (match,) = book.lease(1, 60_000, tournament.id)
+    heard: list[bool] = []
+
+    def away(*_: object, has_changed_hands: bool) -> None:
+        book.begin(match.id, 7)
+        heard.append(has_changed_hands)
+        raise OperationalError("", {}, Exception("the book is away"))
+
+    next_worker = Worker(arena.settings)
+    for one in (worker, worker, next_worker):
+        monkeypatch.setattr(one, "_play", away)
+        with pytest.raises(OperationalError):
+            one.play(match.id, 1)
+    next_worker.close()
+    assert heard == [False, False, True]
+
+
 def test_what_waits_for_a_worker_is_not_begun_once_the_tournament_is_paused(book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="paused")
     (match,) = book.lease(1, 60_000, tournament.id)
