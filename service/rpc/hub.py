@@ -251,7 +251,10 @@ class BotStream:
         """One answer of the bot, as almost all are: the arena takes it without a wait. False: ``choose`` must look into it."""
         session_id, turn = choice.session, choice.turn
         place = self._places.get(session_id)
-        if place is None or choice.WhichOneof("choice") is None:
+        if place is None:  # whoever floods us with answers that nobody asked for costs little
+            self._refuse(choice, UnknownSession(session_id))
+            return True
+        if choice.WhichOneof("choice") is None:
             return False
         is_taken = self._hub.arena.answer_now(
             session_id,
