@@ -74,7 +74,7 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
         "options": {},
         "players": 3,
         "time_control": _CLOCK,
-        "match_seconds": 100,
+        "match_seconds": 300,
         "limits": {"memory_mb": 512, "processes": 100},
         "entrants": entrants,
         "bots": [{"name": name, "command": script("steady", name)} for name in _HONEST]
