@@ -105,7 +105,7 @@ def test_a_match_that_is_void_again_and_again_is_given_up(
 ) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="cursed")
 
-    def explode(*_: object) -> None:
+    def explode(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug of ours")
 
     monkeypatch.setattr(worker, "_play", explode)
