@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import sqlite3
 import time
 import zlib
 from collections import Counter
@@ -39,6 +40,7 @@ from orchestrator.book.tables import (
 _CHUNK: Final = 500
 _NOTE: Final = 400
 _SQLITE_WAIT_MS: Final = 30_000
+_SQLITE_PAUSE_S: Final = 0.01
 
 
 def _now_ms() -> int:
@@ -364,11 +366,24 @@ def _tune_sqlite(connection: Any, record: object) -> None:
     """Readers beside one writer, a wait instead of an error, and every commit on disk."""
     del record
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute(f"PRAGMA busy_timeout={_SQLITE_WAIT_MS}")
+    _write_ahead(cursor)
+    cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _write_ahead(cursor: sqlite3.Cursor) -> None:
+    """Switch to a write-ahead log. Where several do so in a new book at once SQLite refuses instead of waiting, so we wait."""
+    end = time.monotonic() + _SQLITE_WAIT_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_SQLITE_PAUSE_S)
 
 
 def _chunks(planned: Iterable[Match]) -> Iterator[list[Match]]:
