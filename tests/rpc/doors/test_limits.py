@@ -1,15 +1,24 @@
 """Limits: so much and not more, and the next one is told when to come back."""
 
+import asyncio
 import time
 from typing import Any
 
 import pytest
 from grpc import StatusCode
+from redis.asyncio import Redis
 
+from rubble.v1 import common_pb2, session_pb2
 from service.rpc import limits
+from service.rpc.auth import Signer
 from service.rpc.errors import Answers
 from service.rpc.limits import Budget, LimitReached, Limits, Places, message_options
+from service.rpc.sessions import SessionServicer
+from service.sessions.arena import Arena
+from service.sessions.bells import Bells
+from service.sessions.store import MemoryStore
 from tests.rpc.doors.house import Stubs, call, run, serving, told
+from tests.sessions.tables import START
 
 
 class Hands:
@@ -91,6 +100,32 @@ def test_live_sessions_are_counted_by_whoever_knows() -> None:
     all_limits.check_sessions(4)
     with pytest.raises(LimitReached, match="at most 5 live sessions"):
         all_limits.check_sessions(5)
+
+
+def test_a_full_arena_answers_a_request_sent_twice() -> None:
+    """Whoever never heard that its table was laid asks again, and must not be told that there is no room for it."""
+
+    def request(session: str) -> session_pb2.CreateSessionRequest:
+        control = common_pb2.TimeControl(move_ms=1000)
+        seats = [session_pb2.SeatRequest()] * 2
+        return session_pb2.CreateSessionRequest(session=session, game="relief", seats=seats, time_control=control)
+
+    async def fade(session_id: str) -> None:
+        del session_id
+
+    async def scenario() -> None:
+        all_limits = Limits.of(
+            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, sessions_per_caller=1
+        )
+        arena = Arena(MemoryStore(), lambda: START)
+        servicer = SessionServicer(arena, Bells(Redis()), Signer(["s" * 32]), all_limits, fade)
+        first = await servicer.CreateSession(request("one"), None)
+        assert (await servicer.CreateSession(request("one"), None)).session == first.session
+        for refused in ("two", ""):
+            with pytest.raises(LimitReached, match="at most 1 live sessions"):
+                await servicer.CreateSession(request(refused), None)
+
+    asyncio.run(scenario())
 
 
 def test_a_long_message_is_turned_away_before_it_is_read() -> None:
