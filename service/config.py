@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 import grpc
 
@@ -80,9 +80,7 @@ class Settings:
 
     def hidden(self) -> tuple[str, ...]:
         """What must never be seen in a log."""
-        password = urlsplit(self.redis).password
-        shown = (password, unquote(password)) if password else ()  # as the address writes it, and as Redis is told
-        return (self.operator_token, *self.secrets, *dict.fromkeys(shown))
+        return (self.operator_token, *self.secrets, *_passwords(self.redis))
 
 
 #: What flags may set. Never a secret.
@@ -246,6 +244,15 @@ def _split(address: str) -> tuple[str, str]:
 
 
 # ------------------------------------------------------------------------------------------------------------------ secrets
+def _passwords(address: str) -> tuple[str, ...]:
+    """The passwords in the address of a Redis, before its host or in its query: as written there, and as Redis is told."""
+    parts = urlsplit(address)
+    asked = (pair.partition("=") for pair in parts.query.split("&"))
+    written = [parts.password or "", *(value for name, _, value in asked if unquote(name) == "password")]
+    told = [way for password in written for way in (password, unquote(password), unquote_plus(password)) if way]
+    return tuple(dict.fromkeys(told))
+
+
 def _redis_address(reader: _Reader) -> str:
     """Where Redis is. The address may carry a password, so it may come from a file like any secret."""
     given, called = reader.source("redis")
@@ -257,7 +264,7 @@ def _redis_address(reader: _Reader) -> str:
         address = _redis(given)
     except _Wrong as wrong:
         raise BadSetting(called, None, str(wrong)) from None
-    if called.startswith("--") and urlsplit(address).password:
+    if called.startswith("--") and _passwords(address):
         raise BadSetting(
             called,
             None,

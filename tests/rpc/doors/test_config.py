@@ -131,6 +131,14 @@ def test_the_address_of_redis_may_come_by_file_since_it_may_carry_a_password(tmp
     assert "RUBBLE_REDIS_FILE" in told and "redis://" in told and "hunter2" not in told
 
 
+@pytest.mark.parametrize("address", ["redis://ada:two%20+words@host", "unix:///run/redis?db=1&password=two%20+words"])
+def test_a_password_is_hidden_as_it_is_written_and_as_redis_is_told(address: str, tmp_path: Path) -> None:
+    hidden = settings(tmp_path, RUBBLE_REDIS=address).hidden()
+
+    assert {"two%20+words", "two +words"} < set(hidden)
+    assert "" not in settings(tmp_path, RUBBLE_REDIS="redis://host/0?db=1&password=").hidden()
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -151,8 +159,9 @@ def test_an_address_that_cannot_be_used_is_shown_without_its_password(address: s
 
 def test_no_flag_carries_a_secret() -> None:
     """A command line is read by every user of the machine."""
-    told = complaint({}, redis="redis://:hunter2hunter2@host:6379/0")
-    assert told.startswith("--redis") and "RUBBLE_REDIS_FILE" in told and "hunter2" not in told
+    for address in ("redis://:hunter2hunter2@host:6379/0", "redis://host/0?db=1&password=hunter2hunter2"):
+        told = complaint({}, redis=address)
+        assert told.startswith("--redis") and "RUBBLE_REDIS_FILE" in told and "hunter2" not in told
     assert not {"secrets", "operator_token"} & set(FLAGS)
     assert set(FLAGS) | {"secrets", "operator_token", "kept_in"} == {field.name for field in fields(Settings)}
     with pytest.raises(TypeError, match="cannot be set by a flag"):
