@@ -100,10 +100,14 @@ def play(
     if has_changed_hands and match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
         # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start.
         raise OurFault(f"a seat of match {match.id} was empty when the match changed hands")
-    if _nobody_came(recorded) and match.voids < VOID_LIMIT:
+    if match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
         connected = _patiently(end, still_at_it, client.connected)
-        if not any(bot in connected for bot in bots):
+        if _nobody_came(recorded) and not any(bot in connected for bot in bots):
             raise OurFault(f"no bot of match {match.id} is connected")
+        for bot, fault in zip(bots, recorded.faults, strict=True):
+            if fault == "NO_SHOW" and bot in connected and connected[bot].since_ms < session.created_at_ms:
+                # Whoever is here and has room is seated without being asked.
+                raise OurFault(f"bot {bot} had no room for match {match.id}")
     return Played(recorded, replay)
 
 

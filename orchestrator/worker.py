@@ -247,7 +247,10 @@ class Worker:
         )
         bots = [stable.arena_name(entrant, match.session) for entrant in entrants]
         try:
-            return referee.play(self._client, match, bots, terms, look, withdrawn, has_changed_hands=has_changed_hands)
+            with stable.game(coming, match.session, is_begun=match.slot >= 0, still_at_it=still_at_it):
+                return referee.play(
+                    self._client, match, bots, terms, look, withdrawn, has_changed_hands=has_changed_hands
+                )
         finally:
             stable.dismiss(coming, match.session)
 

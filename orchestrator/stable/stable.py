@@ -11,21 +11,25 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.client import ArenaClient
+from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.stable.process import BotProcess
+from orchestrator.stable.room import Room
 from orchestrator.stable.sandbox import Walls, missing
 
 _LOG: Final = logging.getLogger(__name__)
 _LOOK_S: Final = 0.2
 START_S: Final = 30.0
+#: Between two looks whether a bot that plays for other workers too has room.
+_ROOM_S: Final = 1.0
 #: So much of an isolated bot's own name is in its name in the arena, which may have 64 characters.
 _NAME_PART: Final = 30
 
@@ -108,6 +112,7 @@ class Stable:
         self._bots: dict[str, BotProcess] = {}
         #: Since when a bot has not been connected, by its name in the arena. Whoever is here is not in it.
         self._away: dict[str, float] = {}
+        self._room = Room()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, daemon=True, name=f"stable-{tournament}")
@@ -148,6 +153,7 @@ class Stable:
                 name = self.arena_name(entrant, session)
                 if name in connected:
                     self._away.pop(name, None)
+                    self._room.learn(name, connected[name].max_parallel_games)
                     continue
                 missing.append(entrant)
                 away_s = now - self._away.setdefault(name, now)
@@ -164,6 +170,44 @@ class Stable:
                 return
             still_at_it()
             self._closing.wait(0.05)
+
+    @contextmanager
+    def game(
+        self,
+        entrants: Sequence[str],
+        session: str,
+        *,
+        is_begun: bool = False,
+        still_at_it: Callable[[], None] = lambda: None,
+    ) -> Iterator[None]:
+        """Within it these bots play one game more; entering waits until each of them has room for it.
+
+        ``is_begun``: the game goes on already, and its clocks with it, so that nothing is waited for.
+        """
+        bots = [self.arena_name(entrant, session) for entrant in entrants]
+        if is_begun:
+            self._room.take_anyway(session, bots)
+        else:
+            self._room.take(session, bots, still_at_it)
+        try:
+            shared = [self.arena_name(entrant) for entrant in entrants if self._entries[entrant].remote]
+            while shared and not is_begun and not self._closing.is_set() and not self._have_room(shared):
+                still_at_it()
+                self._closing.wait(_ROOM_S)
+            yield
+        finally:
+            self._room.give(session, bots)
+
+    def _have_room(self, bots: Sequence[str]) -> bool:
+        """Whether bots that other workers use too have room for a game more, as far as the service knows."""
+        try:
+            connected = self._client.connected()
+        except ServiceError as error:
+            if not error.is_passing:
+                raise
+            return False  # it is away, and plays nothing
+        here = [connected[bot] for bot in bots if bot in connected]
+        return all(bot.games < bot.max_parallel_games for bot in here)
 
     def bring(self, entrants: Sequence[str], session: str = "") -> None:
         """Start those that are not running; nobody is waited for."""
@@ -206,6 +250,7 @@ class Stable:
                     bot = self._bots.pop(name, None)
                 if bot is not None:
                     bot.end()
+                    self._room.forget(name)
                     shutil.rmtree(self._folder / entrant.replace("#", ".copy") / name, ignore_errors=True)
 
     def _keep(self) -> None:

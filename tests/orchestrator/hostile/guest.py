@@ -16,6 +16,7 @@ from rubble.v1 import bot_pb2, bot_pb2_grpc
 Send = Callable[[bot_pb2.Choice], None]
 _CRASH_AT: Final = 3
 _LATE_S: Final = 20.0
+_PENSIVE_S: Final = 0.02
 _FLOOD: Final = 20_000
 _CHATTER: Final = "all work and no play makes a dull bot " * 50_000
 
@@ -24,11 +25,13 @@ class Stream:
     """One conversation with the arena."""
 
     def __init__(
-        self, stub_of: Callable[[Any], Any] = lambda channel: bot_pb2_grpc.BotServiceStub(channel).Play
+        self,
+        stub_of: Callable[[Any], Any] = lambda channel: bot_pb2_grpc.BotServiceStub(channel).Play,
+        most_games: int = 64,
     ) -> None:
         self._channel = grpc.insecure_channel(os.environ["RUBBLE_ADDRESS"], [("grpc.use_local_subchannel_pool", 1)])
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        hello = bot_pb2.Hello(bot_key=os.environ["RUBBLE_BOT_KEY"], sdk="hostile", max_parallel_games=64)
+        hello = bot_pb2.Hello(bot_key=os.environ["RUBBLE_BOT_KEY"], sdk="hostile", max_parallel_games=most_games)
         self._requests.put(bot_pb2.PlayRequest(hello=hello))
         self._call = stub_of(self._channel)(iter(self._requests.get, None))
 
@@ -177,6 +180,14 @@ def restless() -> None:
 def leave() -> None:
     """Does not even try."""
     sys.exit("I would rather not")
+
+
+def pensive() -> None:
+    """Plays one game at a time, and takes its time for every answer; no harm is meant."""
+    stream = Stream(most_games=1)
+    for turn in stream.turns():
+        time.sleep(_PENSIVE_S)  # as a bot that thinks
+        stream.send(first(turn))
 
 
 def honest() -> None:
