@@ -91,6 +91,13 @@ def _given(tile: Tile, bonus: int, leader: float) -> float:
     return value
 
 
+#: By tile: what it is worth by standing there, what a use of it brings but for leaders, and how many of these.
+_STANDING: Final = tuple(tile.vp + SAY * tile.influence + HEART * tile.hope for tile in TILES)
+_BRINGS: Final = tuple(_given(tile, 0, 0.0) for tile in TILES)
+_LEADERS: Final = tuple(0.0 if tile.leader_cost is None else 1.0 for tile in TILES)
+_ICONS: Final = 1 + max(tile.icon for tile in TILES)
+
+
 class _Mind:
     """What one seat makes of the table."""
 
@@ -112,7 +119,12 @@ class _Mind:
             for objective, chance in zip(OBJECTIVES, self.sure, strict=True)
             if objective.counts == "leaders"
         )
-        self.wishes = self._wishes()
+        #: Every building in sight on every place it may go to: what it gains, and what it costs there.
+        self.sites: dict[tuple[int, int], tuple[float, Price]] = {}
+        #: The same for all that holdings are for, the greatest gain first: (gain, tile, price). Where a tile costs the same, only
+        #: its best place counts.
+        self.wishes: list[tuple[float, int, Price]] = []
+        self._look_around()
         self.now = self.worth(*self.held, -1)
 
     def _sure(self) -> list[float]:
@@ -122,50 +134,66 @@ class _Mind:
         chance = dealt / (len(OBJECTIVES) - len(known))
         return [1.0 if number in known else chance for number in range(len(OBJECTIVES))]
 
-    def _wishes(self) -> list[tuple[int, int, float, Price]]:
-        """Every building in sight on every place it may go to: (tile, space, gain, price)."""
+    def _by_objectives(self) -> tuple[list[float], list[float]]:
+        """What a building adds to the objectives, by its icon: where none stood, and where it covers another."""
         player = self.player
         icons = {TILES[tile].icon for tile in player.tops if tile >= FIRST_BUILDING}
-        points = [objective_points(number, player) for number in range(len(OBJECTIVES))]
-        offers = self.state.row if player.special < 0 else [*self.state.row, player.special]
-        open_spaces = (len(player.tops),) if len(player.tops) < SPACES else ()
-        return [
-            self._wish(number, space, icons, points)
-            for number in offers
-            for space in player.sites[TILES[number].icon] + open_spaces
-        ]
-
-    def _wish(self, number: int, space: int, icons: set[int], points: list[int]) -> tuple[int, int, float, Price]:
-        player = self.player
-        tile = TILES[number]
-        covered = player.tops[space] if space < len(player.tops) else -1
-        on_building = covered >= FIRST_BUILDING
-        gain = tile.vp + SAY * tile.influence + HEART * tile.hope
-        before = USUAL
-        if covered >= 0:
-            old = TILES[covered]
-            gain -= old.vp + SAY * old.influence + HEART * old.hope
-            before = max(USUAL, _given(old, 0, self.leader))
-        gain += (max(USUAL, _given(tile, 0, self.leader)) - before) * TIMES * self.rounds
-        for objective, chance, so_far in zip(OBJECTIVES, self.sure, points, strict=True):
+        fresh, covering = [0.0] * _ICONS, [0.0] * _ICONS
+        for number, objective in enumerate(OBJECTIVES):
+            so_far = objective_points(number, player)
             if so_far >= objective.cap:
                 continue
+            gain = self.sure[number] * objective.each
             if objective.counts == "icons":
-                if not on_building and tile.icon in objective.icons:
-                    gain += chance * objective.each
+                for icon in objective.icons:
+                    fresh[icon] += gain
             elif objective.counts == "covered":
-                if on_building:
-                    gain += chance * objective.each
-            elif objective.counts == "variety" and tile.icon not in icons:
-                gain += chance * (objective.steps[len(icons) + 1] - so_far)
-        return number, space, gain, PRICES[number][covered] if on_building else tile.cost
+                for icon in range(_ICONS):
+                    covering[icon] += gain
+            elif objective.counts == "variety" and len(icons) < _ICONS:
+                gain = self.sure[number] * (objective.steps[len(icons) + 1] - so_far)
+                for icon in range(_ICONS):
+                    if icon not in icons:
+                        fresh[icon] += gain
+                        covering[icon] += gain
+        return fresh, covering
+
+    def _look_around(self) -> None:
+        player = self.player
+        tops = player.tops
+        fresh, covering = self._by_objectives()
+        offers = self.state.row if player.special < 0 else [*self.state.row, player.special]
+        open_spaces = (len(tops),) if len(tops) < SPACES else ()
+        lasting = TIMES * self.rounds
+        #: By space: what is lost there by covering it.
+        lost = [_STANDING[top] + max(USUAL, _BRINGS[top] + self.leader * _LEADERS[top]) * lasting for top in tops]
+        lost.append(USUAL * lasting)
+        best: dict[tuple[int, Price], float] = {}
+        for number in offers:
+            tile = TILES[number]
+            icon = tile.icon
+            own = _STANDING[number] + max(USUAL, _BRINGS[number] + self.leader * _LEADERS[number]) * lasting
+            for space in player.sites[icon] + open_spaces:
+                gain = own - lost[space]
+                price = tile.cost
+                if space < len(tops) and tops[space] >= FIRST_BUILDING:
+                    gain += covering[icon]
+                    price = PRICES[number][tops[space]]
+                else:
+                    gain += fresh[icon]
+                self.sites[number, space] = gain, price
+                if gain > best.get((number, price), 0.0):  # what gains nothing is nobody's wish
+                    best[number, price] = gain
+        self.wishes = sorted([(gain, number, price) for (number, price), gain in best.items()], reverse=True)
 
     def worth(self, water: int, food: int, supplies: int, workers: int, built: int) -> float:
         """What these holdings are worth to the seat, the tile just built no longer being there."""
         first = second = 0.0
         last = -1
         markers = self.markers
-        for number, _, gain, price in self.wishes:
+        for gain, number, price in self.wishes:
+            if gain * REACH[0] <= second:
+                break  # nor is any after it worth more
             if number == built:
                 continue
             missing = 0
@@ -236,11 +264,9 @@ class _Mind:
 
     def _build(self, tile: int, space: int) -> float:
         held = self.held
-        for number, place, gain, price in self.wishes:
-            if number == tile and place == space:
-                rest = self.worth(held[0] - price[0], held[1] - price[1], held[2] - price[2], held[3] - price[3], tile)
-                return gain + rest - self.now
-        raise AssertionError("every legal build is a wish")
+        gain, price = self.sites[tile, space]
+        rest = self.worth(held[0] - price[0], held[1] - price[1], held[2] - price[2], held[3] - price[3], tile)
+        return gain + rest - self.now
 
     def leader_on(self, space: int) -> float:
         """What a leader adds to the tile on this space."""
