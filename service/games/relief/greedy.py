@@ -159,6 +159,7 @@ class _Mind:
         return fresh, covering
 
     def _look_around(self) -> None:
+        """Fill ``sites`` and ``wishes``."""
         player = self.player
         tops = player.tops
         fresh, covering = self._by_objectives()
