@@ -19,7 +19,7 @@ from service.games.chance import SEED_BYTES
 from tests.orchestrator.harness import Arena, script, wait_for
 
 #: A game of two pensive bots lasts longer than anybody has to turn up.
-_TERMS = referee.Terms("relief", {}, {"move_ms": 60_000, "bank_ms": 0, "increment_ms": 0, "seating_ms": 200}, 120.0)
+_TERMS = referee.Terms("relief", {}, {"move_ms": 60_000, "bank_ms": 0, "increment_ms": 0, "seating_ms": 1500}, 120.0)
 _BOTS = ("ann", "bob")
 
 
