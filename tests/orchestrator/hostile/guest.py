@@ -16,7 +16,7 @@ from rubble.v1 import bot_pb2, bot_pb2_grpc
 Send = Callable[[bot_pb2.Choice], None]
 _CRASH_AT: Final = 3
 _LATE_S: Final = 20.0
-_PENSIVE_S: Final = 0.04
+_PENSIVE_S: Final = 0.02
 _FLOOD: Final = 20_000
 _CHATTER: Final = "all work and no play makes a dull bot " * 50_000
 
