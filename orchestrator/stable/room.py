@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from typing import Final
 
+#: Whoever waits says so often that it is still at it.
 _LOOK_S: Final = 1.0
 
 

@@ -190,16 +190,20 @@ class Stable:
         else:
             self._room.take(session, bots, still_at_it)
         try:
-            shared = [self.arena_name(entrant) for entrant in entrants if self._entries[entrant].remote]
-            while shared and not is_begun and not self._closing.is_set() and not self._have_room(shared):
-                still_at_it()
-                self._closing.wait(_ROOM_S)
+            if not is_begun:
+                self._wait_for_remote([entrant for entrant in entrants if self._entries[entrant].remote], still_at_it)
             yield
         finally:
             self._room.give(session, bots)
 
+    def _wait_for_remote(self, entrants: Sequence[str], still_at_it: Callable[[], None]) -> None:
+        """Bots that dial in by themselves play for other workers too: only the service knows whether they have room."""
+        bots = [self.arena_name(entrant) for entrant in entrants]
+        while bots and not self._closing.is_set() and not self._have_room(bots):
+            still_at_it()
+            self._closing.wait(_ROOM_S)
+
     def _have_room(self, bots: Sequence[str]) -> bool:
-        """Whether bots that other workers use too have room for a game more, as far as the service knows."""
         try:
             connected = self._client.connected()
         except ServiceError as error:

@@ -6,29 +6,16 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from orchestrator.book import Book
 from tests.deploy.tools import HOME, tool, tools_python
-
-#: Long enough for a busy machine; a condition that holds sooner is seen sooner.
-PATIENCE_S: Final = 300.0
-_LOOK_S: Final = 0.5
-
-
-def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
-    """Look until the condition holds; AssertionError after the deadline."""
-    end = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < end, f"waited {patience_s} s in vain for: {what}"
-        time.sleep(_LOOK_S)  # between two looks
+from tests.orchestrator.harness import PATIENCE_S, wait_for
 
 
 class Local:

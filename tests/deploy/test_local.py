@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,57 +10,27 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.local import Local, wait_for
-from tests.deploy.tools import DEPLOY, HOME, read_yaml
+from tests.deploy.local import Local
+from tests.deploy.tools import DEPLOY, read_yaml
+from tests.orchestrator.harness import roster_text, script, wait_for
 
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
-GUEST = [sys.executable, str(HOME / "tests" / "orchestrator" / "hostile" / "guest.py"), "illegal"]
-CUP = """
-name = "cup"
-game = "relief"
-players = 2
-deals = 8
-seed = 1906
-time_control = { move_ms = 60000, bank_ms = 600000 }
-[[bots]]
-name = "greedy"
-bundled = "greedy"
-[[bots]]
-name = "random"
-bundled = "random"
-[[bots]]
-name = "other"
-bundled = "random"
-"""
-SPOILT = f"""
-name = "spoilt"
-game = "sf1906-2e"
-players = 2
-deals = 8
-seed = 7
-time_control = {{ move_ms = 60000, bank_ms = 600000 }}
-[[bots]]
-name = "random"
-bundled = "random"
-[[bots]]
-name = "cheat"
-command = {json.dumps(GUEST)}
-"""
-#: Longer than anybody looks: rates are rates of something that goes on.
-EVENING = """
-name = "evening"
-game = "sf1906-2e"
-players = 2
-deals = 2000
-seed = 3
-time_control = { move_ms = 60000, bank_ms = 600000 }
-[[bots]]
-name = "random"
-bundled = "random"
-[[bots]]
-name = "other"
-bundled = "random"
-"""
+CLOCK = "[time_control]\nmove_ms = 60000\nbank_ms = 600000\n"
+RANDOM = {"random": "random", "other": "random"}
+ROSTERS = {
+    "cup": roster_text({"greedy": "greedy", **RANDOM}, CLOCK, name="cup", game="relief", players=2, deals=8, seed=1906),
+    "spoilt": roster_text(
+        {"random": "random", "cheat": script("guest", "illegal")},
+        CLOCK,
+        name="spoilt",
+        game="sf1906-2e",
+        players=2,
+        deals=8,
+        seed=7,
+    ),
+    #: Longer than anybody looks: rates are rates of something that goes on.
+    "evening": roster_text(RANDOM, CLOCK, name="evening", game="sf1906-2e", players=2, deals=2000, seed=3),
+}
 
 
 def queries(path: Path) -> list[str]:
@@ -121,20 +90,6 @@ def _unanswered(local: Local) -> list[str]:
     return silent
 
 
-def _wait_for_answers(local: Local) -> None:
-    """Ratios need a few scrapes, and what is recorded of them the next round of rules; all of it at one time."""
-    silent = [""]
-
-    def is_answered() -> bool:
-        silent[:] = _unanswered(local)
-        return not silent
-
-    try:
-        wait_for(is_answered, "an answer to every query")
-    except AssertionError as late:
-        raise AssertionError(f"{late}: {silent}") from None
-
-
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that other users can pass through: PostgreSQL does not run as root."""
@@ -147,9 +102,8 @@ def folder() -> Iterator[Path]:
 @pytest.mark.slow
 def test_a_tournament_through_all_of_it(folder: Path) -> None:
     """Balancer, service x 2, workers, beat, API, Redis, PostgreSQL, Prometheus: a copy of the service and a worker are killed."""
-    (folder / "cup.toml").write_text(CUP)
-    (folder / "spoilt.toml").write_text(SPOILT)
-    (folder / "evening.toml").write_text(EVENING)
+    for name, text in ROSTERS.items():
+        (folder / f"{name}.toml").write_text(text)
     with Local(folder / "arena") as local:
         local.rubble("health", local.facts["bots"])
         local.rubble("health", local.facts["bots"], "--service", "no.such.Service", is_ok=False)  # a call that fails
@@ -169,7 +123,8 @@ def test_a_tournament_through_all_of_it(folder: Path) -> None:
         wait_for(lambda: bool(_faults(local)), "the cheat is caught, and counted")
         wait_for(lambda: all(_is_up(local, job) for job in ("service", "worker", "beat", "api")), "all are scraped")
         local.rubble("tournament", "create", str(folder / "evening.toml"))
-        _wait_for_answers(local)
+        # Ratios need a few scrapes, and what is recorded of them the next round of rules; all of it at one time.
+        wait_for(lambda: not _unanswered(local), lambda: f"an answer to all of {_unanswered(local)}")
         local.rubble("tournament", "cancel", "evening")
         assert local.stop() == 0
 

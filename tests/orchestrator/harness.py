@@ -14,9 +14,12 @@ from typing import Any, Final
 
 import redis
 
+from orchestrator.book import Match
+from orchestrator.book.tables import LEASED
 from orchestrator.client import Door
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
+from service.games.chance import SEED_BYTES
 from service.sessions.replay_verify import verify_replay
 
 HOME: Final = Path(__file__).parents[2]
@@ -26,11 +29,12 @@ PATIENCE_S: Final = 300.0
 _LOOK_S: Final = 0.05
 
 
-def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
-    """Look until the condition holds; AssertionError after the deadline."""
+def wait_for(condition: Callable[[], bool], what: str | Callable[[], str], patience_s: float = PATIENCE_S) -> None:
+    """Look until the condition holds; AssertionError after the deadline, with what was waited for."""
     end = time.monotonic() + patience_s
     while not condition():
-        assert time.monotonic() < end, f"waited {patience_s} s in vain for: {what}"
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {patience_s} s in vain for: {what if isinstance(what, str) else what()}")
         time.sleep(_LOOK_S)  # between two looks
 
 
@@ -47,6 +51,12 @@ def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **sett
         kind = "bundled" if isinstance(bot, str) else "command"
         lines += ["[[bots]]", f"name = {json.dumps(name)}", f"{kind} = {json.dumps(bot)}"]
     return "\n".join(lines) + "\n"
+
+
+def cup_match(id_: str, voids: int = 0) -> Match:
+    """A match of two in a tournament called "cup", handed out, with seeds of its own."""
+    seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
+    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, 0)
 
 
 @dataclass

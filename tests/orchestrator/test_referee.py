@@ -9,14 +9,11 @@ import pytest
 import redis
 
 from orchestrator import referee
-from orchestrator.book import Match
-from orchestrator.book.tables import LEASED
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.stable.stable import BotCannotStart, Entry, Stable
 from rubble.v1 import session_pb2
-from service.games.chance import SEED_BYTES
 from service.sessions.replay_verify import verify_replay
-from tests.orchestrator.harness import Arena, alive_with, script, wait_for
+from tests.orchestrator.harness import Arena, alive_with, cup_match, script, wait_for
 
 _CLOCK = {"move_ms": 10_000, "bank_ms": 20_000, "increment_ms": 0, "seating_ms": 30_000}
 _TERMS = referee.Terms("relief", {}, _CLOCK, 60.0)
@@ -25,33 +22,15 @@ _SLOW_SEAT = replace(_TERMS, time_control={**_CLOCK, "seating_ms": 3000})
 
 
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    """Redis and a service; the tests are the workers."""
-    with Arena(tmp_path_factory.mktemp("referee"), workers=0) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def client(arena: Arena) -> Iterator[ArenaClient]:
-    with ArenaClient(arena.settings.door) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def stable(arena: Arena, client: ArenaClient) -> Iterator[Stable]:
+def stable(bare_arena: Arena, client: ArenaClient) -> Iterator[Stable]:
     """Two honest bots, one that ends at once, one that is never done and one that never dials in."""
     entries = [Entry(name, tuple(script("steady", name))) for name in ("ann", "bob")]
     entries += [Entry("leave", tuple(script("guest", "leave"))), Entry("silent", tuple(script("guest", "silent")))]
     entries += [Entry("fresh", tuple(script("steady", "fresh")), isolated=True), Entry("mute", ("sleep", "1000"))]
-    opened = Stable(client, "cup", 0, entries, arena.folder / "bots", {})
+    opened = Stable(client, "cup", 0, entries, bare_arena.folder / "bots", {})
     yield opened
     opened.close()
-    assert not alive_with(arena.folder / "bots")
-
-
-def _match(id_: str, voids: int = 0) -> Match:
-    seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
-    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, 0)
+    assert not alive_with(bare_arena.folder / "bots")
 
 
 def _nothing() -> None:
@@ -64,7 +43,8 @@ def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, stab
     looks = []
     with ThreadPoolExecutor(2) as pool:
         both = [
-            pool.submit(referee.play, client, _match("both"), bots, _TERMS, lambda: looks.append(1)) for _ in range(2)
+            pool.submit(referee.play, client, cup_match("both"), bots, _TERMS, lambda: looks.append(1))
+            for _ in range(2)
         ]
         first, second = (found.result() for found in both)
     assert first == second
@@ -80,21 +60,21 @@ def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, stab
 def test_a_match_that_has_ended_is_only_read(client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann", "bob"])
     bots = [stable.arena_name(name) for name in ("ann", "bob")]
-    first = referee.play(client, _match("again"), bots, _TERMS, _nothing)
-    assert referee.play(client, _match("again"), bots, _TERMS, _nothing) == first
+    first = referee.play(client, cup_match("again"), bots, _TERMS, _nothing)
+    assert referee.play(client, cup_match("again"), bots, _TERMS, _nothing) == first
 
 
 def test_when_no_bot_is_there_it_is_our_fault_for_a_while(client: ArenaClient) -> None:
     nobody = ["cup.nobody.0", "cup.noone.0"]
     with pytest.raises(referee.OurFault, match="no bot of match empty is connected"):
-        referee.play(client, _match("empty"), nobody, _BRIEF, _nothing)
-    taken = referee.play(client, _match("empty", voids=referee.VOID_LIMIT), nobody, _BRIEF, _nothing)
+        referee.play(client, cup_match("empty"), nobody, _BRIEF, _nothing)
+    taken = referee.play(client, cup_match("empty", voids=referee.VOID_LIMIT), nobody, _BRIEF, _nothing)
     assert "NO_SHOW" in taken.recorded.faults
 
 
 def test_who_is_absent_while_another_waits_is_to_blame(client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann"])
-    played = referee.play(client, _match("alone"), [stable.arena_name("ann"), "cup.nobody.0"], _SLOW_SEAT, _nothing)
+    played = referee.play(client, cup_match("alone"), [stable.arena_name("ann"), "cup.nobody.0"], _SLOW_SEAT, _nothing)
     assert played.recorded.faults == ("", "NO_SHOW") and played.recorded.ranks == (1, 2)
 
 
@@ -102,11 +82,11 @@ def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, 
     """The worker died, and with it the bots it had started; when the next one comes the clocks have run out."""
     stable.ready(["ann"])
     bots = [stable.arena_name("ann"), "cup.orphan.0"]
-    first = referee.play(client, _match("orphan"), bots, _SLOW_SEAT, _nothing)
+    first = referee.play(client, cup_match("orphan"), bots, _SLOW_SEAT, _nothing)
     assert first.recorded.faults == ("", "NO_SHOW"), "whoever watched from the first move knows better"
     with pytest.raises(referee.OurFault, match="changed hands"):
-        referee.play(client, _match("orphan"), bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
-    last = _match("orphan-last", voids=referee.VOID_LIMIT)
+        referee.play(client, cup_match("orphan"), bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
+    last = cup_match("orphan-last", voids=referee.VOID_LIMIT)
     played = referee.play(client, last, bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
     assert played.recorded.faults == ("", "NO_SHOW"), "not for ever"
 
@@ -115,20 +95,20 @@ def test_a_match_that_lasts_too_long_is_void_and_its_session_over(client: ArenaC
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]
     with pytest.raises(referee.OurFault, match="longer than 1 s"):
-        referee.play(client, _match("long"), bots, replace(_TERMS, match_seconds=1.0), _nothing)
+        referee.play(client, cup_match("long"), bots, replace(_TERMS, match_seconds=1.0), _nothing)
     assert client.session("long").status == session_pb2.SESSION_STATUS_CANCELLED
     with pytest.raises(referee.OurFault, match="cancelled"):
-        referee.play(client, _match("long"), bots, _TERMS, _nothing)
+        referee.play(client, cup_match("long"), bots, _TERMS, _nothing)
 
 
-def test_a_lost_session_is_void(arena: Arena, client: ArenaClient, stable: Stable) -> None:
+def test_a_lost_session_is_void(bare_arena: Arena, client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]
     begun = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        playing = pool.submit(referee.play, client, _match("lost"), bots, _TERMS, begun.set)
+        playing = pool.submit(referee.play, client, cup_match("lost"), bots, _TERMS, begun.set)
         assert begun.wait(30)
-        with redis.Redis.from_url(arena.redis.url) as store:
+        with redis.Redis.from_url(bare_arena.redis.url) as store:
             wait_for(lambda: any(b"lost" in key for key in store.scan_iter()), "the session to be kept")
             store.delete(*[key for key in store.scan_iter() if b"lost" in key])
         with pytest.raises(referee.OurFault):
@@ -146,14 +126,14 @@ def test_a_referee_can_be_called_away(client: ArenaClient, stable: Stable) -> No
         raise Away
 
     with pytest.raises(Away):
-        referee.play(client, _match("away"), bots, _TERMS, leave)
+        referee.play(client, cup_match("away"), bots, _TERMS, leave)
     assert client.session("away").status == session_pb2.SESSION_STATUS_ACTIVE, "the game goes on without it"
     client.cancel("away", "the test is over")
 
 
 def test_what_cannot_be_played_is_said_at_once(client: ArenaClient) -> None:
     with pytest.raises(ServiceError) as caught:
-        referee.play(client, _match("odd"), ["cup.a.0", "cup.b.0"], replace(_TERMS, game="chess"), _nothing)
+        referee.play(client, cup_match("odd"), ["cup.a.0", "cup.b.0"], replace(_TERMS, game="chess"), _nothing)
     assert not caught.value.is_passing
 
 
@@ -163,7 +143,7 @@ def test_a_bot_that_ends_at_once_is_named_when_the_others_are_there(client: Aren
     assert stable.arena_name("ann") in client.connected()
 
 
-def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_every_match(stable: Stable) -> None:
+def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_everycup_match(stable: Stable) -> None:
     waits = []
     for _ in range(2):
         looks: list[int] = []
@@ -174,16 +154,18 @@ def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_every_match
     assert waits[1] == 0, "nobody waited a second time"
 
 
-def test_an_isolated_bot_is_a_new_process_for_every_game(arena: Arena, client: ArenaClient, stable: Stable) -> None:
+def test_an_isolated_bot_is_a_new_process_for_every_game(
+    bare_arena: Arena, client: ArenaClient, stable: Stable
+) -> None:
     names = [stable.arena_name("fresh", session) for session in ("one", "two")]
-    scratch = [arena.folder / "bots" / "fresh" / name for name in names]
+    scratch = [bare_arena.folder / "bots" / "fresh" / name for name in names]
     stable.ready(["ann"])
     for session in ("one", "two"):
         stable.ready(["fresh"], session)
     assert len({*names, *client.connected()}) == len(client.connected()), "both are there, beside each other"
     first, second = (set(alive_with(folder)) for folder in scratch)
     assert first and second and not first & second
-    played = referee.play(client, _match("one"), [names[0], stable.arena_name("ann")], _TERMS, _nothing)
+    played = referee.play(client, cup_match("one"), [names[0], stable.arena_name("ann")], _TERMS, _nothing)
     assert played.recorded.faults == ("", "")
     stable.dismiss(["fresh", "ann"], "one")
     assert not alive_with(scratch[0]) and not scratch[0].exists(), "nothing is left of it"

@@ -4,19 +4,17 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from orchestrator import referee
 from orchestrator.book import Match
-from orchestrator.book.tables import LEASED
 from orchestrator.client import ArenaClient
 from orchestrator.stable.room import Room
 from orchestrator.stable.stable import Entry, Stable
 from service.games.chance import SEED_BYTES
-from tests.orchestrator.harness import Arena, script, wait_for
+from tests.orchestrator.harness import Arena, cup_match, script, wait_for
 
 #: A game of two pensive bots lasts longer than anybody has to turn up.
 _TERMS = referee.Terms("relief", {}, {"move_ms": 60_000, "bank_ms": 0, "increment_ms": 0, "seating_ms": 1500}, 120.0)
@@ -88,23 +86,6 @@ def test_a_game_that_is_under_way_counts_without_asking() -> None:
     assert _is_free(room, "ann") and _is_free(room, "a bot that never came")
 
 
-@pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    with Arena(tmp_path_factory.mktemp("room"), workers=0) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def client(arena: Arena) -> Iterator[ArenaClient]:
-    with ArenaClient(arena.settings.door) as opened:
-        yield opened
-
-
-def _match(id_: str, voids: int = 0) -> Match:
-    seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
-    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, 0)
-
-
 def _play(client: ArenaClient, stable: Stable, match: Match) -> tuple[str, ...]:
     """A match as a worker plays it; its faults."""
     stable.ready(_BOTS)
@@ -113,38 +94,38 @@ def _play(client: ArenaClient, stable: Stable, match: Match) -> tuple[str, ...]:
         return referee.play(client, match, bots, _TERMS, _nothing).recorded.faults
 
 
-def test_matches_wait_until_their_bots_have_room(arena: Arena, client: ArenaClient) -> None:
+def test_matches_wait_until_their_bots_have_room(bare_arena: Arena, client: ArenaClient) -> None:
     entries = [Entry(name, tuple(script("guest", "pensive"))) for name in _BOTS]
-    stable = Stable(client, "cup", 0, entries, arena.folder / "bots", {})
+    stable = Stable(client, "cup", 0, entries, bare_arena.folder / "bots", {})
     try:
         with ThreadPoolExecutor(3) as pool:
-            faults = list(pool.map(lambda number: _play(client, stable, _match(f"wait-{number}")), range(3)))
+            faults = list(pool.map(lambda number: _play(client, stable, cup_match(f"wait-{number}")), range(3)))
         assert faults == [("", "")] * 3
     finally:
         stable.close()
 
 
-def test_a_bot_without_room_is_not_to_blame(arena: Arena, client: ArenaClient) -> None:
+def test_a_bot_without_room_is_not_to_blame(bare_arena: Arena, client: ArenaClient) -> None:
     """Whoever did not ask before it laid the table sees that the bot was here all the time, and begins anew."""
     entries = [Entry(name, tuple(script("guest", "silent" if name == "bob" else "pensive"))) for name in _BOTS]
-    stable = Stable(client, "cup", 1, entries, arena.folder / "more", {})
+    stable = Stable(client, "cup", 1, entries, bare_arena.folder / "more", {})
     try:
         stable.ready(_BOTS)
         bots = [stable.arena_name(bot) for bot in _BOTS]
         client.create_session("full", "relief", bots, {}, (bytes(SEED_BYTES),) * 2, {**_TERMS.time_control})
         wait_for(lambda: client.connected()[bots[0]].games == 1, "the game that fills its hands")
         with pytest.raises(referee.OurFault, match="had no room"):
-            referee.play(client, _match("late"), bots, _TERMS, _nothing)
-        taken = referee.play(client, _match("late", voids=referee.VOID_LIMIT), bots, _TERMS, _nothing)
+            referee.play(client, cup_match("late"), bots, _TERMS, _nothing)
+        taken = referee.play(client, cup_match("late", voids=referee.VOID_LIMIT), bots, _TERMS, _nothing)
         assert taken.recorded.faults[0] == "NO_SHOW", "not for ever"
     finally:
         stable.close()
 
 
-def test_a_bot_that_plays_for_several_workers_has_room_once(arena: Arena, client: ArenaClient) -> None:
+def test_a_bot_that_plays_for_several_workers_has_room_once(bare_arena: Arena, client: ArenaClient) -> None:
     """It dials in by itself, under one name for all."""
     entries = [Entry(name, remote=True) for name in _BOTS]
-    stables = [Stable(client, "far", slot, entries, arena.folder / f"far-{slot}", {}) for slot in range(2)]
+    stables = [Stable(client, "far", slot, entries, bare_arena.folder / f"far-{slot}", {}) for slot in range(2)]
     far = [
         subprocess.Popen(
             script("guest", "pensive"),
@@ -159,13 +140,13 @@ def test_a_bot_that_plays_for_several_workers_has_room_once(arena: Arena, client
     ]
     try:
         with ThreadPoolExecutor(2) as pool:
-            first = pool.submit(_play, client, stables[0], _match("near"))
+            first = pool.submit(_play, client, stables[0], cup_match("near"))
             bots = [stables[0].arena_name(bot) for bot in _BOTS]
             wait_for(
                 lambda: all(bot in client.connected() and client.connected()[bot].games for bot in bots),
                 "the first game",
             )
-            second = pool.submit(_play, client, stables[1], _match("far"))
+            second = pool.submit(_play, client, stables[1], cup_match("far"))
             assert (first.result(120), second.result(120)) == (("", ""), ("", ""))
     finally:
         for process in far:

@@ -1,0 +1,22 @@
+"""What tests of the referee and of the stable have in common: an arena without workers, for the tests are the workers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from orchestrator.client import ArenaClient
+from tests.orchestrator.harness import Arena
+
+
+@pytest.fixture(scope="module")
+def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    """Redis and a service."""
+    with Arena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def client(bare_arena: Arena) -> Iterator[ArenaClient]:
+    """An operator of it."""
+    with ArenaClient(bare_arena.settings.door) as opened:
+        yield opened
