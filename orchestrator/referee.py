@@ -26,6 +26,8 @@ _FAULT_WORDS: Final = {
     if value != common_pb2.FAULT_UNSPECIFIED
 }
 _ABSENT: Final = ("DISCONNECTED", "NO_SHOW")
+#: What a clock decides. Clocks run on while nobody watches, also those of bots that cannot be there.
+_BY_CLOCK: Final = (*_ABSENT, "TIMEOUT")
 #: The fault of a seat whose entrant takes no further part.
 WITHDRAWN: Final = "WITHDRAWN"
 
@@ -97,9 +99,10 @@ def play(
     session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
     recorded = _recorded(session, replay, withdrawn)
-    if has_changed_hands and match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
-        # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start.
-        raise OurFault(f"a seat of match {match.id} was empty when the match changed hands")
+    if has_changed_hands and match.voids < VOID_LIMIT and any(fault in _BY_CLOCK for fault in recorded.faults):
+        # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start. They may be
+        # back before anybody looks at the clocks, and look slow.
+        raise OurFault(f"a clock of match {match.id} ran out when the match changed hands")
     if match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
         connected = _patiently(end, still_at_it, client.connected)
         if _nobody_came(recorded) and not any(bot in connected for bot in bots):

@@ -91,6 +91,17 @@ def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, 
     assert played.recorded.faults == ("", "NO_SHOW"), "not for ever"
 
 
+def test_who_came_back_too_late_to_a_match_nobody_watched_is_not_to_blame(client: ArenaClient, stable: Stable) -> None:
+    """It is there again when its clock is looked at, and so it seems to have been slow."""
+    stable.ready(["ann", "silent"])
+    bots = [stable.arena_name(name) for name in ("ann", "silent")]
+    hasty = replace(_TERMS, time_control={**_CLOCK, "move_ms": 1000, "bank_ms": 0})
+    first = referee.play(client, cup_match("slow"), bots, hasty, _nothing)
+    assert first.recorded.faults == ("", "TIMEOUT"), "whoever watched from the first move knows better"
+    with pytest.raises(referee.OurFault, match="changed hands"):
+        referee.play(client, cup_match("slow"), bots, hasty, _nothing, has_changed_hands=True)
+
+
 def test_a_match_that_lasts_too_long_is_void_and_its_session_over(client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]
