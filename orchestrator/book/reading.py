@@ -3,10 +3,10 @@
 import json
 import math
 import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, case, func, select
 
 from orchestrator.book.rows import (
     Census,
@@ -37,6 +37,9 @@ from orchestrator.book.tables import (
     withdrawals,
 )
 from orchestrator.records import Game
+
+#: 1 for a match that no worker has begun.
+_UNBEGUN: Final = case((matches.c.slot < 0, 1), else_=0)
 
 
 class UnknownTournament(Exception):
@@ -107,29 +110,24 @@ class BookReader:
     def progress(self, tournament: str) -> Progress:
         """How far a tournament is."""
         with self._engine.begin() as connection:
+            # In one glance: between two a match may be handed out, and more would wait than are out.
             rows = connection.execute(
-                select(matches.c.state, func.count(), func.sum(matches.c.voids))
+                select(matches.c.state, func.count(), func.sum(matches.c.voids), func.sum(_UNBEGUN))
                 .where(matches.c.tournament == tournament)
                 .group_by(matches.c.state)
             ).all()
-            waiting = connection.execute(
-                select(func.count()).where(
-                    matches.c.tournament == tournament, matches.c.state == LEASED, matches.c.slot < 0
-                )
-            ).scalar_one()
             faults = connection.execute(
                 select(func.sum(results.c.faults)).where(results.c.tournament == tournament)
             ).scalar_one()
-        counts = {state: int(count) for state, count, _ in rows}
-        voids = sum(int(found or 0) for _, _, found in rows)
+        counts = {state: int(count) for state, count, _, _ in rows}
         return Progress(
             planned=sum(counts.values()),
             ready=counts.get(READY, 0),
             leased=counts.get(LEASED, 0),
             played=counts.get(PLAYED, 0),
             dropped=counts.get(DROPPED, 0),
-            voids=voids,
-            waiting=int(waiting),
+            voids=sum(int(voids) for _, _, voids, _ in rows),
+            waiting=sum(int(unbegun) for state, _, _, unbegun in rows if state == LEASED),
             faults=int(faults or 0),
         )
 
@@ -214,20 +212,21 @@ class BookReader:
             by_state = connection.execute(select(tournaments.c.state, func.count()).group_by(tournaments.c.state))
             tournament_counts = {str(state): int(count) for state, count in by_state}
             live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED, WAITING)))
+            handed_ms = case((matches.c.slot < 0, matches.c.handed_ms))
             rows = connection.execute(
-                select(matches.c.state, func.count()).where(matches.c.tournament.in_(live)).group_by(matches.c.state)
-            )
-            match_counts = Counter({str(state): int(count) for state, count in rows})
-            waiting, oldest = connection.execute(
-                select(func.count(), func.min(matches.c.handed_ms)).where(matches.c.state == LEASED, matches.c.slot < 0)
-            ).one()
+                select(matches.c.state, func.count(), func.sum(_UNBEGUN), func.min(handed_ms))
+                .where(matches.c.tournament.in_(live))
+                .group_by(matches.c.state)
+            ).all()
+            counts = {str(state): int(count) for state, count, _, _ in rows}
+            waiting, oldest = next(((int(row[2]), row[3]) for row in rows if row[0] == LEASED), (0, None))
             withdrawn = connection.execute(
                 select(func.count()).select_from(withdrawals).where(withdrawals.c.tournament.in_(live))
             ).scalar_one()
         return Census(
             tournaments=tournament_counts,
-            matches={state: match_counts[state] for state in (READY, LEASED, PLAYED, DROPPED)},
-            waiting=int(waiting),
+            matches={state: counts.get(state, 0) for state in (READY, LEASED, PLAYED, DROPPED)},
+            waiting=waiting,
             queue_age_ms=max(0, now - int(oldest)) if oldest else 0,
             withdrawn=int(withdrawn),
         )

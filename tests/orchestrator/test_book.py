@@ -292,6 +292,25 @@ def test_a_void_match_is_played_again_in_another_session(book: Book) -> None:
     assert book.progress("cup").played == 1 and book.progress("cup").voids == 1
 
 
+def test_no_more_matches_wait_than_are_out_though_others_are_handed_out_meanwhile(book: Book, clock: Clock) -> None:
+    _plan(book, 9)
+    dispatcher = Book(book.url, clock)
+
+    def hand_one_out(*_: object) -> None:
+        dispatcher.lease(9, 1000, most=1)
+
+    # After everything that is asked of the book.
+    event.listen(book._engine, "after_cursor_execute", hand_one_out)
+    try:
+        progress, census = book.progress("cup"), book.census()
+    finally:
+        event.remove(book._engine, "after_cursor_execute", hand_one_out)
+        dispatcher.close()
+    assert progress.waiting == progress.leased and census.waiting == census.matches[LEASED]
+    now = book.progress("cup")
+    assert now.waiting == now.leased >= 4, "some were handed out between two questions"
+
+
 def test_the_slot_of_a_match_is_the_first_that_began_it(book: Book) -> None:
     _plan(book, 1)
     assert book.begin("cup00000000", 2) == 2
