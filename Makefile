@@ -51,6 +51,10 @@ test: $(READY) ## Run the tests
 slow: $(READY) ## Run the tests that take minutes: processes killed in mid-tournament, Redis Cluster and Sentinel
 	@$(BIN)/python -m pytest -q -m slow
 
+.PHONY: hostile
+hostile: $(READY) ## Attack an arena with hostile bots and clients, each of which must be refused
+	@$(BIN)/python -m pytest -q tests/hostile
+
 .PHONY: kills
 kills: $(READY) ## Play 500 matches while workers, copies of the service and Redis are killed again and again
 	@RUBBLE_KILL_MATCHES=500 $(BIN)/python -m pytest -q -m slow tests/orchestrator/test_kills.py
