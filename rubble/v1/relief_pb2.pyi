@@ -56,15 +56,21 @@ class _ReliefTrigger:
 class _ReliefTriggerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReliefTrigger.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     RELIEF_TRIGGER_UNSPECIFIED: _ReliefTrigger.ValueType  # 0
+    """It has not come yet."""
     RELIEF_TRIGGER_BUILD: _ReliefTrigger.ValueType  # 1
+    """A build brought it: the game ends with this round."""
     RELIEF_TRIGGER_REFILL: _ReliefTrigger.ValueType  # 2
+    """The end of a round brought it: one more round is played (none with end_on_discard = stop)."""
 
 class ReliefTrigger(_ReliefTrigger, metaclass=_ReliefTriggerEnumTypeWrapper):
-    """Whether the last tile has come, and when."""
+    """Whether the last tile has come into the row, and how; it decides which round is the last."""
 
 RELIEF_TRIGGER_UNSPECIFIED: ReliefTrigger.ValueType  # 0
+"""It has not come yet."""
 RELIEF_TRIGGER_BUILD: ReliefTrigger.ValueType  # 1
+"""A build brought it: the game ends with this round."""
 RELIEF_TRIGGER_REFILL: ReliefTrigger.ValueType  # 2
+"""The end of a round brought it: one more round is played (none with end_on_discard = stop)."""
 Global___ReliefTrigger: _TypeAlias = ReliefTrigger  # noqa: Y015
 
 @_typing.final

@@ -24,7 +24,8 @@ all place markers, one at a time. A marker can: use an own tile (take goods, hel
 money, train a leader, score; a leader on the tile adds one to each); build a tile of the row or your special one, onto an open
 space or over a tile with the same icon, whose cost is then a discount; spend stories for money or 2 money for 1 influence;
 trade money for goods and workers; or pass. No tile and no square takes more than two of your markers in a round.
-The game ends with the round in which the last tile enters the row.
+If a build brings the last tile into the row, the game ends with that round; if the end of a round brings it, one more round is
+played.
 Points: the track, visible buildings, objectives, 10 for most influence, 10 for most hope."""
 
 RULES: Final = {"sf1906-1e": _SF1906, "sf1906-2e": _SF1906, "relief": _RELIEF}
