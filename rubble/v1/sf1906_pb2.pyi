@@ -616,7 +616,7 @@ class Sf1906Place(_message.Message):
     action: _builtins.int
     """The action of this space is carried out; another one than the pawn's costs $2 a step."""
     cash: _builtins.bool
-    """The money below the space."""
+    """$1 instead of an action: on every space in the first edition, on every space but the pass in the second."""
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ def _game(edition: Edition) -> Game[state.State, actions.Action]:
     return Game(
         id=edition.id,
         title=edition.title,
-        version=1,
+        version=edition.version,
         seats=range(min(edition.seats), max(edition.seats) + 1),
         options=table.options_of(edition),
         setup=partial(table.setup, edition),

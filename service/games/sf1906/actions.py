@@ -5,7 +5,7 @@
 | ``earn 4`` | put the pawn on the $4 space of the earnings area |
 | ``benefit permit`` | take this benefit of the new year |
 | ``place 2 act`` | put the pawn on space 2 of the action card and carry out its action |
-| ``place 2 cash`` | … and collect the money below the space |
+| ``place 2 cash`` | … and collect $1 instead |
 | ``place 2 buy 0`` | … and pay for carrying out the action of space 0 |
 | ``place 3 pass`` | … on the pass space, and do nothing |
 | ``permit 1``, ``permit deck`` | take the permit in slot 1 of the row, or the top of the deck |
@@ -210,7 +210,7 @@ NOTATION: Final = (
     ("earn N", "place the pawn on the $N space of the earnings area (1-4)"),
     ("benefit KIND", "take this benefit of the year: " + ", ".join(box.BENEFITS[1:])),
     ("place K act", "place the pawn on space K (0 is left) of the action card and carry out its action"),
-    ("place K cash", "place the pawn on space K and collect the money below it"),
+    ("place K cash", "place the pawn on space K and collect $1 instead"),
     ("place K buy J", "place the pawn on space K and pay $2 a step for the action of space J"),
     ("place 3 pass", "place the pawn on the pass space and do nothing"),
     ("permit N", "take the permit in slot N (0-2) of the row; 'permit deck' takes the top of the deck"),

@@ -48,7 +48,7 @@ DIFFERENCES: Final = (
     Difference("E12", "no objectives left: Sign objective is impossible in both", "silent", "stated"),
     Difference("E13", "clear up costs $2, with rubble $3, in both", "$3 is the basic price", "$2 is the basic price"),
     Difference("E14", "building on rubble: $3 before the year cost in both (R23, R24)", "must", "may, before building"),
-    Difference("E15", "instead of the action: $1 under the space in both", "collect $1", "the money printed below"),
+    Difference("E15", "$1 instead of the action, on the pass space too (R3)", True, False, "cash_on_pass"),
     Difference("E16", "both icons match: the player chooses in both (R21)", "silent", "stated"),
     Difference("E17", "card benefits of a year may take the top of the deck", False, True, "benefit_from_deck"),
     Difference("E18", "free steps follow the edge arrows in both (R70)", "one space right", "as an urban development"),
@@ -66,7 +66,7 @@ DIFFERENCES: Final = (
     Difference(
         "E28", "comparison points by place", box.COMPARISON[box.FIRST], box.COMPARISON[box.SECOND], "comparison"
     ),
-    Difference("E29", "shared comparison points are rounded down in both (R38)", "silent", "rounded down"),
+    Difference("E29", "shared comparison points (R38)", "divide without a rest", "rounded down"),
     Difference("E30", "'1' plots always stand alone in both (R35)", "silent", "stated"),
     Difference("E31", "strips count only through their cards in both", "sidebars", "orange row, green column"),
     Difference("E32", "eighth building: the others finish their action on that card in both", "same", "same"),
@@ -85,6 +85,7 @@ class Edition:
     __slots__ = (
         "benefit_from_deck",
         "cards_in_box",
+        "cash_on_pass",
         "comparison",
         "final_year",
         "hidden_before_row",
@@ -98,11 +99,13 @@ class Edition:
         "rubble_tokens",
         "seats",
         "title",
+        "version",
     )
     seats: tuple[int, ...]
     money_cap: int
     rubble_tokens: int
     cards_in_box: int
+    cash_on_pass: bool
     final_year: str
     hidden_before_row: bool
     permit_from_deck: bool
@@ -112,9 +115,10 @@ class Edition:
     money_per_point: int
     comparison: dict[int, list[int]]
 
-    def __init__(self, index: int, id: str, title: str) -> None:
+    def __init__(self, index: int, id: str, version: int, title: str) -> None:
         self.index = index
         self.id = id
+        self.version = version
         self.title = title
         self.objectives = box.OBJECTIVE_CARDS[index]
         for row in DIFFERENCES:
@@ -126,6 +130,6 @@ class Edition:
         return self.final_year if year == box.FINAL else box.YEAR_IDS[year]
 
 
-FIRST: Final = Edition(box.FIRST, "sf1906-1e", "1906 San Francisco, first edition")
-SECOND: Final = Edition(box.SECOND, "sf1906-2e", "1906 San Francisco, second edition")
+FIRST: Final = Edition(box.FIRST, "sf1906-1e", 2, "1906 San Francisco, first edition")
+SECOND: Final = Edition(box.SECOND, "sf1906-2e", 1, "1906 San Francisco, second edition")
 EDITIONS: Final = (FIRST, SECOND)

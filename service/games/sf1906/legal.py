@@ -108,7 +108,7 @@ def placements(state: State, player: Player) -> list[Action]:
     """
     face = state.face[state.ring[state.card]]
     money = player.money
-    case = len(face)
+    case = len(face) << 1 | state.edition.cash_on_pass
     for kind, _ in face:
         case <<= 3
         least = price(state, player, kind)
@@ -123,16 +123,16 @@ def placements(state: State, player: Player) -> list[Action]:
     case = case << len(face) | taken
     actions = _PLACEMENTS.get(case)
     if actions is None:
-        actions = _PLACEMENTS[case] = _list_placements(face, case >> len(face), taken)
+        actions = _PLACEMENTS[case] = _list_placements(state, face, case >> len(face), taken)
     return actions
 
 
 _FURTHEST: Final = 4  # steps between the ends of a card
-#: By case: at most 2^20 of them, a few thousand in practice.
+#: By case: at most 2^21 of them, a few thousand in practice.
 _PLACEMENTS: Final[dict[int, list[Action]]] = {}
 
 
-def _list_placements(face: list[tuple[int, int]], case: int, taken: int) -> list[Action]:
+def _list_placements(state: State, face: list[tuple[int, int]], case: int, taken: int) -> list[Action]:
     """The list of one case: for each action 0 if it is impossible, else 1 + the steps from which it can be bought."""
     spaces = range(len(face))
     within = [(case >> 3 * (len(face) - 1 - space) & 7) - 1 for space in spaces]
@@ -142,9 +142,9 @@ def _list_placements(face: list[tuple[int, int]], case: int, taken: int) -> list
             continue
         if face[space][0] == box.PASS:
             actions.append(PASS[space])
-        else:
-            if within[space] >= 0:
-                actions.append(ACT[space][space])
+        elif within[space] >= 0:
+            actions.append(ACT[space][space])
+        if face[space][0] != box.PASS or state.edition.cash_on_pass:  # R3, E15
             actions.append(CASH[space])
         actions += [ACT[space][other] for other in spaces if other != space and within[other] >= abs(space - other)]
     return actions

@@ -126,7 +126,9 @@ def _place(state: State, player: Player, action: Place) -> Refused:
     if action.space in state.pawns:
         return Refused("SPACE_OCCUPIED", "R7", f"another pawn stands on space {action.space}")
     if action.target == COLLECT:
-        return Refused("NO_MONEY_HERE", "R3", f"there is no money below the pass space {action.space}")
+        return Refused(
+            "NO_MONEY_HERE", "R3", f"in the second edition there is no money below the pass space {action.space}"
+        )
     if action.target == PASSING:
         return Refused("NO_PASS_HERE", "R2", f"space {action.space} is not the pass space")
     fee = box.STEP_PRICE * abs(action.space - action.target)

@@ -61,7 +61,7 @@ def count_colour(state: State, who: int, colour: int) -> int:
 
 
 def comparison_points(counts: list[int], who: int, places: list[int]) -> int:
-    """R38: everybody takes part; the tied share the places they cover, rounded down."""
+    """R38: everybody takes part; the tied share the places they cover, rounded down where a rest is left (2e, E29)."""
     better = sum(count > counts[who] for count in counts)
     tied = sum(count == counts[who] for count in counts)
     return sum(places[better : better + tied]) // tied

@@ -321,7 +321,10 @@ def _turn(table: Table, who: int, card: Sequence[str]) -> Course:
     area = table.areas[who]
     options = []
     for place in [place for place in range(len(card)) if place not in table.pawns]:
-        options.append(f"place {place} pass" if card[place] == "pass" else f"place {place} cash")
+        if card[place] == "pass":
+            options.append(f"place {place} pass")
+        if card[place] != "pass" or table.edition == 1:  # one dollar: any turn there, printed below an action here
+            options.append(f"place {place} cash")
         for other, kind in enumerate(card):
             if kind != "pass" and _can(table, area, kind, area.money - 2 * abs(place - other)):
                 options.append(f"place {place} act" if other == place else f"place {place} buy {other}")

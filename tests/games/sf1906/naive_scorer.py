@@ -37,7 +37,7 @@ ORANGE_ROW: Final = (0, 1, 2, 3, 4, 6)  # under the columns, from the left
 GREEN_COLUMN: Final = (0, 1, 2, 3, 4, 6)  # beside the rows, from the bottom
 TRACKER: Final = (-3, -2, -1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4)
 PLACES: Final = {
-    1: {2: (5, 1), 3: (5, 3, 1), 4: (5, 3, 2, 1)},
+    1: {2: (5, 1), 3: (5, 3, 1), 4: (7, 5, 3, 1)},
     2: {2: (6, 2), 3: (6, 4, 1), 4: (6, 4, 2, 1)},
 }
 LIGHTING: Final = (0, 1, 3, 6, 10, 15)

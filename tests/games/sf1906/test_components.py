@@ -273,8 +273,8 @@ def test_the_points_of_the_objectives() -> None:
 
 
 def test_the_comparison_tables_and_shared_places() -> None:
-    """C20, D17: 5/1, 5/3/1, 5/3/2/1 and 6/2, 6/4/1, 6/4/2/1; the tied divide the sum, rounded down: (4 + 1) / 2 is 2."""
-    assert box.COMPARISON == [{2: [5, 1], 3: [5, 3, 1], 4: [5, 3, 2, 1]}, {2: [6, 2], 3: [6, 4, 1], 4: [6, 4, 2, 1]}]
+    """C20, D17: 5/1, 5/3/1, 7/5/3/1 and 6/2, 6/4/1, 6/4/2/1; the tied divide the sum, rounded down: (4 + 1) / 2 is 2."""
+    assert box.COMPARISON == [{2: [5, 1], 3: [5, 3, 1], 4: [7, 5, 3, 1]}, {2: [6, 2], 3: [6, 4, 1], 4: [6, 4, 2, 1]}]
     assert [comparison_points([1, 3, 1], who, [6, 4, 1]) for who in range(3)] == [2, 6, 2]
     assert [comparison_points([4, 2, 2], who, [5, 3, 1]) for who in range(3)] == [5, 2, 2]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from service import games
 from service.games.sf1906 import box
 from service.games.sf1906.editions import DIFFERENCES, EDITIONS, FIRST, SECOND
 from service.games.sf1906.scoring import money_points, objective_points, outcome
@@ -156,10 +157,17 @@ def test_a_rubble_space_is_always_cleared_before_building(edition: str) -> None:
     assert area(after(table, ORANGE, "place 0 act"), ORANGE) == "$0  at (0,1)  built Y4a  rubble 1"
 
 
-@pytest.mark.parametrize("edition", BOTH)
-def test_a_dollar_instead_of_the_action(edition: str) -> None:
-    """E15: collected, or printed below the space; $1 in both."""
-    assert area(after(draw(f"{edition}  3 players"), ORANGE, "place 4 cash"), ORANGE) == "$1"
+def test_a_dollar_instead_of_the_action() -> None:
+    """E15, R3: $1 in both; printed below the actions of the second edition, an option of any turn in the first."""
+    for edition in BOTH:
+        assert area(after(draw(f"{edition}  3 players"), ORANGE, "place 4 cash"), ORANGE) == "$1"
+    on_pass = ["place 3 cash" in texts(draw(f"{edition}  3 players"), ORANGE) for edition in BOTH]
+    assert on_pass == [True, False]
+
+
+def test_a_change_of_the_rules_of_one_edition_raises_the_version_of_that_game_alone() -> None:
+    """E15, E29: the first edition was changed once; what was played before is told apart by its number."""
+    assert [games.get(edition.id).version for edition in EDITIONS] == [2, 1]
 
 
 @pytest.mark.parametrize("edition", BOTH)

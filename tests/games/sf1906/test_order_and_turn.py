@@ -97,7 +97,7 @@ def test_with_an_action_one_cannot_pay_only_the_money_below_is_left(edition: str
 
 @pytest.mark.parametrize("money", [0, 1])
 @pytest.mark.parametrize("card", ["A1", "A2", "A3", "A4", "A5", "A6"])
-def test_on_the_pass_space_without_two_dollars_one_can_only_pass(card: str, money: int) -> None:
+def test_on_the_pass_space_of_the_second_edition_without_two_dollars_one_can_only_pass(card: str, money: int) -> None:
     """T07, R2, R3: there is no money below the pass, and a pass gives nothing."""
     picture = f"2e  3 players  card {card}\norange ${money}"
     table = draw(picture)
@@ -105,6 +105,16 @@ def test_on_the_pass_space_without_two_dollars_one_can_only_pass(card: str, mone
     assert options(picture, 3) == ["pass"]
     assert area(after(table, ORANGE, "place 3 pass"), ORANGE) == f"${money}"
     assert refusal(table, ORANGE, "place 3 cash") == "NO_MONEY_HERE"
+
+
+@pytest.mark.parametrize("card", ["A1", "A2", "A3", "A4", "A5", "A6"])
+def test_in_the_first_edition_a_dollar_can_be_collected_on_the_pass_space_too(card: str) -> None:
+    """E15, R3, R7: there collecting $1 is an option of every turn; the second edition pays what is printed below a space."""
+    picture = f"1e  3 players  card {card}\norange $0"
+
+    assert options(picture, 3) == ["pass", "cash"]
+    assert area(after(draw(picture), ORANGE, "place 3 cash"), ORANGE) == "$1"
+    assert area(after(draw(picture), ORANGE, "place 3 pass"), ORANGE) == "$0"
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -160,7 +170,8 @@ def test_a_turn_is_exactly_one_of_action_money_bought_action_and_pass(edition: s
         *("place 0 act", "place 0 cash", "place 0 buy 1"),
         *("place 1 act", "place 1 cash", "place 1 buy 0"),  # urban development would need $4
         *("place 2 act", "place 2 cash", "place 2 buy 1"),
-        *("place 3 pass", "place 3 buy 4"),
+        *(["place 3 pass", "place 3 cash"] if edition == "1e" else ["place 3 pass"]),
+        "place 3 buy 4",
         *("place 4 act", "place 4 cash"),
     ]
 

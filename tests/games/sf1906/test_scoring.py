@@ -1,11 +1,14 @@
 """The end of the game: what every card and every board is worth, who has won, and the score sheet from top to bottom."""
 
+from itertools import product
 from typing import Final
 
 import pytest
 
 from service.games.core import Outcome, Result
 from service.games.sf1906 import box, scoring
+from service.games.sf1906.editions import FIRST
+from service.games.sf1906.scoring import comparison_points
 from service.games.sf1906.state import State
 from tests.games.sf1906.drawing import BLACK, BLUE, ORANGE, WHITE, after, draw
 
@@ -416,13 +419,13 @@ COMPARISONS: Final = """
     T91     3 1 1     5 2 2    6 2 2
     -       1 2 3     1 3 5    1 4 6
     -       0 0 1     2 2 5    2 2 6
-    T87     3 3 1 0   4 4 2 1  5 5 2 1
-    T88     4 3 3 0   5 2 2 1  6 3 3 1
-    T89     2 1 1 1   5 2 2 2  6 2 2 2
-    T89     0 0 0 0   2 2 2 2  3 3 3 3
-    -       4 3 2 1   5 3 2 1  6 4 2 1
-    -       2 2 2 0   3 3 3 1  4 4 4 1
-    -       0 3 1 1   1 5 2 2  1 6 3 3
+    T87     3 3 1 0   6 6 3 1  5 5 2 1
+    T88     4 3 3 0   7 4 4 1  6 3 3 1
+    T89     2 1 1 1   7 3 3 3  6 2 2 2
+    T89     0 0 0 0   4 4 4 4  3 3 3 3
+    -       4 3 2 1   7 5 3 1  6 4 2 1
+    -       2 2 2 0   5 5 5 1  4 4 4 1
+    -       0 3 1 1   1 7 4 4  1 6 3 3
 """
 COMPARISON_ROWS: Final = [row.split() for row in COMPARISONS.strip().splitlines()[1:]]
 
@@ -438,6 +441,16 @@ def test_tied_players_share_the_places_they_cover_rounded_down(row: list[str]) -
         table = rubble_held(edition, *tokens)
         assert common(table, "O23") == tuple(expected)
         assert own(table, "O23") == tuple(expected)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_ties_of_the_first_edition_divide_without_loss(players: int) -> None:
+    """R38, E29: its rulebook divides into equal parts and knows no rounding, so every tie must share out to the last point."""
+    places = FIRST.comparison[players]
+
+    for counts in product(range(players), repeat=players):
+        shares = [comparison_points(list(counts), who, places) for who in range(players)]
+        assert sum(shares) == sum(places), counts
 
 
 def test_colours_are_compared_one_by_one() -> None:
