@@ -152,7 +152,7 @@ lock: ## Pin the newest packages that pyproject.toml and bench/requirements.in a
 
 .PHONY: clean
 clean: ## Remove everything that make made
-	@rm -rf $(VENV) $(RIVALS) .rubble build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(RIVALS) .rubble build dist *.egg-info bots/python/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find service cli bench tools tests orchestrator bots -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	@find service -name '*.so' -delete -o -name .compiled.json -delete
 	@rm -f rubble_rules__mypyc.*

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-_PARTS: Final = ("bots/python/rubble_bot", "bots/python/pyproject.toml", "bots/python/README.md", "rubble", "LICENSE")
+_PARTS: Final = (
+    *(f"bots/python/{part}" for part in ("rubble_bot", "pyproject.toml", "setup.py", "README.md")),
+    *("rubble", "LICENSE"),
+)
 
 
 def build(folder: Path) -> Path:

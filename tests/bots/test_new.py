@@ -1,8 +1,10 @@
 """``rubble bot new`` and ``rubble bot list``: a copied starter stands on its own, and the list tells the truth."""
 
+import importlib.util
 import json
 import os
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -122,6 +124,66 @@ def test_a_new_bot_is_built_and_plays(language: str, arena: Arena, tmp_path: Pat
         arena.finish(arena.session("relief", [name, "rival"]))
         bot.terminate()
         assert bot.wait(60) == 0, log.read_text()
+    finally:
+        bot.kill()
+        bot.wait()
+
+
+def _plain_python(folder: Path, *, with_grpc: bool) -> Path:
+    """An interpreter that knows nothing of this repository, and perhaps not even what a bot needs."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    if with_grpc:
+        (site,) = folder.glob("lib/*/site-packages")
+        for package in ("grpc", "google"):
+            found = importlib.util.find_spec(package)
+            assert found is not None and found.submodule_search_locations
+            (site / package).symlink_to(next(iter(found.submodule_search_locations)))
+        found = importlib.util.find_spec("typing_extensions")
+        assert found is not None and found.origin
+        (site / "typing_extensions.py").symlink_to(found.origin)
+    return folder / "bin" / "python"
+
+
+def _bot_py(python: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in clean_environment().items() if key != "PYTHONPATH"}
+    return subprocess.run([python, "bot.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_python_bot_py_says_what_to_do_at_every_step(tmp_path: Path) -> None:
+    """Before ./build, with a Python that lacks grpcio, without settings: each time what is missing and what helps."""
+    folder = bot_new.new("python", "ada", tmp_path)
+    bare, fit = (_plain_python(tmp_path / name, with_grpc=name == "fit") for name in ("bare", "fit"))
+    environment = clean_environment({"PYTHON": sys.executable})
+
+    unbuilt = _bot_py(fit, folder)
+    subprocess.run(["./build"], cwd=folder, env=environment, capture_output=True, check=True)
+    lacking, unset = _bot_py(bare, folder), _bot_py(fit, folder)
+
+    assert unbuilt.returncode == 1
+    assert unbuilt.stderr.splitlines()[-1].endswith(
+        f"the generated code of the contract is missing; run {folder}/build first"
+    )
+    assert lacking.returncode == 1
+    assert f"{tmp_path}/bare/bin/python has no grpcio" in lacking.stderr
+    assert f"start the bot with {folder}/run" in lacking.stderr.splitlines()[-1]
+    assert unset.returncode == 2 and unset.stderr.count("\n") == 1
+    for word in ("RUBBLE_ADDRESS", "RUBBLE_BOT_KEY", "rubble key issue", "rubble bot check -- ./run"):
+        assert word in unset.stderr
+
+
+def test_python_bot_py_plays_in_its_own_folder(arena: Arena, tmp_path: Path) -> None:
+    """With any Python that has grpcio: what ./build wrote is found beside the SDK."""
+    folder = bot_new.new("python", "ada", tmp_path)
+    environment = clean_environment({"PYTHON": sys.executable})
+    subprocess.run(["./build"], cwd=folder, env=environment, capture_output=True, check=True)
+    settings = {key: value for key, value in clean_environment(arena.settings("plain")).items() if key != "PYTHONPATH"}
+    with arena.log_of("plain").open("w") as stderr:
+        command = [str(_plain_python(tmp_path / "fit", with_grpc=True)), "bot.py"]
+        bot = subprocess.Popen(command, cwd=folder, env=settings, stderr=stderr, text=True)
+    try:
+        arena.finish(arena.session("relief", ["plain", "rival"]))
+        bot.terminate()
+        assert bot.wait(60) == 0, arena.log_of("plain").read_text()
     finally:
         bot.kill()
         bot.wait()

@@ -175,7 +175,7 @@ def test_a_setting_that_cannot_be_used_is_named(
         run(last)
 
     assert ended.value.code == 2
-    assert f"rubble-bot: {complaint}\n" in capsys.readouterr().err
+    assert f"rubble-bot: {complaint}" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------------ coming and going

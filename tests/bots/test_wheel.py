@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli import bot_new
 from tests.bots.arena import PATIENCE_S, ROOT, Arena, clean_environment
 from tools import sdk
 
@@ -49,6 +50,65 @@ def test_the_wheel_holds_the_sdk_and_the_contract_and_asks_for_little(wheel: Pat
     assert {"rubble_bot/client.py", "rubble_bot/py.typed", "rubble/v1/bot_pb2.py", "rubble/v1/bot_pb2_grpc.py"} <= names
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"rubble", "rubble_bot"}
+
+
+def _install(folder: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    """``pip install FOLDER`` without a network: setuptools is in the workshop."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    return subprocess.run(
+        [*pip, "--no-deps", "--no-build-isolation", "--target", target, folder],
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_S,
+        check=False,
+    )
+
+
+def _import_from(target: Path) -> str:
+    """Where an interpreter finds SDK and contract that knows only this folder, and what they need."""
+    program = f"""
+import sys
+sys.path.insert(0, {str(target)!r})
+import rubble_bot
+from rubble.v1 import bot_pb2
+print(bot_pb2.__file__)
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_folder_of_the_sdk_can_be_installed_as_it_lies_there(tmp_path: Path) -> None:
+    """``pip install bots/python``: the generated code comes along, and nothing is left behind in the repository."""
+    before = _untracked()
+
+    installed = _install(ROOT / "bots" / "python", tmp_path / "site")
+
+    assert installed.returncode == 0, installed.stderr
+    assert _import_from(tmp_path / "site") == str(tmp_path / "site" / "rubble" / "v1" / "bot_pb2.py")
+    assert (tmp_path / "site" / "rubble_bot" / "py.typed").is_file()
+    assert _untracked() == before
+
+
+def _untracked() -> str:
+    command = ["git", "status", "--porcelain", "--untracked-files=all", "bots/python", "rubble"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("this is no clone")
+    return listed.stdout
+
+
+def test_a_new_bots_folder_can_be_installed_once_it_is_built(tmp_path: Path) -> None:
+    folder = bot_new.new("python", "ada", tmp_path)
+    refused = _install(folder, tmp_path / "site")
+    assert refused.returncode != 0 and "run ./build first" in refused.stderr
+
+    environment = clean_environment({"PYTHON": sys.executable})
+    subprocess.run(["./build"], cwd=folder, env=environment, capture_output=True, check=True)
+    installed = _install(folder, tmp_path / "site")
+
+    assert installed.returncode == 0, installed.stderr
+    assert _import_from(tmp_path / "site") == str(tmp_path / "site" / "rubble" / "v1" / "bot_pb2.py")
 
 
 def _faces() -> dict[str, str]:

@@ -69,8 +69,9 @@ class Bot:
         on_start: Callable[[bot_pb2.GameStart], None] | None = None,
         on_over: Callable[[bot_pb2.GameOver], None] | None = None,
     ) -> None:
-        self._address = address or _setting("RUBBLE_ADDRESS", "host:port of the arena")
-        self._key = key or _setting("RUBBLE_BOT_KEY", "the key the operator issued for this bot")
+        self._address = address or os.environ.get("RUBBLE_ADDRESS", "")
+        self._key = key or os.environ.get("RUBBLE_BOT_KEY", "")
+        _demand(self._address, self._key)
         self._ca = ca or os.environ.get("RUBBLE_CA", "")
         self._parallel = games
         self._on_start = on_start
@@ -271,11 +272,16 @@ def run(choose: Choose, **settings: Any) -> None:
         sys.exit(error.exit_code)
 
 
-def _setting(name: str, meaning: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        raise MissingSetting(f"{name} is missing: {meaning}")
-    return value
+def _demand(address: str, key: str) -> None:
+    """MissingSetting, with what to do, unless both are there."""
+    wanted = (
+        ("RUBBLE_ADDRESS is missing: host:port of the arena", address),
+        ("RUBBLE_BOT_KEY is missing: the key the operator issued for this bot", key),
+    )
+    missing = [words for words, value in wanted if not value]
+    if missing:
+        helps = "`rubble key issue NAME` makes a key; without an arena, try `rubble bot check -- ./run`"
+        raise MissingSetting(f"{'; '.join(missing)} ({helps})")
 
 
 def _tell(listener: Callable[[Any], None] | None, message: Any) -> None:
