@@ -40,7 +40,7 @@ play: $(READY) ## Play two real tournaments on this machine, and see their table
 		echo "Once more, without the guests:" && $(BIN)/rubble run rosters/relief.toml --out .rubble/play/relief; }
 	@printf '%s\n' '' 'Next, try:' \
 		'  $(BIN)/rubble play --game sf1906-2e --bots greedy      play yourself, against a bot' \
-		'  $(BIN)/rubble roster new roster.toml                   a tournament of your own; then: rubble run roster.toml' \
+		'  $(BIN)/rubble roster new roster.toml                   a tournament of your own; then: $(BIN)/rubble run roster.toml' \
 		'  $(BIN)/rubble replay show .rubble/play/relief/replays/*  step through a game (name one file)' ''
 
 .PHONY: test

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.arguments import Json, read_address, read_number
-from cli.terminal import complain, console, error_console, print_json
+from cli.terminal import complain, console, error_console, own_command, print_json
 from service.games.core import BadSetup
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ def new(
     print(f"{made} is a bot in {language}; its README.md says where to write your own choose. Next:")
     print(f"  cd {shlex.quote(str(made))}")
     print("  ./build")
-    print("  rubble bot check -- ./run")
+    print(f"  {own_command()} bot check -- ./run      is it fit for the arena?")
+    print(f"  {own_command()} run roster.toml         its first games, against a bot that comes along")
     return PASSED
 
 

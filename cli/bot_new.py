@@ -1,4 +1,4 @@
-"""``rubble bot new``: a starter, copied out of the repository so that it stands on its own."""
+"""``rubble bot new``: a starter, copied out of the repository so that it stands on its own, and a roster for its first games."""
 
 import fnmatch
 import json
@@ -24,7 +24,7 @@ _PRODUCTS: Final = (
 )
 #: Folders of a starter that are bots of their own, or for those who work on the starter itself.
 _OTHERS: Final = {"python": ("text_bot",)}
-_NAME: Final = "[A-Za-z][A-Za-z0-9_-]{0,63}"
+_NAME: Final = "[A-Za-z][A-Za-z0-9_-]{0,39}"  # no longer than a roster allows
 
 
 def languages() -> list[str]:
@@ -46,7 +46,7 @@ def new(language: str, name: str, to: Path) -> Path:
     if language not in known:
         raise BadSetup("LANGUAGE", language, "one of " + ", ".join(known))
     if not re.fullmatch(_NAME, name):
-        raise BadSetup("NAME", name, "a letter, then up to 63 letters, digits, dashes and underscores")
+        raise BadSetup("NAME", name, "a letter, then up to 39 letters, digits, dashes and underscores")
     target = to / name
     if target.exists() or target.is_symlink():
         raise BadSetup("NAME", name, f"a folder that does not exist yet; {target} does")
@@ -57,9 +57,30 @@ def new(language: str, name: str, to: Path) -> Path:
         shutil.copytree(source, target, ignore=ignore)
         shutil.copytree(ROOT / "protos" / "rubble", target / "protos" / "rubble")
         _rename(target, name)
+        (target / "roster.toml").write_text(_first_roster(name), encoding="utf-8")
     except OSError as error:
         raise BadSetup("--to", str(to), f"a folder that can be written ({error.strerror})") from None
     return target
+
+
+def _first_roster(name: str) -> str:
+    """A roster that lets the new bot play at once."""
+    rival = "random" if name == "greedy" else "greedy"  # no two entrants have one name
+    return f"""\
+# {name} against a bot that comes with the arena. In this folder, after ./build: rubble run roster.toml
+name = "{name}"
+game = "relief"
+players = 2
+deals = 2
+
+[[bots]]
+name = "{name}"
+command = ["./run"]
+
+[[bots]]
+name = "{rival}"
+bundled = "{rival}"
+"""
 
 
 def _ignoring(source: Path, products: Iterable[str]) -> "_Ignore":

@@ -1,23 +1,38 @@
 """``rubble games``: what can be played, and how it can be changed."""
 
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.arguments import Json
+from cli.arguments import Json, read_game
 from cli.terminal import console, print_json
 from service.games import all_games
 from service.games.core import AnyGame, Option
 
 
-def command(json: Json = False) -> None:
-    """List every game with its seats and options.
+def command(
+    game: Annotated[
+        str | None, typer.Option("--game", metavar="ID", help="Only this game, with the notation of its actions.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List every game with its seats and options, or one with all that can be said in it.
 
     [dim]$[/] rubble games
+    [dim]$[/] rubble games --game relief
     [dim]$[/] rubble games --json
     """
+    if game is not None:
+        one = read_game(game)
+        notation = [{"notation": notation, "about": about} for notation, about in one.notation]
+        if json:
+            print_json([describe(one) | {"notation": notation}])
+        else:
+            console().print(page([one]), notation_page(one))
+        return
     found = list(all_games().values())
     if json:
         print_json([describe(game) for game in found])
@@ -54,6 +69,17 @@ def page(found: list[AnyGame]) -> Group:
             options.add_row("", Text.assemble((option.name, "cyan"), "=", _values(option)), option.about)
         parts.append(options)
     return Group(*parts, Text(), Text("--option NAME=VALUE changes one; the first value is the default.", style="dim"))
+
+
+def notation_page(game: AnyGame) -> Group:
+    """What can be said in a game, and what it means."""
+    actions = Table.grid(padding=(0, 2))
+    actions.add_column(no_wrap=True)
+    actions.add_column(no_wrap=True, style="cyan")
+    actions.add_column()
+    for notation, about in game.notation:
+        actions.add_row("", Text(notation), Text(about))
+    return Group(Text(), Text("Actions", style="bold"), actions)
 
 
 def _values(option: Option) -> str:

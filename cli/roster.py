@@ -1,5 +1,6 @@
 """``rubble roster``: is this tournament file good, and what would be played?"""
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import arguments
-from cli.terminal import complain, console, count_of, print_json
+from cli.terminal import complain, console, count_of, own_command, print_json
 from orchestrator.roster import BadRoster, GameFacts, OptionFacts, Problem, Roster, plan_problem, read_roster
 from orchestrator.roster.lines import lines_of
 from orchestrator.schedule import BadPlan, Survey, secret_of
@@ -127,7 +128,9 @@ def absent(roster: Roster, file: str) -> list[Problem]:
         folder, program = Path(bot.cwd or "."), bot.command[0]
         if not folder.is_dir():
             key, value, expected = "cwd", bot.cwd, "a folder that is there"
-        elif shutil.which(folder / program if "/" in program else program, path=bot.env.get("PATH", search_path())):
+        elif shutil.which(
+            os.path.join(folder, program) if "/" in program else program, path=bot.env.get("PATH", search_path())
+        ):
             continue
         else:
             key, value, expected = "command", program, "a program that can be started"
@@ -258,7 +261,7 @@ def new(
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise BadSetup("FILE", file, f"a file that can be written ({why})") from None
-    print(f"{file} is written; next: rubble roster check {file}")
+    print(f"{file} is written; next: {own_command()} roster check {file}")
     return GOOD
 
 

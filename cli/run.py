@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from cli.household import at_sigterm
-from cli.terminal import complain
+from cli.terminal import complain, own_command
 from cli.tournament import notes as notes_of
 from service.games.core import BadSetup
 
@@ -111,7 +111,9 @@ def command(
             raise BadSetup("--out", out, "a folder")
         folder = Path(out) if out is not None else Path("runs") / f"{Path(file).stem}-{stamp}"
         if _is_planned(folder):
-            complain(f"--out: {str(folder)!r} holds a run already; `rubble run --resume {folder}` goes on with it")
+            complain(
+                f"--out: {str(folder)!r} holds a run already; `{own_command()} run --resume {folder}` goes on with it"
+            )
             return _BAD_INPUT
         try:
             loaded = load(file) if roster is not None else read_text(example(next(iter(all_games().values()))), file)
@@ -132,7 +134,9 @@ def command(
             return _play(arena, loaded, folder, console, terms)
     except KeyboardInterrupt:
         if _is_planned(folder):
-            console.print(f"\nStopped. What has been played is kept; go on with:\n  rubble run --resume {folder}")
+            console.print(
+                f"\nStopped. What has been played is kept; go on with:\n  {own_command()} run --resume {folder}"
+            )
         else:
             console.print("\nStopped before the tournament was planned; nothing has been played.")
         return _INTERRUPTED
@@ -155,13 +159,17 @@ def command(
         return _FAILED
     except BotCannotStart as error:
         complain(str(error).removesuffix(error.words), said=error.words)
-        complain(f"nothing has been lost; once the bot is mended, `rubble run --resume {folder}` goes on")
+        complain(f"nothing has been lost; once the bot is mended, `{own_command()} run --resume {folder}` goes on")
         return _FAILED
 
 
 def _goes_on(folder: Path) -> str:
     """How to go on with what has been played; empty if nothing has."""
-    return f"; what has been played is kept, and `rubble run --resume {folder}` goes on" if _is_planned(folder) else ""
+    return (
+        f"; what has been played is kept, and `{own_command()} run --resume {folder}` goes on"
+        if _is_planned(folder)
+        else ""
+    )
 
 
 def _is_planned(folder: Path) -> bool:

@@ -20,7 +20,7 @@ from rich.text import Text
 from bots.house.views import plain
 from cli.household import Household
 from cli.show import draw, sheet
-from cli.terminal import complain
+from cli.terminal import complain, own_command
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2, session_pb2_grpc
 from service.games.chance import SEED_BYTES, Stream, seeds_of
 from service.games.core import AnyGame, BadSetup, Line, OptionValue, Outcome, Plain, Refused, Result, Unreadable
@@ -293,7 +293,7 @@ class Evening:
         file = self._replays / f"{self._chair.session}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self._chair.replay(), encoding="utf-8")
-        self._say(f"The replay is in {file}; see `rubble replay show {file}`.")
+        self._say(f"The replay is in {file}; see `{own_command()} replay show {file}`.")
         return DONE
 
 

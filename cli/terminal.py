@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -34,6 +36,15 @@ def print_json(value: Any) -> None:
 def count_of(number: int, word: str) -> str:
     """1 game, 2 games."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def own_command() -> str:
+    """The words that start this program again: ``rubble`` where the PATH finds it, else the path of the script that runs."""
+    started = Path(sys.argv[0])
+    if started.name != "rubble" or not started.is_file():
+        return "rubble"  # started as a module, as our own processes are
+    found = shutil.which("rubble")
+    return "rubble" if found is not None and started.samefile(found) else str(started.absolute())
 
 
 def complain(message: str, *, said: str = "") -> None:

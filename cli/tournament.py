@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from cli.arguments import Json
-from cli.terminal import complain, console, print_json
+from cli.terminal import complain, console, own_command, print_json
 
 if TYPE_CHECKING:  # the book takes a second to import; --help does not need it
     from orchestrator.api.client import TournamentClient
@@ -98,7 +98,7 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
     card = None if api else read_card(Path(state_dir))
     if not api and card is None:
         raise _Where(
-            f"no arena runs in {state_dir!r} (--state-dir), and no other is named; start one with `rubble up`, or "
+            f"no arena runs in {state_dir!r} (--state-dir), and no other is named; start one with `{own_command()} up`, or "
             f"expected --api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
         )
     token = operator_token(state_dir)
@@ -188,7 +188,7 @@ def _hand_out_keys(made: "tournament_pb2.CreateTournamentResponse", folder: Path
         print(f"key of {key.entrant}: {write_key(folder, key.entrant, key.address, key.bot_key)}")
     for entrant in made.tournament.entrants:
         if entrant.remote and not made.keys:
-            told = "rubble tournament key" if made.existed else "with the service: rubble key issue"
+            told = f"{own_command()} tournament key" if made.existed else f"with the service: {own_command()} key issue"
             named = f"{made.tournament.id} {entrant.name}" if made.existed else entrant.bot
             print(f"{entrant.name} is remote; a key for it: {told} {named}")
 

@@ -14,7 +14,7 @@ import typer
 
 from cli.arena import Card, NoToken, operator_token, remove_card, write_card
 from cli.household import at_sigterm
-from cli.terminal import complain, console
+from cli.terminal import complain, console, own_command
 
 if TYPE_CHECKING:
     from cli.children import Child
@@ -339,7 +339,7 @@ class Host:
         out.print("[bold]Rubble is up.[/] Ctrl-C stops it.", highlight=False)
         out.print(table, highlight=False, soft_wrap=True)
         at = "" if str(wishes.state_dir) == ".rubble" else f" --state-dir {wishes.state_dir}"
-        out.print(f"Next: rubble tournament create roster.toml{at}", highlight=False, soft_wrap=True)
+        out.print(f"Next: {own_command()} tournament create roster.toml{at}", highlight=False, soft_wrap=True)
         out.file.flush()
 
     # ------------------------------------------------------------------------------------------------------- looking after

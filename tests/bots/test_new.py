@@ -53,11 +53,25 @@ def test_a_new_bot_is_the_starter_and_the_protos(
     for script in ("build", "run"):
         assert os.access(tmp_path / "Ada" / script, os.X_OK)
     assert (tmp_path / "Ada" / "README.md").read_text(encoding="utf-8").startswith("# Ada: a bot in ")
-    assert capsys.readouterr().out.splitlines()[-3:] == [
+    told = [line.split("      ")[0].rstrip() for line in capsys.readouterr().out.splitlines()[-4:]]
+    assert told == [
         f"  cd {tmp_path / 'Ada'}",
         "  ./build",
         "  rubble bot check -- ./run",
+        "  rubble run roster.toml",
     ]
+
+
+@pytest.mark.parametrize("name", ["ada", "greedy", "Z" + "9" * 39])
+def test_a_new_bot_has_a_roster_that_is_good_once_it_is_built(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(bot_new.new("python", name, tmp_path))
+
+    assert rubble(["roster", "check", "roster.toml", "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] and told["absent"] == []
 
 
 def test_a_package_has_the_name_of_the_bot(tmp_path: Path) -> None:

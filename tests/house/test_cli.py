@@ -53,6 +53,18 @@ def test_games_have_a_page_for_people(capsys: pytest.CaptureFixture[str]) -> Non
         assert game.title in page
 
 
+def test_one_game_is_told_with_the_notation_of_its_actions(capsys: pytest.CaptureFixture[str]) -> None:
+    for game in all_games().values():
+        page = output_of(capsys, "games", "--game", game.id)
+        assert game.title in page
+        assert all(notation in page for notation, _ in game.notation)
+        (told,) = json_of(capsys, "games", "--game", game.id, "--json")
+        assert [entry["notation"] for entry in told["notation"]] == [notation for notation, _ in game.notation]
+
+    assert run(["games", "--game", "chess"]) == 2
+    assert "expected" in capsys.readouterr().err
+
+
 def test_a_simulation_reports_exactly_these_keys(capsys: pytest.CaptureFixture[str]) -> None:
     report = json_of(capsys, *SIMULATE, "--policy", "greedy", "--policy", "random")
 
@@ -256,7 +268,7 @@ def test_an_argument_that_is_missing_is_not_looked_for_among_the_options(capsys:
     assert run(["replay", "show"]) == 2
     assert capsys.readouterr().err == "rubble: Missing argument 'FILE' (see rubble replay show --help)\n"
     assert run(["games", "--jsn"]) == 2
-    assert "expected one of --json" in capsys.readouterr().err
+    assert "expected one of --game, --json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

@@ -1,0 +1,188 @@
+"""What the pages tell a reader to type: commands and flags that exist, and a first game that is really played."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from cli.app import app
+from tests.bots.arena import clean_environment
+from tests.orchestrator.harness import wait_for
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "bots/**/*.md", "deploy/**/*.md", "orchestrator/*.md", "protos/*.md")
+    for path in ROOT.glob(pattern)
+    if not {"node_modules", ".venv", ".gen", "target"} & set(path.parts) and path.name != "CHANGELOG.md"
+)
+COMMANDS: Any = typer.main.get_command(app)
+
+
+def _typed(page: str) -> Iterator[str]:
+    """Every command line of ours on a page: in blocks after a prompt, in prose between backticks."""
+    joined = page.replace("\\\n", " ")
+    for block in re.findall(r"^```[a-z]*\n(.*?)^```", joined, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            found = re.search(r"(?:^|[\s/;&|(])rubble ([a-z][^#]*)", line.strip())
+            if found and "kubectl" not in line and line.strip().startswith(("$", "rubble")):
+                yield found[1].split("  ")[0]
+    for words in re.findall(
+        r"`(?:\.venv/bin/)?rubble ([a-z][^`]*)`", re.sub(r"^```.*?^```", "", joined, flags=re.M | re.S)
+    ):
+        yield " ".join(words.split())
+
+
+def _complaint(line: str) -> str:
+    """Which word of a command line does not exist; empty if all do."""
+    command, context = COMMANDS, []
+    try:
+        words = shlex.split(line.split(" | ", maxsplit=1)[0].split("; ", maxsplit=1)[0])
+    except ValueError:
+        words = line.split()
+    for word in words:
+        if word in ("--", "&", "&&", "|", ">"):
+            break
+        known = getattr(command, "commands", {})
+        if word in known:
+            command = known[word]
+            context.append(word)
+        elif known and re.fullmatch("[a-z]+", word) and not context:
+            return f"no command {word!r}"
+        elif word.startswith("--"):
+            options = {name for param in command.params for name in param.opts} | {"--help"}
+            if word.split("=")[0] not in options:
+                return f"no flag {word} of rubble {' '.join(context)}"
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_command_and_flag_on_a_page_exists(page: Path) -> None:
+    wrong = {line: why for line in _typed(page.read_text(encoding="utf-8")) if (why := _complaint(line))}
+
+    assert wrong == {}
+
+
+def test_the_commands_of_the_pages_are_found() -> None:
+    """The check above would be empty if nothing were read."""
+    lines = [line for page in PAGES for line in _typed(page.read_text(encoding="utf-8"))]
+
+    assert len(lines) > 90
+    assert _complaint("serve --nonsense 3") and _complaint("nonsense")
+
+
+# ------------------------------------------------------------------------------------------------------ the first ten minutes
+PATIENCE_S = 120.0
+BLOCKS = re.findall(
+    r"^```[a-z]*\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
+
+
+def _commands(word: str) -> list[str]:
+    """The command lines of the block of the README in which a word stands, without prompt and remark."""
+    (block,) = (block for block in BLOCKS if word in block)
+    return [line.removeprefix("$ ").split("  #")[0].strip() for line in block.splitlines()]
+
+
+class Reader:
+    """Somebody in a fresh copy of the repository, with the environment activated as the README says, and ports of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for part in ("bots", "rosters", "protos"):
+            (folder / part).symlink_to(ROOT / part)
+        free = dict.fromkeys(("RUBBLE_LISTEN", "RUBBLE_API_LISTEN", "RUBBLE_METRICS"), "127.0.0.1:0")
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._env = clean_environment(free | {"PATH": path, "COLUMNS": "160", "PYTHON": sys.executable})
+        self._started: list[subprocess.Popen[str]] = []
+
+    def start(self, command: str, log: str) -> subprocess.Popen[str]:
+        """Type it into a terminal and leave it running; what it says is in the log."""
+        with (self.folder / log).open("w") as said:
+            process = subprocess.Popen(
+                ["bash", "-c", command],
+                **self._where(), stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def run(self, command: str) -> str:
+        """Type it and wait for its end; what it said."""
+        ended = subprocess.run(
+            ["bash", "-c", command], **self._where(),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stdout + self.said("up.log")
+        return str(ended.stdout)
+
+    def said(self, log: str) -> str:
+        return (self.folder / log).read_text() if (self.folder / log).exists() else ""
+
+    def _where(self) -> dict[str, Any]:
+        return {"cwd": self.folder, "env": self._env, "stdin": subprocess.DEVNULL, "text": True}
+
+    def leave(self) -> None:
+        """Ctrl-C in every terminal, the last one first."""
+        for process in reversed(self._started):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    opened = Reader(tmp_path)
+    try:
+        yield opened
+    finally:
+        opened.leave()
+
+
+def test_write_a_bot_ends_with_a_game(reader: Reader) -> None:
+    """The README's commands as they are printed: an arena, a bot that dials in, its games, the table."""
+    up, create, bot, watch = _commands("rosters/first-game.toml")
+    arena = reader.start(up, "up.log")
+    wait_for(lambda: "Next:" in reader.said("up.log") or arena.poll() is not None, "rubble up", PATIENCE_S)
+    assert arena.poll() is None, reader.said("up.log")
+
+    assert "key of mybot: mybot.env" in reader.run(create)
+    reader.start(bot, "bot.log")
+    said = reader.run(watch)
+
+    assert "first-game done: 4/4 matches" in said and "no faults" in said
+    assert reader.said("bot.log").count("rank ") == 4, reader.said("bot.log")
+
+
+def test_a_bot_of_ones_own_ends_with_a_game(reader: Reader) -> None:
+    """Made, built, and playing by the roster that came with it; the checks have tests of their own."""
+    new, check, run = _commands("rubble bot new python mybot")
+    assert check == "rubble bot check -- ./run"
+
+    said = reader.run(f"{new} && rubble bot check --only 1-3 -- ./run && {run}")
+
+    assert "3 passed, 0 failed" in said
+    assert "mybot" in said.split("4 games in 2 blocks")[0] and "report.html" in said
+
+
+def test_messages_name_the_path_that_exists(tmp_path: Path) -> None:
+    """Without activation, a next step starts with the path of the script itself; with it, with plain rubble."""
+    script = Path(sys.executable).parent / "rubble"
+    elsewhere = clean_environment({"PATH": "/usr/bin:/bin"})
+    activated = clean_environment({"PATH": f"{script.parent}:/usr/bin:/bin"})
+    made = [
+        subprocess.run(
+            [script, "bot", "new", "python", name], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+        )
+        for name, env in (("ada", elsewhere), ("bob", activated))
+    ]
+
+    assert f"\n  {script} bot check -- ./run" in made[0].stdout
+    assert "\n  rubble bot check -- ./run" in made[1].stdout
