@@ -14,7 +14,16 @@ from rich.text import Text
 
 from cli import arguments
 from cli.terminal import complain, console, count_of, own_command, print_json
-from orchestrator.roster import BadRoster, GameFacts, OptionFacts, Problem, Roster, plan_problem, read_roster
+from orchestrator.roster import (
+    UNPROTECTED,
+    BadRoster,
+    GameFacts,
+    OptionFacts,
+    Problem,
+    Roster,
+    plan_problem,
+    read_roster,
+)
 from orchestrator.roster.lines import lines_of
 from orchestrator.schedule import BadPlan, Survey, secret_of
 from service.games import all_games
@@ -174,6 +183,7 @@ def described(roster: Roster, survey: Survey, pilot: float) -> dict[str, Any]:
         "duplicate": roster.duplicate,
         "rotations": roster.rotations,
         "seed": roster.seed,
+        "reproducible": roster.reproducible,
         "tables": survey.tables,
         "blocks": survey.blocks,
         "matches": survey.matches,
@@ -224,8 +234,15 @@ def page(roster: Roster, survey: Survey, pilot: float) -> Group:
         f"estimate: about {pilot:,.0f} decisions a match; {_span(_slowest(roster, survey, pilot))} if every one takes the whole "
         f"{roster.time_control.move_ms:,} ms and one match is played at a time"
     )
-    if roster.seed is None:
-        notes.append("seed: none given; a secret one is drawn when the tournament begins")
+    if roster.reproducible:
+        notes.append(f"seed: {roster.seed}. {UNPROTECTED}")
+    elif roster.seed is not None:
+        notes.append(
+            f"seed: {roster.seed} joins 32 secret random bytes, so the cards stay secret and the run cannot be repeated; "
+            "reproducible = true would repeat it, and tell everybody the cards"
+        )
+    else:
+        notes.append("seed: none; 32 secret random bytes decide every card")
     return Group(*parts, Text(), Text("\n".join(notes), style="dim"))
 
 
@@ -291,7 +308,8 @@ players = {players}                # at one table: {seats}
 format = "round_robin"     # or "gauntlet", "compare"
 deals = 30                 # how often each table is laid; each deal is played from every seat
 # budget = 2000            # instead of deals: the most matches there may be
-seed = 1906                # decides every card. Leave it out where others must not know them: a secret one is drawn
+# seed = 1906              # with reproducible = true: repeats a run. Everybody who knows or guesses it then knows every card
+# reproducible = true      # without it, secret random bytes decide the cards
 duplicate = "table"        # rotations share the opening table; "full": the hidden cards too; "none": nothing
 
 [options]

@@ -192,10 +192,13 @@ def _play(arena: "LocalArena", roster: "Roster | None", folder: Path, console: C
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
+    from orchestrator.roster import UNPROTECTED
 
     book = Book(arena.settings.book)
     tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster)
     book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
+    if tournament.is_reproducible:
+        console.print(UNPROTECTED, style="yellow", highlight=False)
     tasks.configure(arena.settings)
     with ArenaClient(arena.settings.door) as client:
         _check_bots(arena, client, tournament)
@@ -265,11 +268,9 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
     final = standings(games, names, int(tournament.spec["players"]))
     Console().print(standings_table(final, title=tournament.name, width=Console().width))
     said = verdict(gather(book, tournament.id))
-    for words in [
-        *([said] if said else []),
-        *notes_of(Desk(book).tournament(tournament.id)),
-        *book.notes(tournament.id),
-    ]:
+    for words in dict.fromkeys(
+        [*([said] if said else []), *notes_of(Desk(book).tournament(tournament.id)), *book.notes(tournament.id)]
+    ):
         Console().print(words, highlight=False, markup=False)
     Console().print(f"Report   {folder / 'report.html'}\nReplays  {folder / 'replays'}", highlight=False)
 

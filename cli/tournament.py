@@ -155,7 +155,7 @@ def create(
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Plan a roster's tournament; workers begin to play it at once. The same roster with a seed is planned only once.
+    """Plan a roster's tournament; workers begin to play it at once. The same roster with a seed is planned once.
 
     A remote bot's key is written into a file that only you can read, beside the address to dial: give it to the bot's author. The
     tournament begins when all remote bots are connected.
@@ -164,6 +164,7 @@ def create(
 
     def enter(desk: AnyDesk) -> None:
         from orchestrator.client import ServiceError
+        from orchestrator.roster import UNPROTECTED
 
         text = file_text(roster)
         try:
@@ -176,6 +177,8 @@ def create(
             raise
         found = made.tournament
         print(f"{found.id} {found.name}: {made.matches} matches" + (", planned before" if made.existed else ""))
+        if found.reproducible:
+            print(UNPROTECTED)
         _hand_out_keys(made, Path(keys) if keys else Path(state_dir) / "keys" / found.id)
 
     return _with_desk(book, api, state_dir, enter, roster)
@@ -274,9 +277,12 @@ def plain(tournament: "tournament_pb2.Tournament") -> dict[str, Any]:
 
 def notes(tournament: "tournament_pb2.Tournament") -> list[str]:
     """What somebody should know: why it stands still, and who behaves badly or is not there."""
+    from orchestrator.roster import UNPROTECTED
     from rubble.v1 import tournament_pb2
 
     told = [tournament.reason] if tournament.reason else []
+    if tournament.reproducible:
+        told.append(UNPROTECTED)
     for entrant in tournament.entrants:
         if entrant.conduct == tournament_pb2.CONDUCT_WITHDRAWN:
             told.append(f"{entrant.name} is withdrawn: it {entrant.reason}")

@@ -92,6 +92,7 @@ def tournament_message(
         created_at_ms=tournament.created_ms,
         ended_at_ms=tournament.ended_ms,
         roster=tournament.roster if with_roster else "",
+        reproducible=tournament.is_reproducible,
     )
 
 

@@ -1,5 +1,6 @@
 """From a roster to the book: the tournament, its entrants and every one of its matches."""
 
+import logging
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -9,19 +10,30 @@ from typing import Any, Final
 from orchestrator import schedule
 from orchestrator.book import Book, Match, Tournament, UnknownTournament
 from orchestrator.book.tables import READY, RUNNING
-from orchestrator.roster import Roster
+from orchestrator.roster import UNPROTECTED, Roster
 
+_LOG: Final = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
 
 
 def find(book: Book, roster: Roster) -> Tournament | None:
-    """The tournament of a roster with a seed, if it is in the book already."""
+    """The tournament of a roster with a seed, if it is in the book already. Compares rosters, never what follows from a seed."""
     if roster.seed is None:
         return None
-    try:
-        return book.tournament(_id(roster, schedule.secret_of(roster.seed)))
-    except UnknownTournament:
-        return None
+    if roster.reproducible:
+        try:
+            return book.tournament(_id(roster, schedule.secret_of(roster.seed)))
+        except UnknownTournament:
+            return None
+    for known in book.tournaments():
+        if (known.name, known.roster) == (roster.name, roster.text) and _rules(known.spec) == roster.rules:
+            return known
+    return None
+
+
+def _rules(spec: Mapping[str, Any]) -> str:
+    """What ``Roster.rules`` said when a tournament was planned."""
+    return schedule.content_id([spec["game"], spec["game_version"], spec["options"]])
 
 
 def _id(roster: Roster, secret: bytes) -> str:
@@ -32,15 +44,31 @@ def _id(roster: Roster, secret: bytes) -> str:
 def enter(book: Book, roster: Roster, state: str = RUNNING) -> Tournament:
     """Write a roster's tournament into the book, or schedule.BadPlan. One that is there already keeps its state.
 
-    A roster with a seed always gives the same tournament: entering it again changes nothing, and what has been played stays
-    played. Without one the deals are drawn here, and nobody can know them beforehand.
+    A roster with a seed is entered into a book once: entering it again changes nothing, and what has been played stays played.
+    All cards follow from 32 secret random bytes, which the seed only joins, unless the roster wants a reproducible run: the
+    seed of a roster is small, and the commitments that everybody sees would tell it.
     """
-    secret = secrets.token_bytes(_SECRET_BYTES) if roster.seed is None else schedule.secret_of(roster.seed)
+    known = find(book, roster)
+    if known is not None:
+        return known
+    secret = _secret(roster)
     id_ = _id(roster, secret)
     plan = roster.plan(id_, secret)
     now = time.time_ns() // 1_000_000
     book.plan(Tournament(id_, roster.name, roster.text, _spec(roster, plan, secret), state, 0, now), _matches(plan))
+    if roster.reproducible:
+        book.note(id_, UNPROTECTED)
+        _LOG.warning("%s: %s", roster.name, UNPROTECTED)
     return book.tournament(id_)
+
+
+def _secret(roster: Roster) -> bytes:
+    """What all seeds of a tournament are drawn from. The book keeps the seeds and not this."""
+    if roster.reproducible:
+        assert roster.seed is not None
+        return schedule.secret_of(roster.seed)
+    drawn = secrets.token_bytes(_SECRET_BYTES)
+    return drawn if roster.seed is None else schedule.joined_secret(roster.seed, drawn)
 
 
 def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
@@ -54,6 +82,7 @@ def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
         "players": roster.players,
         "format": roster.format,
         "seed": roster.seed,
+        "reproducible": roster.reproducible,
         "duplicate": roster.duplicate,
         "time_control": asdict(roster.time_control),
         "match_seconds": limits.pop("match_seconds"),

@@ -36,6 +36,7 @@ def roster(game: str, seats: int, bots: Sequence[str], simulations: int, effect:
         f"max_blocks = {blocks}",
         f"effect = {{ t0 = 0.0, t1 = {effect} }}",
         "seed = 1906",
+        "reproducible = true",
         _CLOCK,
     ]
     for bot in bots:

@@ -24,6 +24,11 @@ class Tournament:
     #: When it was over; 0 while it is not.
     ended_ms: int = 0
 
+    @property
+    def is_reproducible(self) -> bool:
+        """Whether every card follows from the seed in the roster; so it was for every seed before books wrote it down."""
+        return bool(self.spec.get("reproducible", self.spec.get("seed") is not None))
+
 
 @dataclass(frozen=True, slots=True)
 class Match:

@@ -22,6 +22,7 @@ def plain_standings(evidence: Evidence) -> dict[str, Any]:
         "entrants": [_line(line) for line in evidence.standings.entrants],
         "digest": evidence.standings.digest,
         "notes": list(evidence.notes),
+        "reproducible": evidence.tournament.is_reproducible,
     }
 
 

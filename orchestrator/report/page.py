@@ -24,7 +24,7 @@ from orchestrator.report.evidence import Evidence, causes_of
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 #: What of the plan is told on the page. The rest names commands and limits of the organiser's machine.
-_TOLD: Final = ("game_version", "format", "options", "duplicate", "seed", "time_control", "question")
+_TOLD: Final = ("game_version", "format", "options", "duplicate", "seed", "reproducible", "time_control", "question")
 _PACKAGES: Final = ("rubble", "numpy", "scipy", "openskill", "matplotlib")
 
 

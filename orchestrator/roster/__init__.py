@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.roster.checks import read
 from orchestrator.roster.facts import GameFacts, OptionFacts, OptionValue
 from orchestrator.roster.lines import lines_of
-from orchestrator.roster.model import Bot, Limits, Roster, Sequential, TimeControl
+from orchestrator.roster.model import UNPROTECTED, Bot, Limits, Roster, Sequential, TimeControl
 from orchestrator.roster.problems import BadRoster, Problem, no_toml, plan_problem
 from orchestrator.roster.reader import Reader
 
@@ -19,6 +19,7 @@ BUNDLED: Final = ("random", "greedy", "mcts")
 
 __all__ = [
     "BUNDLED",
+    "UNPROTECTED",
     "BadRoster",
     "Bot",
     "GameFacts",

@@ -18,7 +18,7 @@ DEFAULT_MAX_BLOCKS: Final = 5_000
 ROTATIONS: Final = ("all", "one")
 
 TOP: Final = (
-    "name", "game", "players", "options", "format", "deals", "budget", "seed", "duplicate", "rotations", "trusted",
+    "name", "game", "players", "options", "format", "deals", "budget", "seed", "reproducible", "duplicate", "rotations", "trusted",
     "time_control", "limits", "alpha", "beta", "effect", "max_blocks", "bots",
 )  # fmt: skip
 _COMPARE_ONLY: Final = ("alpha", "beta", "effect", "max_blocks")
@@ -55,6 +55,9 @@ def read(
     control = _time_control(reader, reader.table(data, (), "time_control"))
     limits = _limits(reader, reader.table(data, (), "limits"))
     seed = reader.number(data, (), "seed", None, 0, LARGEST_SEED)
+    reproducible = reader.flag(data, (), "reproducible")
+    if reproducible and "seed" not in data:
+        reader.complain(("reproducible",), "reproducible = true without a seed; expected the seed that repeats the run")
     bots = read_bots(reader, data, bundled)
     if bots is not None and is_format_good and isinstance(players, int):
         check_field(reader, bots, format_, players)
@@ -80,6 +83,7 @@ def read(
         sequential=sequential,
         bots=bots,
         text=text,
+        reproducible=reproducible,
     )
 
 

@@ -2,9 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from orchestrator.roster.facts import OptionValue
 from orchestrator.schedule import Duplicate, Format, Plan, Tournament, content_id, plan
+
+#: What every reader of a reproducible run is told.
+UNPROTECTED: Final = (
+    "Reproducible and unprotected: every card of this run follows from the seed in its roster, "
+    "so anybody who knows or guesses that number knows all cards."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class Roster:
     #: For compare: the most blocks there can be.
     deals: int | None
     budget: int | None
-    #: None: whoever plans draws a secret and keeps it.
+    #: Joins the secret from which all cards follow; alone it decides them only in a reproducible run.
     seed: int | None
     time_control: TimeControl
     duplicate: Duplicate
@@ -88,6 +95,8 @@ class Roster:
     bots: tuple[Bot, ...]
     #: The file as it was written.
     text: str = field(repr=False)
+    #: The seed alone decides every card: the run can be repeated, and nothing in it is secret.
+    reproducible: bool = False
 
     @property
     def challengers(self) -> frozenset[str]:

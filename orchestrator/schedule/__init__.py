@@ -2,7 +2,7 @@
 
 from orchestrator.schedule.blocks import Block, Entrant, Match, Plan, Survey, Tournament, plan
 from orchestrator.schedule.errors import BadPlan
-from orchestrator.schedule.ids import DUPLICATES, SPEC_VERSION, Duplicate, Seeds, content_id, secret_of
+from orchestrator.schedule.ids import DUPLICATES, SPEC_VERSION, Duplicate, Seeds, content_id, joined_secret, secret_of
 from orchestrator.schedule.layouts import FORMATS, MOST_MATCHES, Format
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Survey",
     "Tournament",
     "content_id",
+    "joined_secret",
     "plan",
     "secret_of",
 ]

@@ -42,8 +42,13 @@ def content_id(value: Any) -> str:
 
 
 def secret_of(seed: int) -> bytes:
-    """The secret of a tournament whose organiser named it by a number. Whoever knows the number knows every card."""
+    """The secret of a reproducible tournament, which protects nothing: anybody who knows or tries the number knows every card."""
     return blake2b(str(seed).encode(), digest_size=SEED_BYTES, person=b"rubble-secret").digest()
+
+
+def joined_secret(seed: int, drawn: bytes) -> bytes:
+    """The secret of a tournament with a seed that is to stay secret: as hard to guess as the random bytes that were drawn."""
+    return blake2b(str(seed).encode(), key=drawn, digest_size=SEED_BYTES, person=b"rubble-secret").digest()
 
 
 def seed_of(secret: bytes, round_: int, table: int, purpose: str) -> bytes:

@@ -115,6 +115,7 @@ class Tournament(_message.Message):
     CREATED_AT_MS_FIELD_NUMBER: _builtins.int
     ENDED_AT_MS_FIELD_NUMBER: _builtins.int
     ROSTER_FIELD_NUMBER: _builtins.int
+    REPRODUCIBLE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     name: _builtins.str
     game: _builtins.str
@@ -130,6 +131,10 @@ class Tournament(_message.Message):
     ended_at_ms: _builtins.int
     roster: _builtins.str
     """The roster as it was given; empty for everybody but the operator, since commands and environments are in it."""
+    reproducible: _builtins.bool
+    """Every card of the run follows from the small number `seed` in its roster, so that it can be repeated: nothing in it is secret. False: 32
+    random bytes that only the book's owner could have seen are part of every seed.
+    """
     @_builtins.property
     def progress(self) -> Global___Progress: ...
     @_builtins.property
@@ -149,10 +154,11 @@ class Tournament(_message.Message):
         created_at_ms: _builtins.int = ...,
         ended_at_ms: _builtins.int = ...,
         roster: _builtins.str = ...,
+        reproducible: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["progress", b"progress"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_ms", b"created_at_ms", "ended_at_ms", b"ended_at_ms", "entrants", b"entrants", "format", b"format", "game", b"game", "id", b"id", "name", b"name", "players", b"players", "progress", b"progress", "reason", b"reason", "roster", b"roster", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_ms", b"created_at_ms", "ended_at_ms", b"ended_at_ms", "entrants", b"entrants", "format", b"format", "game", b"game", "id", b"id", "name", b"name", "players", b"players", "progress", b"progress", "reason", b"reason", "reproducible", b"reproducible", "roster", b"roster", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

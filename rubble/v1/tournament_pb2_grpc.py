@@ -111,7 +111,7 @@ class TournamentServiceServicer:
 
     def CreateTournament(self, request, context):
         """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-        roster with a seed is one tournament, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
+        roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
         wrong. Operator only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

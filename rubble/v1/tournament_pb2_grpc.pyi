@@ -40,7 +40,7 @@ class TournamentServiceStub:
     def __new__(cls, channel: _aio.Channel) -> TournamentServiceAsyncStub: ...
     CreateTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CreateTournamentRequest, _tournament_pb2.CreateTournamentResponse]
     """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-    roster with a seed is one tournament, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
+    roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
     wrong. Operator only.
     """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]
@@ -84,7 +84,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CreateTournamentRequest, _tournament_pb2.CreateTournamentResponse]  # type: ignore[assignment]
     """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-    roster with a seed is one tournament, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
+    roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
     wrong. Operator only.
     """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]  # type: ignore[assignment]
@@ -131,7 +131,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.CreateTournamentResponse, _abc.Awaitable[_tournament_pb2.CreateTournamentResponse]]:
         """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-        roster with a seed is one tournament, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
+        roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
         wrong. Operator only.
         """
 

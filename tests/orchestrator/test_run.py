@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from orchestrator.book import Book
+from orchestrator.roster import UNPROTECTED
 from orchestrator.stable.stable import unconfined
 from tests.orchestrator.harness import (
     HOME,
@@ -38,6 +39,7 @@ _PAIR: Final = roster_text(
     players=2,
     deals=_DEALS,
     seed=11,
+    reproducible=True,
 )
 _MATCHES: Final = 2 * _DEALS
 
@@ -73,7 +75,9 @@ def test_a_tournament_of_two(undisturbed: Run) -> None:
 
 def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> None:
     gaps = list(unconfined({}, "127.0.0.1:1"))
-    assert undisturbed.standings()["notes"] == gaps, "the walls have the gaps of this machine's kernel, and no others"
+    assert undisturbed.standings()["notes"] == sorted([UNPROTECTED, *gaps]), (
+        "the walls have the gaps of this machine's kernel, and no others"
+    )
     roster = _PAIR.replace("deals = 6", "deals = 1").replace(
         "[[bots]]", '[limits]\nunconfined = "for a test"\n[[bots]]', 1
     )
@@ -81,7 +85,8 @@ def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> 
     code, said, complained = run.end()
     assert code == 0, said + complained
     words = "Bots run without walls, as the roster wants it: for a test"
-    assert run.standings()["notes"] == [words]
+    assert run.standings()["notes"] == [words, UNPROTECTED] and run.standings()["reproducible"]
+    assert said.count(UNPROTECTED) == 1 and UNPROTECTED in complained, "at the end, and when it begins"
     assert words in said and complained.count(words) == 1
     assert words in (run.folder / "report.html").read_text()
 
@@ -136,7 +141,7 @@ def _played(book_file: Path) -> int:
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_tournament_of_three(tmp_path: Path) -> None:
     bots = {"greedy": "greedy", "random": "random", "steady": script("steady", "s")}
-    roster = roster_text(bots, name="trio", game="sf1906-2e", players=3, deals=1, seed=5)
+    roster = roster_text(bots, name="trio", game="sf1906-2e", players=3, deals=1, seed=5, reproducible=True)
     runs = [start_roster(tmp_path / name, roster, "--quiet") for name in ("first", "second")]
     first, second = [_finish(run) for run in runs]
     assert first["matches"]["recorded"] == first["matches"]["planned"] > 0
@@ -168,7 +173,7 @@ def test_isolated_bots_may_play_the_same_cards(tmp_path: Path) -> None:
             "relief",
         ),
         (_PAIR.replace("players = 2", "players = 9"), 3, "9"),
-        (_PAIR.replace('bundled = "random"', 'bundled = "wizard"'), 15, "wizard"),
+        (_PAIR.replace('bundled = "random"', 'bundled = "wizard"'), 16, "wizard"),
         ("name = \n", 1, ""),
     ],
 )

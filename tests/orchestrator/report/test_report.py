@@ -262,7 +262,7 @@ def test_standings_have_the_promised_shape(make: Make) -> None:
 
     told = plain_standings(gather(book, tournament))
 
-    assert list(told) == ["tournament", "game", "players", "matches", "entrants", "digest", "notes"]
+    assert list(told) == ["tournament", "game", "players", "matches", "entrants", "digest", "notes", "reproducible"]
     assert told["matches"] == {"planned": 120, "recorded": 120, "void": 0}
     assert len(told["entrants"]) == 6
     for line in told["entrants"]:
