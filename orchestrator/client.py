@@ -143,8 +143,13 @@ class ArenaClient:
         options: Mapping[str, str | int],
         seeds: tuple[bytes, bytes],
         time_control: Mapping[str, int],
+        *,
+        sealed: bool = False,
     ) -> session_pb2.Session:
-        """The session of that id: a new one, or the one that is there. Its seeds are held back until somebody reveals them."""
+        """The session of that id: a new one, or the one that is there. Its seeds are held back until somebody reveals them.
+
+        ``sealed``: until then nobody but us and its seats sees anything of it, because others have to play the same cards.
+        """
         request = session_pb2.CreateSessionRequest(
             session=session,
             game=game,
@@ -152,6 +157,7 @@ class ArenaClient:
             seeds=common_pb2.Seeds(table=seeds[0], deck=seeds[1]),
             time_control=common_pb2.TimeControl(**time_control),
             hold_seeds=True,
+            sealed=sealed,
         )
         for name, value in options.items():
             if isinstance(value, str):

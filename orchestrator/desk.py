@@ -6,7 +6,7 @@ an API far away. Safe to use from several threads.
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, TypeVar
 
 from orchestrator import conduct, planning
@@ -155,9 +155,9 @@ class Desk:
         return response
 
     def matches(
-        self, name: str, *, state: int = 0, page_size: int = 0, page_token: str = ""
+        self, name: str, *, state: int = 0, page_size: int = 0, page_token: str = "", is_operator: bool = True
     ) -> tournament_pb2.ListMatchesResponse:
-        """Matches in schedule order."""
+        """Matches in schedule order. Where a block shares its cards, only the operator is told results before it is over."""
         size, start = _page(page_size, page_token)
         word = next((word for word, value in MATCH_STATES.items() if value == state), "")
         if state and not word:
@@ -166,7 +166,12 @@ class Desk:
         found = self._book.matches(tournament.id, state=word, after=start - 1, limit=size + 1)
         names = [str(entrant) for entrant in tournament.spec["entrants"]]
         response = tournament_pb2.ListMatchesResponse()
-        response.matches.extend(match_message(match, recorded, names) for match, recorded in found[:size])
+        hidden: Collection[int] = ()
+        if tournament.has_shared_cards and not is_operator:
+            hidden = self._book.blocks_under_way(tournament.id, {match.block for match, _ in found})
+        response.matches.extend(
+            match_message(match, None if match.block in hidden else recorded, names) for match, recorded in found[:size]
+        )
         if len(found) > size:
             response.next_page_token = str(found[size][0].order)
         return response

@@ -97,7 +97,7 @@ def tournament_message(
 
 
 def match_message(match: Match, recorded: Recorded | None, names: list[str]) -> tournament_pb2.Match:
-    """One match, with its result if there is one."""
+    """One match, with its result if there is one and the reader may know it."""
     seats = [tournament_pb2.MatchSeat(entrant=names[entrant]) for entrant in match.seats]
     if recorded is not None:
         columns = zip(seats, recorded.ranks, recorded.scores, recorded.faults, recorded.think_ms, strict=True)

@@ -45,6 +45,8 @@ class Terms:
     time_control: Mapping[str, int]
     #: A match that lasts longer than this, in seconds, is void: the clocks should have ended it long before.
     match_seconds: float
+    #: The matches of a block share their cards: nobody reads a session before the last of them is over.
+    sealed: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ def play(
     _patiently(
         end,
         still_at_it,
-        lambda: client.create_session(match.session, terms.game, bots, terms.options, seeds, terms.time_control),
+        lambda: client.create_session(
+            match.session, terms.game, bots, terms.options, seeds, terms.time_control, sealed=terms.sealed
+        ),
     )
     for seat in withdrawn:
         _patiently(end, still_at_it, partial(_resign, client, match.session, seat))

@@ -244,6 +244,7 @@ class Worker:
             options=tournament.spec["options"],
             time_control=tournament.spec["time_control"],
             match_seconds=float(tournament.spec["match_seconds"]),
+            sealed=tournament.has_shared_cards,
         )
         bots = [stable.arena_name(entrant, match.session) for entrant in entrants]
         try:

@@ -99,6 +99,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             state=request.state,
             page_size=request.page_size,
             page_token=request.page_token,
+            is_operator=is_operator(),
         )
 
     async def GetStandings(

@@ -25,6 +25,11 @@ class Tournament:
     ended_ms: int = 0
 
     @property
+    def has_shared_cards(self) -> bool:
+        """Whether all matches of a block are dealt the same cards, so that one who has seen one of them knows the others."""
+        return self.spec.get("duplicate") == "full"
+
+    @property
     def is_reproducible(self) -> bool:
         """Whether every card follows from the seed in the roster; so it was for every seed before books wrote it down."""
         return bool(self.spec.get("reproducible", self.spec.get("seed") is not None))

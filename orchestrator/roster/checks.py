@@ -7,7 +7,7 @@ from typing import Any, Final
 from orchestrator.roster.bots import NAME, NAME_WORDS, check_field, check_memory, read_bots
 from orchestrator.roster.facts import GameFacts, OptionFacts, OptionValue
 from orchestrator.roster.lines import Path
-from orchestrator.roster.model import Limits, Roster, Sequential, TimeControl
+from orchestrator.roster.model import Bot, Limits, Roster, Sequential, TimeControl
 from orchestrator.roster.reader import MISSING, Reader
 from orchestrator.schedule import DUPLICATES, FORMATS, MOST_MATCHES, Duplicate, Format
 
@@ -46,7 +46,6 @@ def read(
     is_format_good = data.get("format", "round_robin") == format_
     deals, budget = _size(reader, data, format_)
     sequential = _sequential(reader, data, format_)
-    duplicate: Duplicate = reader.one_of(data, (), "duplicate", "full" if players == 1 else "table", DUPLICATES)
     rotations = reader.one_of(data, (), "rotations", "all", ROTATIONS)
     if rotations == "one" and (format_ == "compare" or players == 1):
         why = "a comparison plays every rotation" if format_ == "compare" else "there is one seat only"
@@ -59,6 +58,8 @@ def read(
     if reproducible and "seed" not in data:
         reader.complain(("reproducible",), "reproducible = true without a seed; expected the seed that repeats the run")
     bots = read_bots(reader, data, bundled)
+    default: Duplicate = "full" if players == 1 and (trusted or _forget(bots or ())) else "table"
+    duplicate: Duplicate = reader.one_of(data, (), "duplicate", default, DUPLICATES)
     if bots is not None and is_format_good and isinstance(players, int):
         check_field(reader, bots, format_, players)
     if bots is not None and duplicate == "full" and not trusted and players != 1:
@@ -85,6 +86,11 @@ def read(
         text=text,
         reproducible=reproducible,
     )
+
+
+def _forget(bots: Sequence[Bot]) -> bool:
+    """Whether no bot can tell another what it was dealt: each is one of ours, or a fresh process for every game."""
+    return all(bot.bundled or bot.isolated for bot in bots)
 
 
 def _options(

@@ -72,11 +72,16 @@ class CreateSessionRequest(_message.Message):
     SEEDS_FIELD_NUMBER: _builtins.int
     TIME_CONTROL_FIELD_NUMBER: _builtins.int
     HOLD_SEEDS_FIELD_NUMBER: _builtins.int
+    SEALED_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """1-64 of [A-Za-z0-9._-]; empty: the service invents one."""
     game: _builtins.str
     hold_seeds: _builtins.bool
-    """Keep the seeds back at the end, until RevealSeeds."""
+    """Keep the seeds back at the end, until RevealSeeds. Until then only the operator reads the replay."""
+    sealed: _builtins.bool
+    """Other sessions are dealt the same cards: until RevealSeeds nobody but the operator and the holders of its seats sees anything of this session.
+    GetSession, GetView and Watch refuse everybody else with FAILED_PRECONDITION and reason SESSION_SEALED. Needs hold_seeds.
+    """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatRequest]:
         """One entry for each seat: who sits there."""
@@ -101,10 +106,11 @@ class CreateSessionRequest(_message.Message):
         seeds: _common_pb2.Seeds | None = ...,
         time_control: _common_pb2.TimeControl | None = ...,
         hold_seeds: _builtins.bool = ...,
+        sealed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seeds", b"_seeds", "seeds", b"seeds", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seeds", b"_seeds", "game", b"game", "hold_seeds", b"hold_seeds", "options", b"options", "seats", b"seats", "seeds", b"seeds", "session", b"session", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seeds", b"_seeds", "game", b"game", "hold_seeds", b"hold_seeds", "options", b"options", "sealed", b"sealed", "seats", b"seats", "seeds", b"seeds", "session", b"session", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seeds: _TypeAlias = _typing.Literal["seeds"]  # noqa: Y015
     _WhichOneofArgType__seeds: _TypeAlias = _typing.Literal["_seeds", b"_seeds"]  # noqa: Y015

@@ -116,7 +116,7 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """GetSession tells where a session stands. Nothing hidden is in it.
+        """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -173,7 +173,8 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs only the operator may have it.
+        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
+        session holds its seeds back (SESSION_SEALED), only the operator may have it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -42,7 +42,7 @@ class SessionServiceStub:
     another request: ALREADY_EXISTS.
     """
     GetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]
-    """GetSession tells where a session stands. Nothing hidden is in it."""
+    """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know."""
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_pb2.ListSessionsRequest, _session_pb2.ListSessionsResponse]
     """ListSessions names live sessions and those that ended a short while ago."""
     GetView: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetViewRequest, _session_pb2.GetViewResponse]
@@ -60,7 +60,9 @@ class SessionServiceStub:
     CancelSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.CancelSessionRequest, _session_pb2.CancelSessionResponse]
     """CancelSession ends a session without a result."""
     GetReplay: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetReplayRequest, _session_pb2.GetReplayResponse]
-    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs only the operator may have it."""
+    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
+    session holds its seeds back (SESSION_SEALED), only the operator may have it.
+    """
     RevealSeeds: _grpc.UnaryUnaryMultiCallable[_session_pb2.RevealSeedsRequest, _session_pb2.RevealSeedsResponse]
     """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
     ForgetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.ForgetSessionRequest, _session_pb2.ForgetSessionResponse]
@@ -82,7 +84,7 @@ class SessionServiceAsyncStub(SessionServiceStub):
     another request: ALREADY_EXISTS.
     """
     GetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]  # type: ignore[assignment]
-    """GetSession tells where a session stands. Nothing hidden is in it."""
+    """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know."""
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_pb2.ListSessionsRequest, _session_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """ListSessions names live sessions and those that ended a short while ago."""
     GetView: _aio.UnaryUnaryMultiCallable[_session_pb2.GetViewRequest, _session_pb2.GetViewResponse]  # type: ignore[assignment]
@@ -100,7 +102,9 @@ class SessionServiceAsyncStub(SessionServiceStub):
     CancelSession: _aio.UnaryUnaryMultiCallable[_session_pb2.CancelSessionRequest, _session_pb2.CancelSessionResponse]  # type: ignore[assignment]
     """CancelSession ends a session without a result."""
     GetReplay: _aio.UnaryUnaryMultiCallable[_session_pb2.GetReplayRequest, _session_pb2.GetReplayResponse]  # type: ignore[assignment]
-    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs only the operator may have it."""
+    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
+    session holds its seeds back (SESSION_SEALED), only the operator may have it.
+    """
     RevealSeeds: _aio.UnaryUnaryMultiCallable[_session_pb2.RevealSeedsRequest, _session_pb2.RevealSeedsResponse]  # type: ignore[assignment]
     """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
     ForgetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.ForgetSessionRequest, _session_pb2.ForgetSessionResponse]  # type: ignore[assignment]
@@ -131,7 +135,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.GetSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.GetSessionResponse, _abc.Awaitable[_session_pb2.GetSessionResponse]]:
-        """GetSession tells where a session stands. Nothing hidden is in it."""
+        """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know."""
 
     @_abc_1.abstractmethod
     def ListSessions(
@@ -197,7 +201,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.GetReplayResponse, _abc.Awaitable[_session_pb2.GetReplayResponse]]:
-        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs only the operator may have it."""
+        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
+        session holds its seeds back (SESSION_SEALED), only the operator may have it.
+        """
 
     @_abc_1.abstractmethod
     def RevealSeeds(

@@ -723,7 +723,7 @@ Global___Match: _TypeAlias = Match  # noqa: Y015
 
 @_typing.final
 class MatchSeat(_message.Message):
-    """One seat of a match. All but the entrant is set once the match is played."""
+    """One seat of a match. All but the entrant is set once the match is played, or once its block is over: see ListMatches."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

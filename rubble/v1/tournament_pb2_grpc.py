@@ -163,7 +163,8 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """ListMatches names the matches of a tournament in schedule order, with their results.
+        """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+        (duplicate = "full"), results of a block that is not over are told to the operator only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -60,7 +60,9 @@ class TournamentServiceStub:
     CancelTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]
     """CancelTournament drops whatever has not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator only."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ListMatchesRequest, _tournament_pb2.ListMatchesResponse]
-    """ListMatches names the matches of a tournament in schedule order, with their results."""
+    """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+    (duplicate = "full"), results of a block that is not over are told to the operator only.
+    """
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]
     """GetStandings returns the table so far, with its intervals."""
     GetReport: _grpc.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]
@@ -104,7 +106,9 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     CancelTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]  # type: ignore[assignment]
     """CancelTournament drops whatever has not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator only."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ListMatchesRequest, _tournament_pb2.ListMatchesResponse]  # type: ignore[assignment]
-    """ListMatches names the matches of a tournament in schedule order, with their results."""
+    """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+    (duplicate = "full"), results of a block that is not over are told to the operator only.
+    """
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]  # type: ignore[assignment]
     """GetStandings returns the table so far, with its intervals."""
     GetReport: _aio.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]  # type: ignore[assignment]
@@ -193,7 +197,9 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.ListMatchesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.ListMatchesResponse, _abc.Awaitable[_tournament_pb2.ListMatchesResponse]]:
-        """ListMatches names the matches of a tournament in schedule order, with their results."""
+        """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+        (duplicate = "full"), results of a block that is not over are told to the operator only.
+        """
 
     @_abc_1.abstractmethod
     def GetStandings(

@@ -157,7 +157,7 @@ MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
     "/rubble.v1.SessionService/Resign": _PLAYERS_AND_OPERATOR,
     "/rubble.v1.SessionService/Adjudicate": _OPERATOR,
     "/rubble.v1.SessionService/CancelSession": _OPERATOR,
-    "/rubble.v1.SessionService/GetReplay": _ANYBODY,  # while the game runs the servicer gives it to the operator only
+    "/rubble.v1.SessionService/GetReplay": _ANYBODY,  # the operator only, until the game is over and its seeds are revealed
     "/rubble.v1.SessionService/RevealSeeds": _OPERATOR,
     "/rubble.v1.SessionService/ForgetSession": _OPERATOR,
     "/rubble.v1.BotService/Play": _ANYBODY,  # Hello carries the key, or the metadata do

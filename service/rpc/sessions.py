@@ -17,7 +17,7 @@ from service.rpc.limits import LimitReached, Limits
 from service.rpc.writing import hand_over
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
-from service.sessions.errors import BadRequest, SessionRunning, UnknownSession
+from service.sessions.errors import BadRequest, SessionRunning, SessionSealed, UnknownSession
 from service.sessions.replay import write_replay
 from service.sessions.session import ACT, ACTIVE, END, FAULT, HOUSE, Entry, Header, Session, TimeControl
 
@@ -91,11 +91,26 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 if len(seed) != SEED_BYTES:
                     raise BadRequest(name, f"{len(seed)} bytes", f"{SEED_BYTES} bytes")
         control = _time_control(request)
+        if request.sealed and not request.hold_seeds:
+            raise BadRequest("sealed", True, "hold_seeds beside it: a session is sealed until its seeds are revealed")
         now = self._arena.now_ms()
-        return Header(session_id, game.id, game.version, options, table, deck, control, bots, request.hold_seeds, now)
+        return Header(
+            session_id,
+            game.id,
+            game.version,
+            options,
+            table,
+            deck,
+            control,
+            bots,
+            request.hold_seeds,
+            now,
+            request.sealed,
+        )
 
     async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
         session = await self._arena.read(request.session)
+        _check_seal(session)
         return session_pb2.GetSessionResponse(session=codec.session_message(session))
 
     async def ListSessions(
@@ -131,6 +146,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
 
     async def GetView(self, request: session_pb2.GetViewRequest, context: Any) -> session_pb2.GetViewResponse:
         session = await self._arena.read(request.session)
+        _check_seal(session)
         seat = _seat_of(current_caller(), session)
         if seat is not None and not session.clocks[seat].seated and session.status == ACTIVE:
             await _see_through(self._arena.take_seat(request.session, seat))
@@ -214,12 +230,15 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 f"session {request.session} is still being played; its replay is public when it has ended",
                 session=request.session,
             )
+        if session.header.hold_seeds and not session.revealed and current_caller().kind is not Kind.OPERATOR:
+            raise _sealed(session, "its replay")
         return session_pb2.GetReplayResponse(jsonl=write_replay(session, entries))
 
     # ---------------------------------------------------------------------------------------------------------- watching
     async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: session_pb2.WatchRequest, context: Any
     ) -> None:
+        _check_seal(await self._arena.read(request.session))
         with self._limits.watchers.hold(request.session), metrics.WATCHERS.track_inprogress():
             async with self._gallery.enter(request.session) as room:
                 after = max(0, min(request.from_revision, _FAR) - 1)
@@ -311,6 +330,23 @@ def _seat_of(caller: Caller, session: Session) -> int | None:
     """The seat a caller holds in this session, None for everybody else."""
     seats = caller.seats_in(session.header.id, session.header.bots)
     return seats[0] if seats else None
+
+
+def _check_seal(session: Session) -> None:
+    """SessionSealed, unless the caller may see this session: while others have to play the same cards, only its seats do."""
+    if not session.header.sealed or session.revealed:
+        return
+    caller = current_caller()
+    if caller.kind is not Kind.OPERATOR and _seat_of(caller, session) is None:
+        raise _sealed(session, "what happens in it")
+
+
+def _sealed(session: Session, what: str) -> SessionSealed:
+    id_ = session.header.id
+    return SessionSealed(
+        f"session {id_} holds its seeds back: {what} is told when they are revealed, after the last game of its block",
+        session=id_,
+    )
 
 
 def _own_seat(caller: Caller, session: Session) -> int:

@@ -401,5 +401,5 @@ def _same_request(found: Header, asked: Header) -> bool:
     facts: list[tuple[object, ...]] = []
     for header in (found, asked):
         options: dict[str, OptionValue] = header.options
-        facts.append((header.game, options, header.bots, header.time_control, header.hold_seeds))
+        facts.append((header.game, options, header.bots, header.time_control, header.hold_seeds, header.sealed))
     return facts[0] == facts[1]

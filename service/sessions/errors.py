@@ -50,6 +50,12 @@ class SessionRunning(SessionError):
     reason = "SESSION_RUNNING"
 
 
+class SessionSealed(SessionError):
+    """Somebody still has to play these cards; what was asked for is told when the seeds are revealed."""
+
+    reason = "SESSION_SEALED"
+
+
 class NotYourTurn(SessionError):
     """The seat has no open question."""
 

@@ -77,6 +77,8 @@ class Header:
     bots: tuple[str, ...]
     hold_seeds: bool
     created_ms: int
+    #: Other sessions have the same cards: only the operator and its seats may look before the seeds are revealed.
+    sealed: bool = False
 
     @property
     def seats(self) -> int:
@@ -502,6 +504,7 @@ def header_to_plain(header: Header) -> Any:
         list(header.bots),
         header.hold_seeds,
         header.created_ms,
+        header.sealed,
     ]
 
 
@@ -518,8 +521,7 @@ def header_from_plain(plain: Any) -> Header:
         plain[6],
         TimeControl(*plain[7]),
         tuple(plain[8]),
-        plain[9],
-        plain[10],
+        *plain[9:],  # one stored by an earlier version ends sooner
     )
 
 

@@ -142,7 +142,9 @@ def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Aren
                 assert not bot.overs[session].HasField("seeds")
                 assert bot.starts[0].commitments == created.session.commitments
             assert not (await anybody.session(session)).HasField("seeds")
-            text = (await anybody.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+            sealed = await refusal(anybody.ask(session_pb2.GetReplayRequest(session=session)))
+            assert (sealed.code, sealed.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_SEALED")
+            text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             assert seeds_of(session).deck.hex() not in text
             assert verify_replay(text).reason == HELD_BACK
             told = await refusal(anybody.ask(session_pb2.RevealSeedsRequest(session=session)))

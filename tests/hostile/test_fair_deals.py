@@ -1,13 +1,21 @@
 """Attempts to know cards that nobody may know yet: from a small seed, from ids, from a block that is still being played."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import grpc
+import pytest
+
 from orchestrator import planning, schedule
-from orchestrator.book import Book, Match, Tournament
+from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.desk import Desk
 from orchestrator.roster import UNPROTECTED, GameFacts, read_roster
 from orchestrator.schedule.ids import seeds_of
+from rubble.v1 import session_pb2
 from service.sessions.session import commitment
+from tests.end_to_end.arena import Arena, Refusal, bots, fresh, lay, refusal, run
+from tests.end_to_end.arena import arena as open_arena
 from tests.orchestrator.harness import roster_text
 
 _RELIEF: Final = GameFacts("relief", 1, (2, 3))
@@ -55,3 +63,104 @@ def test_a_reproducible_run_can_be_guessed_and_says_so(tmp_path: Path) -> None:
     book, tournament = _entered(tmp_path, reproducible=True)
     assert _guessed(book.block(tournament.id, 0)[0]) == _SEED, "that is what the organiser asked for"
     assert tournament.is_reproducible and book.notes(tournament.id) == [UNPROTECTED]
+
+
+# ------------------------------------------------------------------------------------------- a block that is still being played
+@pytest.fixture(scope="module")
+def service() -> Iterator[Arena]:
+    """One copy of the service."""
+    with open_arena(1) as opened:
+        yield opened
+
+
+def _assert_sealed(told: Refusal) -> None:
+    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_SEALED")
+    assert "when they are revealed" in told.message
+
+
+def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> None:
+    """Alone every bot is dealt the same cards: whoever comes last would repeat the best game move by move."""
+
+    async def scenario() -> None:
+        async with service.operator() as operator, bots(service, 2) as (early, late):
+            session = fresh("sealed")
+            await lay(operator, "sf1906-2e", [early.name], session, hold_seeds=True, sealed=True)
+            await early.finished([session])
+            for token in ("", late.key):
+                async with service.door(token) as spy:
+                    for request in (
+                        session_pb2.GetReplayRequest(session=session),
+                        session_pb2.GetViewRequest(session=session),
+                        session_pb2.GetSessionRequest(session=session),
+                    ):
+                        _assert_sealed(await refusal(spy.ask(request)))
+                    _assert_sealed(await refusal(spy.watch(session).read()))
+            async with service.door(early.key) as player:
+                assert (await player.session(session)).HasField("outcome"), "it knows its own game"
+                await player.look(session)
+                _assert_sealed(await refusal(player.ask(session_pb2.GetReplayRequest(session=session))))
+            assert (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+            await operator.ask(session_pb2.RevealSeedsRequest(session=session))
+            async with service.door(late.key) as reader:
+                assert (await reader.ask(session_pb2.GetReplayRequest(session=session))).jsonl, "the block is over"
+                assert (await reader.session(session)).HasField("seeds")
+
+    run(scenario)
+
+
+def test_while_a_sealed_game_runs_only_its_seats_watch_it(service: Arena) -> None:
+    async def scenario() -> None:
+        async with service.operator() as operator:
+            created = await lay(operator, "relief", ["", ""], hold_seeds=True, sealed=True)
+            session = created.session.session
+            async with service.door() as spy, service.door(created.seat_tokens[0]) as player:
+                _assert_sealed(await refusal(spy.watch(session).read()))
+                _assert_sealed(await refusal(spy.look(session)))
+                assert (await player.look(session)).HasField("question")
+            await operator.ask(session_pb2.CancelSessionRequest(session=session))
+
+    run(scenario)
+
+
+def test_a_game_whose_cards_are_its_own_is_watched_by_anybody_and_its_replay_waits(service: Arena) -> None:
+    async def scenario() -> None:
+        async with service.operator() as operator, service.door() as anybody, bots(service, 2) as players:
+            session = fresh("open")
+            await lay(operator, "relief", [bot.name for bot in players], session, hold_seeds=True)
+            for bot in players:
+                await bot.finished([session])
+            assert (await anybody.watch(session).read()).events
+            assert (await anybody.session(session)).HasField("outcome")
+            _assert_sealed(await refusal(anybody.ask(session_pb2.GetReplayRequest(session=session))))
+            await operator.ask(session_pb2.RevealSeedsRequest(session=session))
+            assert (await anybody.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+
+    run(scenario)
+
+
+def test_a_session_is_sealed_until_its_seeds_are_revealed_so_it_holds_them_back(service: Arena) -> None:
+    async def scenario() -> None:
+        async with service.operator() as operator:
+            told = await refusal(lay(operator, "relief", ["", ""], sealed=True))
+            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
+            assert told.facts["field"] == "sealed"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("duplicate", "is_told"), [("full", False), ("table", True)])
+def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, duplicate: str, is_told: bool) -> None:
+    book, tournament = _entered(tmp_path, "trusted = true\n", duplicate=duplicate)
+    desk = Desk(book)
+    leased = book.lease(2, 60_000)
+    played = Recorded((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10)
+    assert book.record_once(leased[0], played)
+
+    def ranks(is_operator: bool) -> list[int]:
+        listed = desk.matches(tournament.id, is_operator=is_operator).matches[:2]
+        return [match.seats[0].rank for match in listed]
+
+    assert ranks(is_operator=True) == [1, 0]
+    assert ranks(is_operator=False) == [1 if is_told else 0, 0]
+    assert book.record_once(leased[1], played)
+    assert ranks(is_operator=False) == [1, 1], "the block is over"

@@ -123,9 +123,19 @@ def test_a_comparison_has_a_sequential_test_and_a_most() -> None:
     assert roster.plan("t", secret_of(0)).blocks == 9
 
 
-def test_alone_the_same_deal_is_no_secret_to_keep() -> None:
-    """No bot meets a deal twice, so nothing can be remembered."""
-    assert read('game = "harbor"\nplayers = 1\ndeals = 3\n' + TWO).duplicate == "full"
+@pytest.mark.parametrize(
+    ("bots", "duplicate"),
+    [
+        (TWO, "full"),
+        ("trusted = true\n" + TWO.replace('bundled = "random"', "remote = true"), "full"),
+        (TWO.replace('bundled = "random"', 'command = ["./bot"]\nisolated = true'), "full"),
+        (TWO.replace('bundled = "random"', 'command = ["./bot"]'), "table"),
+        (TWO.replace('bundled = "random"', "remote = true"), "table"),
+        ('duplicate = "full"\n' + TWO.replace('bundled = "random"', "remote = true"), "full"),
+    ],
+)
+def test_alone_all_are_dealt_the_same_cards_only_where_none_can_tell_the_others(bots: str, duplicate: str) -> None:
+    assert read('game = "harbor"\nplayers = 1\ndeals = 3\n' + bots).duplicate == duplicate
 
 
 def test_whoever_signs_for_all_bots_may_deal_again() -> None:
