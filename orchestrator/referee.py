@@ -19,6 +19,8 @@ _LOOK_S: Final = 2.0
 #: How often a match may be void through our fault before its result is taken as it is.
 VOID_LIMIT: Final = 3
 _PAUSE_S: Final = 0.5
+#: How long a service that is away is waited for when a game has ended and is to be read, in seconds.
+_READ_S: Final = 300.0
 
 _FAULT_WORDS: Final = {
     value: name.removeprefix("FAULT_")
@@ -96,10 +98,11 @@ def play(
                 raise OurFault(f"the session of match {match.id} is lost") from None
             if not error.is_passing:
                 raise
-            time.sleep(_PAUSE_S)  # the service is restarting or drains; the session is safe in Redis
-            continue
+            time.sleep(_PAUSE_S)  # the service is restarting or drains, or all places to watch are taken
+            has_ended = _has_ended(client, match.session)
         if has_ended:
             break
+    end = max(end, time.monotonic() + _READ_S)  # it is played: whatever it takes to read it, it counts
     session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
     recorded = _recorded(session, replay, withdrawn)
@@ -116,6 +119,18 @@ def play(
                 # Whoever is here and has room is seated without being asked.
                 raise OurFault(f"bot {bot} had no room for match {match.id}")
     return Played(recorded, replay)
+
+
+def _has_ended(client: ArenaClient, session: str) -> bool:
+    """Asks where watching is refused: a game does not become void because nobody could follow it."""
+    try:
+        return client.session(session).status != session_pb2.SESSION_STATUS_ACTIVE
+    except ServiceError as error:
+        if error.reason == "UNKNOWN_SESSION":
+            raise OurFault(f"session {session} is lost") from None
+        if not error.is_passing:
+            raise
+        return False
 
 
 def _resign(client: ArenaClient, session: str, seat: int) -> None:

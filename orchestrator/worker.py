@@ -14,6 +14,7 @@ from orchestrator import metrics, referee
 from orchestrator.book import Book, Match, Recorded, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, LEASED, PAUSED, PLAYED, RUNNING
 from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.schedule import redealt
 from orchestrator.settings import Settings, owner_name
 from orchestrator.stable.stable import BotCannotStart, Entry, Stable, unconfined
 from service import logs
@@ -29,6 +30,11 @@ SLOT_MS: Final = 12_000
 MOST_VOIDS: Final = 10
 #: How long the list of withdrawn entrants is good for, in seconds.
 _WITHDRAWALS_S: Final = 5.0
+#: What a reader of the table is told where a match was dealt the same cards a second time.
+SAME_CARDS: Final = (
+    "A match was void and played again with the same cards, which some of its bots had seen: "
+    "duplicate = 'full' deals them to every match of the block."
+)
 _HOLD_S: Final = 3.0
 _PROLONG_S: Final = 3.0
 
@@ -167,7 +173,7 @@ class Worker:
             self._book.give_back(match)
             return
         except referee.OurFault as error:
-            self._begin_anew(game, match, str(error))
+            self._begin_anew(tournament, match, str(error))
             return
         except ServiceError as error:
             self._take_refusal(tournament, match, error)
@@ -176,7 +182,7 @@ class Worker:
             raise  # the book is away: the lease runs out, and the match goes on where it stands
         except Exception as error:
             _LOG.exception("a bug of ours in match %s", match.id)
-            self._begin_anew(game, match, f"{type(error).__name__}: {error}")
+            self._begin_anew(tournament, match, f"{type(error).__name__}: {error}")
             return
         with self._lock:
             self._watched.discard(match.id)
@@ -191,8 +197,9 @@ class Worker:
         if not self._book.open_blocks(match.tournament, match.block):
             archive_block(self._book, self._client, match.tournament, match.block)
 
-    def _begin_anew(self, game: str, match: Match, why: str) -> None:
+    def _begin_anew(self, tournament: Tournament, match: Match, why: str) -> None:
         """Nothing of this session counts. A match that is void again and again is dropped."""
+        game = tournament.spec["game"]
         with self._lock:
             self._watched.discard(match.id)
         if match.voids >= MOST_VOIDS:
@@ -202,15 +209,25 @@ class Worker:
         else:
             _LOG.warning("void: %s", why)
             metrics.MATCHES_VOID.labels(game).inc()
-            is_ours = self._book.void(match)
+            is_ours = self._book.void(match, self._new_deck(tournament, match))
         if is_ours:
             forget(self._client, match)
+
+    def _new_deck(self, tournament: Tournament, match: Match) -> bytes | None:
+        """Other cards for a void match, for its bots have seen these; None where it must be played with the same ones."""
+        if tournament.is_reproducible:
+            return None  # the cards are no secret, and the run is to end as it would have without us
+        if tournament.has_shared_cards:
+            _LOG.warning("played again with the same cards, which the other matches of its block share")
+            self._book.note(tournament.id, SAME_CARDS)
+            return None
+        return redealt(match.deck_seed, match.id, match.voids + 1)
 
     def _take_refusal(self, tournament: Tournament, match: Match, error: ServiceError) -> None:
         """The service says no. What it refuses once it refuses always: the tournament stops until somebody has looked."""
         metrics.SERVICE_REFUSALS.labels(error.reason).inc()
         if error.is_passing or error.is_odd:
-            self._begin_anew(tournament.spec["game"], match, str(error))
+            self._begin_anew(tournament, match, str(error))
             return
         why = f"the service refuses match {match.id}: {error}"
         _LOG.error("paused: %s", why)

@@ -17,7 +17,7 @@ _LOG: Final = logging.getLogger("bots.house")
 
 
 def chooser(player: str, seed: str) -> Callable[[Turn], int | str]:
-    """The ``choose`` of a player that answers at once. The same seed gives the same answers to the same questions of a session."""
+    """The ``choose`` of a player that answers at once. Seed, cards and question decide the answer."""
     return Thoughts(seed).any_action if player == "random" else Thoughts(seed).greedy_action
 
 
@@ -28,7 +28,9 @@ class Thoughts:
         self._seed = blake2b(seed.encode(), digest_size=SEED_BYTES, person=b"rubble-house").digest()
 
     def _stream(self, turn: Turn) -> Stream:
-        return Stream(self._seed, f"{turn.session}/{turn.seat}/{turn.number}")
+        """Chance that follows from the cards and not from the session's name: a match that is played again goes the same way."""
+        dealt = (turn.commitments.table + turn.commitments.deck).hex()
+        return Stream(self._seed, f"{dealt}/{turn.seat}/{turn.number}")
 
     def any_action(self, turn: Turn) -> int:
         """Each legal action equally likely."""

@@ -293,13 +293,17 @@ class Book(BookReader):
                 self._keep_replay(connection, match, replay, has_seeds=False)
         return True
 
-    def void(self, match: Match) -> bool:
-        """Our fault: nothing of this session counts, and the match is played again in a new one; False if it is over already."""
+    def void(self, match: Match, deck_seed: bytes | None = None) -> bool:
+        """Our fault: nothing of this session counts, and the match is played again in a new one; False if it is over already.
+
+        With a ``deck_seed`` it is dealt other cards: those of the void session have been seen.
+        """
+        dealt = {} if deck_seed is None else {"deck_seed": deck_seed.hex()}
         with self._engine.begin() as connection:
             changed = connection.execute(
                 update(matches)
                 .where(matches.c.id == match.id, matches.c.state == LEASED, matches.c.voids == match.voids)
-                .values(state=READY, voids=matches.c.voids + 1, deliveries=0, slot=-1, handed_ms=0)
+                .values(state=READY, voids=matches.c.voids + 1, deliveries=0, slot=-1, handed_ms=0, **dealt)
             )
         return bool(changed.rowcount)
 

@@ -2,7 +2,16 @@
 
 from orchestrator.schedule.blocks import Block, Entrant, Match, Plan, Survey, Tournament, plan
 from orchestrator.schedule.errors import BadPlan
-from orchestrator.schedule.ids import DUPLICATES, SPEC_VERSION, Duplicate, Seeds, content_id, joined_secret, secret_of
+from orchestrator.schedule.ids import (
+    DUPLICATES,
+    SPEC_VERSION,
+    Duplicate,
+    Seeds,
+    content_id,
+    joined_secret,
+    redealt,
+    secret_of,
+)
 from orchestrator.schedule.layouts import FORMATS, MOST_MATCHES, Format
 
 __all__ = [
@@ -23,5 +32,6 @@ __all__ = [
     "content_id",
     "joined_secret",
     "plan",
+    "redealt",
     "secret_of",
 ]

@@ -67,6 +67,11 @@ def seeds_of(secret: bytes, round_: int, table: int, rotation: int, duplicate: D
     )
 
 
+def redealt(deck: bytes, match: str, voids: int) -> bytes:
+    """The deck seed of a match that was void so often: nobody who has seen the cards before can tell these."""
+    return blake2b(canonical([match, voids]), key=deck, digest_size=SEED_BYTES, person=b"rubble-redeal").digest()
+
+
 def block_id(tournament: str, round_: int, table: int) -> str:
     """The id of a block."""
     return content_id([SPEC_VERSION, tournament, round_, table])

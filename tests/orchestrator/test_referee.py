@@ -112,6 +112,21 @@ def test_a_match_that_lasts_too_long_is_void_and_its_session_over(client: ArenaC
         referee.play(client, cup_match("long"), bots, _TERMS, _nothing)
 
 
+def test_a_game_that_nobody_may_watch_counts_all_the_same(
+    client: ArenaClient, stable: Stable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All places are held by others, to the end of the match and beyond."""
+
+    def refuse(*_: object) -> bool:
+        raise ServiceError("LIMIT_REACHED", "100 watchers for each session", is_passing=True)
+
+    stable.ready(["ann", "bob"])
+    bots = [stable.arena_name(name) for name in ("ann", "bob")]
+    monkeypatch.setattr(client, "wait_for_end", refuse)
+    played = referee.play(client, cup_match("unseen"), bots, replace(_TERMS, match_seconds=10.0), _nothing)
+    assert played.recorded.faults == ("", "") and played.recorded.decisions > 10
+
+
 def test_a_lost_session_is_void(bare_arena: Arena, client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]

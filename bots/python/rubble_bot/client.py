@@ -216,7 +216,15 @@ class Bot:
         start = game.start
         view: View = getattr(asked.view, asked.view.WhichOneof("game") or "other")
         game.turn = Turn(
-            asked.session, start.game, start.seat, start.seats, asked.turn, view, asked.legal_actions, asked.clock
+            asked.session,
+            start.game,
+            start.seat,
+            start.seats,
+            asked.turn,
+            view,
+            asked.legal_actions,
+            asked.clock,
+            start.commitments,
         )
         game.choice, game.refusals = None, 0
         self._think(game, game.turn)

@@ -30,6 +30,9 @@ class Turn:
     legal_actions: Sequence[common_pb2.Action]
     #: Milliseconds left, as the arena counts them.
     clock: common_pb2.Clock
+    #: What the arena published of the cards before the first move. A game that is begun anew with the same cards has another
+    #: session and the same commitments.
+    commitments: common_pb2.Commitments = field(default_factory=common_pb2.Commitments)
     #: Why the last answer to this very question was refused; empty the first time.
     refused: str = ""
     #: Set it to keep up to 1000 characters beside the answer in the replay.

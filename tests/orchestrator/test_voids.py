@@ -1,0 +1,106 @@
+"""Matches that are void and played again: with which cards, and to which end."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchestrator import planning, referee
+from orchestrator.book import Book, Match, Tournament
+from orchestrator.roster import GameFacts, read_roster
+from orchestrator.worker import SAME_CARDS, Worker
+from service.sessions.replay_verify import verify_replay
+from service.sessions.session import commitment
+from tests.orchestrator.harness import Arena, roster_text
+
+_RELIEF = GameFacts("relief", 1, (2, 3))
+
+
+@pytest.fixture(scope="module")
+def book(bare_arena: Arena) -> Iterator[Book]:
+    opened = Book(bare_arena.settings.book)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def worker(bare_arena: Arena) -> Iterator[Worker]:
+    opened = Worker(bare_arena.settings)
+    yield opened
+    opened.leave()
+    opened.close()
+
+
+def _enter(book: Book, name: str, extra: str = "", **settings: Any) -> Tournament:
+    given = {"name": name, "game": "relief", "players": 2, "deals": 1, "seed": 3} | settings
+    text = roster_text({"a": "random", "b": "greedy"}, extra, **given)
+    return planning.enter(book, read_roster(text, [_RELIEF]))
+
+
+def _play(book: Book, worker: Worker, tournament: Tournament) -> tuple[Match, Match]:
+    """Play the next match; how it was before and after."""
+    (before,) = book.lease(1, 60_000, tournament.id)
+    worker.play(before.id, before.deliveries + 1)
+    after = book.match(before.id)
+    assert after is not None
+    return before, after
+
+
+def _said(replay: str | None) -> list[tuple[int, int, str]]:
+    lines = [json.loads(line) for line in (replay or "").splitlines()]
+    return sorted((line["seat"], line["turn"], line["action"]) for line in lines if line["kind"] == "act")
+
+
+@pytest.fixture
+def void_once(monkeypatch: pytest.MonkeyPatch) -> list[referee.Played]:
+    """The first game is played to its end and then void, as if our machine had been away; what came of it."""
+    void: list[referee.Played] = []
+    play = referee.play
+
+    def fail_once(*args: Any, **kwargs: Any) -> referee.Played:
+        played = play(*args, **kwargs)
+        if not void:
+            void.append(played)
+            raise referee.OurFault("a test says so")
+        return played
+
+    monkeypatch.setattr(referee, "play", fail_once)
+    return void
+
+
+def test_a_void_match_is_dealt_other_cards(book: Book, worker: Worker, void_once: list[referee.Played]) -> None:
+    tournament = _enter(book, "fresh")
+    first, void = _play(book, worker, tournament)
+    assert void.voids == 1 and void.session != first.session
+    assert void.table_seed == first.table_seed, "the opening is shared by the block"
+    assert void.deck_seed != first.deck_seed, "its bots have seen the cards"
+    _, played = _play(book, worker, tournament)
+    _play(book, worker, tournament)  # the other match of the block: now the seeds are revealed
+    replay = book.replay(played.id)
+    assert verify_replay(replay or "").is_replayed
+    header = json.loads((replay or "").splitlines()[0])
+    assert header["commitments"]["deck"] == commitment(played.deck_seed).hex(), "the book knows what was dealt"
+    assert _said(replay) != _said(void_once[0].replay)
+    assert book.notes(tournament.id) == []
+
+
+def test_cards_that_a_block_shares_are_dealt_again_and_that_is_told(
+    book: Book, worker: Worker, void_once: list[referee.Played]
+) -> None:
+    tournament = _enter(book, "shared", "trusted = true\n", duplicate="full")
+    first, void = _play(book, worker, tournament)
+    assert void_once and (void.voids, void.deck_seed) == (1, first.deck_seed)
+    assert SAME_CARDS in book.notes(tournament.id)
+
+
+def test_a_reproducible_match_is_played_again_as_it_was(
+    book: Book, worker: Worker, void_once: list[referee.Played]
+) -> None:
+    """Bundled bots draw from the match: under another session's name they say the same."""
+    tournament = _enter(book, "again", reproducible=True)
+    first, void = _play(book, worker, tournament)
+    assert (void.voids, void.deck_seed) == (1, first.deck_seed)
+    _, played = _play(book, worker, tournament)
+    assert _said(book.replay(played.id)) == _said(void_once[0].replay)
+    assert SAME_CARDS not in book.notes(tournament.id), "nobody was promised other cards"
