@@ -49,7 +49,7 @@ class Household:
                 environment[kept] = os.environ[kept]
         with (self.path / f"{name}.log").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", *command],
+                [sys.executable, "-P", "-m", *command],  # -P: modules in the working directory are not loaded
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import grpc
 from rubble_bot import Bot, Turn
 
+from orchestrator.stable.launch import launched
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, game_pb2, game_pb2_grpc, session_pb2, session_pb2_grpc
 
 GUEST: Final = "guest"
@@ -44,12 +45,13 @@ class House:
         if "RUBBLE_PURE" in os.environ:
             settings["RUBBLE_PURE"] = os.environ["RUBBLE_PURE"]
         state = self.path / "service"
-        command = ["-m", "cli.main", "serve", "--listen", self.address or "127.0.0.1:0", "--state-dir", str(state)]
+        listen = ["--listen", self.address or "127.0.0.1:0", "--state-dir", str(state)]
+        command = ["-P", "-m", "cli.main", "serve", *listen]
         log = self.path / "service.log"
         with log.open("a") as stderr:
             self._process = await asyncio.create_subprocess_exec(
-                # if we are killed, nobody is left behind
-                *(sys.executable, "-m", "orchestrator.stable.launch", "{}", "--", sys.executable, *command),
+                # If we are killed, nobody is left behind. -P: modules in the working directory are not loaded.
+                *launched(sys.executable, *command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,

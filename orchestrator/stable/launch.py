@@ -1,4 +1,4 @@
-"""Becomes a bot: sets its limits, then turns into its command. ``python -m orchestrator.stable.launch TERMS -- COMMAND…``
+"""Becomes a bot: sets its limits, then turns into its command. ``launched`` says how it is started.
 
 A process of its own does this, between our fork and the bot's exec, because limits must be set from inside, and after a
 fork in a process with threads nothing but exec is safe. With ``"supervise": 1`` it stays, as the parent of the bot and of
@@ -21,6 +21,9 @@ from typing import Any, Final
 
 from orchestrator.stable import sandbox
 
+_BOOTSTRAP: Final = str(Path(__file__).resolve().with_name("bootstrap.py"))
+#: Of our own environment the launcher gets what its interpreter needs to start; the bot's comes with the terms.
+LAUNCHER_ENV: Final = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_SET_NO_NEW_PRIVS: Final = 38
@@ -34,6 +37,11 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 #: How often a family is counted, in seconds.
 _COUNT_S: Final = 0.1
 _NOTHING_TO_COUNT_S: Final = 3600.0
+
+
+def launched(*command: str) -> list[str]:
+    """The command that starts this one in the launcher. It ends when the process that calls this ends, even if that is at once."""
+    return [sys.executable, "-I", "-S", _BOOTSTRAP, str(os.getpid()), "--", *command]
 
 
 def _prctl(option: int, value: int) -> None:
@@ -64,16 +72,25 @@ def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> No
     try:
         if terms.get("walls"):
             sandbox.build(sandbox.Walls.from_plain(terms["walls"]))
-        os.execvp(command[0], list(command))
+    except OSError as error:
+        print(f"cannot start {command[0]!r}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(CANNOT_START)
+    folder = terms.get("cwd", ".")
+    try:
+        os.chdir(folder)  # only now: what lies in it must have no part in the above
+    except OSError as error:
+        print(f"cannot start in {folder!r}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(CANNOT_START)
+    try:
+        os.execvpe(command[0], list(command), terms.get("env", os.environ))
     except OSError as error:
         print(f"cannot start {command[0]!r}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
 
 
-def _supervise(command: Sequence[str], terms: Mapping[str, Any]) -> int:
+def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> int:
     """Start the bot, wait for its end or for ours, and leave nobody behind; the bot's exit code."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    parent = os.getppid()
     if sys.platform == "linux":
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whatever the bot starts and leaves becomes our child
         _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -190,17 +207,15 @@ def _memory_kib(pid: int) -> int:
 
 
 def main() -> None:
-    """The first argument is JSON, the rest after -- the command.
+    """Arguments: our parent's id, --, the command. The terms are JSON on standard input, where no list of processes shows them.
 
-    All keys may be left out: {cpu_seconds, files} bind each process, {memory_mb, processes} the whole family if it is
-    supervised, {walls} are those of ``sandbox.Walls``, {supervise}.
+    All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process, {memory_mb, processes} the whole
+    family if it is supervised, {walls} are those of ``sandbox.Walls``, {env, cwd} are the bot's, {supervise}.
     """
-    terms: dict[str, Any] = json.loads(sys.argv[1])
-    command = sys.argv[sys.argv.index("--") + 1 :]
+    terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    parent, command = int(sys.argv[1]), sys.argv[3:]
     if terms.get("supervise"):
-        sys.exit(_supervise(command, terms))
-    _become(command, terms, os.getppid())
-
-
-if __name__ == "__main__":
-    main()
+        sys.exit(_supervise(command, terms, parent))
+    _become(command, terms, parent)

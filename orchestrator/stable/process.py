@@ -5,14 +5,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
-from orchestrator.stable.launch import CANNOT_START
+from orchestrator.stable.launch import CANNOT_START, LAUNCHER_ENV, launched
 from orchestrator.stable.sandbox import Walls
 
 #: The supervisor needs less: see ``launch.GRACE_S``.
@@ -39,10 +38,9 @@ class BotProcess:
         walls: Walls | None = None,
     ) -> None:
         self.name = name
-        terms = {**limits, "supervise": 1, "walls": walls.to_plain() if walls is not None else None}
-        self._command = [sys.executable, "-m", "orchestrator.stable.launch", json.dumps(terms), "--", *command]
-        self._env = dict(env)
-        self._cwd = cwd
+        terms = {**limits, "supervise": 1, "env": dict(env), "cwd": str(cwd.absolute())}
+        self._terms = json.dumps({**terms, "walls": walls.to_plain() if walls is not None else None}).encode()
+        self._command = launched(*command)
         self._output = output
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -85,21 +83,23 @@ class BotProcess:
         try:
             self._process = subprocess.Popen(
                 self._command,
-                cwd=self._cwd,
-                env=self._env,
-                stdin=subprocess.DEVNULL,
+                cwd="/",
+                env={name: os.environ[name] for name in LAUNCHER_ENV if name in os.environ},
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a group of its own, so that its children can be ended with it
             )
-        except OSError as error:  # its folder is not there, or the machine is full: it has ended before it began
+        except OSError as error:  # the machine is full: it has ended before it began
             self.exit_code = CANNOT_START
             self._pause = min(self._pause * 2, _LONGEST_PAUSE_S)
             self._next_start = now + self._pause
             with self._output.open("a", encoding="utf-8") as kept:
-                kept.write(f"cannot start in {str(self._cwd)!r}: {error.strerror}\n")
+                kept.write(f"cannot start {self.name!r}: {error.strerror}\n")
             return
-        assert self._process.stdout is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError), self._process.stdin as terms:  # it has died, which is seen later
+            terms.write(self._terms)
         threading.Thread(target=self._keep_output, args=(self._process.stdout,), daemon=True).start()
 
     def _keep_output(self, pipe: IO[bytes]) -> None:

@@ -63,7 +63,8 @@ def command_of(entry: Entry) -> list[str]:
     """What starts the bot."""
     if not entry.bundled:
         return list(entry.command)
-    return [sys.executable, "-m", "bots.house", entry.bundled, *(["--seed", entry.seed] if entry.seed else [])]
+    # -P: a bundled bot loads our modules, and none that lie in the working directory.
+    return [sys.executable, "-P", "-m", "bots.house", entry.bundled, *(["--seed", entry.seed] if entry.seed else [])]
 
 
 def search_path() -> str:

@@ -1,0 +1,1 @@
+"""Bots and clients that attack the arena: each attack is refused."""

@@ -18,6 +18,7 @@ from orchestrator import tasks
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import READY, RUNNING
 from orchestrator.records import Game
+from orchestrator.stable.launch import CANNOT_START, launched
 from orchestrator.stable.process import BotProcess
 from service.games.chance import SEED_BYTES
 from tests.orchestrator.harness import HOME, Arena, alive_with, logs, script, wait_for
@@ -187,8 +188,8 @@ def test_a_bot_whose_words_cannot_be_kept_plays_on(tmp_path: Path) -> None:
 
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "orchestrator.stable.launch", '{"supervise": 1}', "--", "/nowhere/bot"]
-    ended = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    command = launched("/nowhere/bot")
+    ended = subprocess.run(command, input='{"supervise": 1}', cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 127
     assert "cannot start '/nowhere/bot': No such file or directory" in ended.stderr
 
@@ -198,7 +199,9 @@ def test_a_folder_that_is_not_there_is_named_and_asked_for_again(tmp_path: Path)
     folder = tmp_path / "gone"
     bot = BotProcess("bot", ["pwd"], dict(os.environ), folder, tmp_path / "output.log", {})
     bot.look_after()
-    assert (bot.starts, bot.pid, bot.exit_code) == (1, 0, 127)
+    wait_for(lambda: not bot.pid, "its end")
+    bot.look_after()
+    assert (bot.starts, bot.pid, bot.exit_code) == (1, 0, CANNOT_START)
     assert bot.last_words() == f"cannot start in '{folder}': No such file or directory"
     folder.mkdir()
 
