@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from orchestrator.stable.launch import CANNOT_START, LAUNCHER_ENV, launched
+from orchestrator.stable.output import OutputLog
 from orchestrator.stable.sandbox import Walls
 
 #: The supervisor needs less: see ``launch.GRACE_S``.
 _END_S: Final = 5.0
-_OUTPUT_BYTES: Final = 1 << 20
-_TAIL_BYTES: Final = 4000
+#: A process that outlives its bot may hold the bot's output open: its words are waited for this long, in seconds.
+_WORDS_S: Final = 0.5
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 30.0
 #: A bot that ran this long has started well: its next fall is a new one.
@@ -41,7 +42,8 @@ class BotProcess:
         terms = {**limits, "supervise": 1, "env": dict(env), "cwd": str(cwd.absolute())}
         self._terms = json.dumps({**terms, "walls": walls.to_plain() if walls is not None else None}).encode()
         self._command = launched(*command)
-        self._output = output
+        self._output = OutputLog(output)
+        self._reader: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._is_ending = False
@@ -94,41 +96,40 @@ class BotProcess:
             self.exit_code = CANNOT_START
             self._pause = min(self._pause * 2, _LONGEST_PAUSE_S)
             self._next_start = now + self._pause
-            with self._output.open("a", encoding="utf-8") as kept:
-                kept.write(f"cannot start {self.name!r}: {error.strerror}\n")
+            self._output.write(f"cannot start {self.name!r}: {error.strerror}\n".encode())
             return
         assert self._process.stdin is not None and self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError), self._process.stdin as terms:  # it has died, which is seen later
             terms.write(self._terms)
-        threading.Thread(target=self._keep_output, args=(self._process.stdout,), daemon=True).start()
+        self._reader = threading.Thread(target=self._keep_output, args=(self._process.stdout,), daemon=True)
+        self._reader.start()
 
     def _keep_output(self, pipe: IO[bytes]) -> None:
         """Keep what the bot says, up to a limit; beyond it is read and dropped, so that the bot never blocks."""
-        with pipe, self._output.open("ab", buffering=0) as kept:
+        with pipe:
             while chunk := pipe.read1(65536):  # type: ignore[attr-defined]  # a pipe is buffered
-                room = _OUTPUT_BYTES - os.fstat(kept.fileno()).st_size  # others may write it too
-                if room > 0:
-                    with contextlib.suppress(OSError):  # our disk is full, which is not the bot's fault
-                        kept.write(chunk[:room])
+                self._output.write(chunk)
 
     def last_words(self) -> str:
-        """The end of what the bot said."""
-        with contextlib.suppress(FileNotFoundError):
-            return self._output.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
-        return ""
+        """The end of what the bot said. Of a bot that has ended, all of it has been read by then."""
+        if self._reader is not None and not self.pid:
+            self._reader.join(_WORDS_S)
+        return self._output.tail()
 
     def end(self) -> None:
         """End the bot and all it started."""
         with self._lock:
             self._is_ending = True
             process = self._process
-            if process is None:
-                return
-            process.terminate()  # the supervisor ends the bot, and all it started
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_END_S)
-            self._end_group(signal.SIGKILL)
-            process.wait()
+            if process is not None:
+                process.terminate()  # the supervisor ends the bot, and all it started
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_END_S)
+                self._end_group(signal.SIGKILL)
+                process.wait()
+            if self._reader is not None:
+                self._reader.join(_END_S)  # its last words
+            self._output.close()
 
     def _end_group(self, number: signal.Signals) -> None:
         if self._process is not None:

@@ -159,10 +159,11 @@ class Stable:
                 missing.append(entrant)
                 away_s = now - self._away.setdefault(name, now)
                 bot = self._bots.get(name)
-                words = bot.last_words() if bot is not None else ""
                 if bot is not None and bot.starts >= 2 and not bot.pid:  # one retry
-                    failed[entrant] = BotCannotStart(entrant, f"ended twice with exit code {bot.exit_code}", words)
+                    why = f"ended twice with exit code {bot.exit_code}"
+                    failed[entrant] = BotCannotStart(entrant, why, bot.last_words())
                 elif away_s > timeout_s:
+                    words = bot.last_words() if bot is not None else ""
                     failed[entrant] = BotCannotStart(entrant, f"did not connect within {timeout_s:.0f} s", words)
             gone = [failed[entrant] for entrant in missing if entrant in failed]
             if len(gone) == len(missing):  # the others are here
@@ -227,7 +228,7 @@ class Stable:
                 return
             entry = self._entries[entrant]
             folder = self._folder / entrant.replace("#", ".copy")
-            scratch = folder / name if entry.isolated else folder
+            scratch = folder / (name if entry.isolated else "scratch")  # the bot writes here, and its log lies outside
             scratch.mkdir(parents=True, exist_ok=True)
             env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
             env["PATH"] = search_path()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -176,14 +177,18 @@ def test_a_bot_that_will_not_stop_is_killed(tmp_path: Path) -> None:
     assert bot.starts == 1, "what was ended stays ended"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 def test_a_bot_whose_words_cannot_be_kept_plays_on(tmp_path: Path) -> None:
     """A full disk is ours to mend; it closes no bot's mouth, on which the bot would end."""
     marker = tmp_path / "marker"
     code = f"for at in range(300): print('x' * 1000, flush=True)\nopen({str(marker)!r}, 'w').close()"
-    bot = BotProcess("bot", [sys.executable, "-c", code], {"PATH": os.environ["PATH"]}, HOME, Path("/dev/full"), {})
-    bot.look_after()
-    wait_for(marker.exists, "it to have said everything")
+    bot = _bot(tmp_path, code)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))  # beyond it our writes fail as on a full disk
+    try:
+        bot.look_after()
+        wait_for(marker.exists, "it to have said everything")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     bot.end()
 
 

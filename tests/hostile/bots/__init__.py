@@ -1,0 +1,1 @@
+"""Hostile bots, each with one attack on its host."""

@@ -1,0 +1,89 @@
+"""A bot's log lies where the bot cannot write, and reading its end costs the same however large it is."""
+
+import os
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.client import ArenaClient
+from orchestrator.stable.output import OutputLog
+from orchestrator.stable.stable import BotCannotStart, Entry, Stable
+from tests.orchestrator.harness import Arena
+
+_THIEF = Path(__file__).parent / "bots" / "log_thief.py"
+_SPARSE_BYTES = 400 << 20
+_LITTLE_BYTES = 8 << 20
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    with Arena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
+        yield opened
+
+
+def _end_of(arena: Arena, folder: Path, victim: str) -> BotCannotStart:
+    """How the worker tells of a bot that attacks its log, ends, and is started once more."""
+    entry = Entry("thief", (sys.executable, str(_THIEF), victim))
+    with ArenaClient(arena.settings.door) as client:
+        stable = Stable(client, "cup", 0, [entry], folder, {})
+        try:
+            with pytest.raises(BotCannotStart) as caught:
+                stable.ready(["thief"])
+        finally:
+            stable.close()
+    return caught.value
+
+
+def test_a_link_in_place_of_the_log_is_not_followed(arena: Arena, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("ours")
+    told = _end_of(arena, tmp_path / "bots", str(victim))
+    assert victim.read_text() == "ours"
+    assert told.words.count("said by the bot") == 2
+    log = tmp_path / "bots" / "thief" / "output.log"
+    assert log.read_text() == "said by the bot\n" * 2 and log.stat().st_mode & 0o077 == 0
+
+
+def test_a_huge_log_does_not_fill_the_workers_memory(arena: Arena, tmp_path: Path) -> None:
+    tracemalloc.start()
+    try:
+        told = _end_of(arena, tmp_path / "bots", "sparse")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert told.words.count("said by the bot") == 2
+    assert peak < _LITTLE_BYTES
+
+
+def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "output.log"
+    path.touch()
+    os.truncate(path, _SPARSE_BYTES)
+    log = OutputLog(path)
+    tracemalloc.start()
+    try:
+        log.tail()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    log.close()
+    assert peak < _LITTLE_BYTES
+
+
+@pytest.mark.parametrize("kind", ["link", "second name", "pipe"])
+def test_what_is_no_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "output.log"
+    victim.write_text("ours")
+    if kind == "link":
+        path.symlink_to(victim)
+    elif kind == "second name":
+        path.hardlink_to(victim)
+    else:
+        os.mkfifo(path)
+    log = OutputLog(path)
+    log.write(b"words")
+    log.close()
+    assert (victim.read_text(), path.read_text(), log.tail()) == ("ours", "words", "words")
