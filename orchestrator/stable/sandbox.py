@@ -4,8 +4,8 @@ Three of Linux's own means, none of which needs a privilege, and none of which t
 
 - Landlock: files are written inside the bot's scratch folder only, and the arena's private files are not read; TCP leads to
   the arena's port only, and nobody listens (kernel 6.7); signals and abstract sockets stay inside (kernel 6.12).
-- seccomp: no sockets but TCP, for Landlock knows only that; no io_uring, which could make others; nobody's owners, modes and
-  attributes are changed, which Landlock leaves alone.
+- seccomp: no sockets but TCP, for Landlock knows only that; other processes, the memory that belongs to none, namespaces and
+  the attributes of files are out of reach (``calls`` has the table).
 - Capabilities: a bot that we start as root is root without any power.
 
 A port is a number: the same port of another machine is as open as the arena's. What a machine cannot build is named by
@@ -16,14 +16,15 @@ import ctypes
 import errno
 import ipaddress
 import os
-import platform
 import re
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from orchestrator.stable.calls import Sockets, filter_calls, missing_filter
 
 # ------------------------------------------------------------------------------------------------------------- Landlock
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
@@ -38,44 +39,6 @@ _ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1  # version 6
 _INSIDE: Final = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SOCK | _MAKE_FIFO | _MAKE_SYM
 #: Devices that programs open for writing and that keep nothing.
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-
-# -------------------------------------------------------------------------------------------------------------- seccomp
-_PR_SET_SECCOMP, _FILTER_MODE = 22, 2
-_LOAD_WORD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
-_ALLOW: Final = 0x7FFF0000
-_REFUSE: Final = 0x00050000  # with an error number
-_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
-_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
-_STREAM, _DATAGRAM, _TYPE_MASK = 1, 2, 0xF
-_TCP: Final = 6
-_FAST_OPEN: Final = 0x20000000  # connects without the call that Landlock watches
-_OTHER_NUMBERING: Final = 0x40000000  # the same calls once more, as x32 counts them
-_IO_URING_SETUP: Final = 425
-
-
-@dataclass(frozen=True)
-class _Machine:
-    """Numbers of system calls, which every architecture has for itself."""
-
-    arch: int
-    socket: int
-    #: Call -> which of its arguments holds the flags.
-    sends: Mapping[int, int]
-    #: chmod, chown and their kind, and extended attributes.
-    attributes: tuple[int, ...]
-
-
-_MACHINES: Final = {
-    "x86_64": _Machine(
-        0xC000003E,
-        41,
-        {44: 3, 46: 2, 307: 3},
-        (90, 91, 92, 93, 94, 260, 268, 452, 188, 189, 190, 197, 198, 199, 463, 466),
-    ),
-    "aarch64": _Machine(
-        0xC00000B7, 198, {206: 3, 211: 2, 269: 3}, (52, 53, 54, 55, 452, 5, 6, 7, 14, 15, 16, 463, 466)
-    ),
-}
 
 # --------------------------------------------------------------------------------------------------------- capabilities
 _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 47, 4
@@ -150,12 +113,8 @@ def missing(walls: Walls | None = None) -> tuple[str, ...]:
         lacking.append(f"any TCP port can be reached: Landlock {version} here, 4 is needed")
     if version < 6:
         lacking.append(f"other processes of this user can be signalled: Landlock {version} here, 6 is needed")
-    if platform.machine() not in _MACHINES:
-        lacking.append(
-            f"sockets other than TCP can be opened, modes of files changed: no filter for {platform.machine()}"
-        )
-    elif not _has_seccomp():
-        lacking.append("sockets other than TCP can be opened, modes of files changed: no seccomp filters here")
+    if reason := missing_filter():
+        lacking.append(f"any system call can be made, so other sockets opened, other processes limited: {reason}")
     elif walls is not None and walls.asks_names:
         lacking.append("UDP is open: the arena's address is a name that has to be looked up")
     return tuple(lacking)
@@ -164,13 +123,6 @@ def missing(walls: Walls | None = None) -> tuple[str, ...]:
 def landlock_version() -> int:
     """The version of Landlock's interface; 0 if there is none."""
     return max(0, int(_libc().syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
-
-
-def _has_seccomp() -> bool:
-    """Whether filters are known: an empty address is answered with EFAULT, where they are not with EINVAL."""
-    libc = _libc()
-    libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, None, 0, 0)
-    return ctypes.get_errno() in (errno.EFAULT, errno.EACCES)
 
 
 def _libc() -> Any:
@@ -186,8 +138,8 @@ def build(walls: Walls) -> None:
         _give_up_power()
     if landlock_version() >= 1:
         _restrict_files_and_ports(walls, landlock_version())
-    if platform.machine() in _MACHINES and _has_seccomp():
-        _filter_calls(walls, _MACHINES[platform.machine()])
+    if not missing_filter():
+        filter_calls(Sockets(walls.asks_names, walls.uses_unix))
 
 
 def _checked(result: int, what: str) -> int:
@@ -259,45 +211,3 @@ def _give_up_power() -> None:
     libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     header = struct.pack("Ii", _CAPABILITIES_3, 0)
     _checked(libc.capset(header, bytes(24)), "capabilities")
-
-
-def _filter_calls(walls: Walls, machine: _Machine) -> None:
-    program = _program(walls, machine)
-    code = b"".join(struct.pack("HBBI", *step) for step in program)
-    kept = ctypes.create_string_buffer(code, len(code))
-    given = struct.pack("HxxxxxxP", len(program), ctypes.addressof(kept))
-    _checked(_libc().prctl(_PR_SET_SECCOMP, _FILTER_MODE, given, 0, 0), "seccomp")
-
-
-def _program(walls: Walls, machine: _Machine) -> Sequence[tuple[int, int, int, int]]:
-    """The filter: (operation, steps to skip if true, if false, value). A refusal looks like an ordinary error to the bot."""
-    refuse = (_RETURN, 0, 0, _REFUSE | errno.EACCES)
-    forbid = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
-    allow = (_RETURN, 0, 0, _ALLOW)
-
-    def argument(number: int) -> tuple[int, int, int, int]:
-        return (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * number)
-
-    program = [
-        (_LOAD_WORD, 0, 0, _ARCH_AT),
-        (_JUMP_EQUAL, 1, 0, machine.arch),
-        forbid,
-        (_LOAD_WORD, 0, 0, _NUMBER_AT),
-        (_JUMP_AT_LEAST, 0, 1, _OTHER_NUMBERING),
-        forbid,
-    ]
-    for call in (_IO_URING_SETUP, *machine.attributes):
-        program += [(_JUMP_EQUAL, 0, 1, call), forbid]
-    for call, flags in machine.sends.items():
-        program += [(_JUMP_EQUAL, 0, 4, call), argument(flags), (_JUMP_SET, 0, 1, _FAST_OPEN), refuse, allow]
-    families = [_AF_NETLINK, *([_AF_UNIX] if walls.uses_unix else [])]
-    program += [(_JUMP_EQUAL, 1, 0, machine.socket), allow, argument(0)]
-    for family in families:
-        program += [(_JUMP_EQUAL, 0, 1, family), allow]
-    program += [(_JUMP_EQUAL, 2, 0, _AF_INET), (_JUMP_EQUAL, 1, 0, _AF_INET6), refuse]
-    program += [argument(1), (_AND, 0, 0, _TYPE_MASK)]
-    if walls.asks_names:
-        program += [(_JUMP_EQUAL, 0, 1, _DATAGRAM), allow]
-    program += [(_JUMP_EQUAL, 1, 0, _STREAM), refuse]
-    program += [argument(2), (_JUMP_EQUAL, 2, 0, 0), (_JUMP_EQUAL, 1, 0, _TCP), refuse, allow]
-    return program
