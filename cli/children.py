@@ -106,6 +106,11 @@ def inherited(*kept: str) -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_") or key in keep}
 
 
+def keep_private() -> None:
+    """Whatever we and those we start write from now on, only our user can read: cards, keys and tokens are among it."""
+    os.umask(0o077)
+
+
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Nothing we started is left behind because somebody is impatient."""

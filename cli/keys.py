@@ -4,14 +4,20 @@ import os
 import re
 from pathlib import Path
 
+from orchestrator.entrants import file_name
+from service.games.core import BadSetup
+
 
 def key_file(folder: Path, entrant: str) -> Path:
-    """Where the key of an entrant is kept. A copy of a bot is called ``bot#2``."""
-    return folder / f"{entrant.replace('#', '.copy')}.env"
+    """Where the key of an entrant is kept, whatever a server calls it."""
+    return folder / f"{file_name(entrant)}.env"
 
 
 def write_key(folder: Path, entrant: str, address: str, key: str) -> Path:
-    """Write address and key as a shell and most programs read them; the file."""
+    """Write address and key as a shell and most programs read them; the file. BadSetup if one is no word."""
+    for what, word in (("address", address), ("key", key)):
+        if not re.fullmatch(r"[\x21-\x7e]+", word):
+            raise BadSetup(f"{what} of {entrant!r}", word, "visible ASCII characters without spaces")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = key_file(folder, entrant)
     draft = path.with_name(f".{path.name}.{os.getpid()}")

@@ -77,6 +77,7 @@ def command(
     from sqlalchemy.exc import SQLAlchemyError
 
     from cli.arguments import read_address, read_number
+    from cli.children import keep_private
     from cli.local import Broken, LocalArena
     from cli.roster import absent, example, load, read_text, refuse
     from orchestrator.client import ServiceError
@@ -86,6 +87,7 @@ def command(
     from service.embedded import EmbeddedError
     from service.games import all_games
 
+    keep_private()
     at_once = read_number("--concurrency", concurrency, 1, 256)
     listen = read_address("--listen", listen)
     terms = Terms(quiet, read_number("--wait", wait, 1, 1_000_000))

@@ -134,8 +134,8 @@ def take_seats(
         request = bot_pb2.IssueKeyRequest(bot=name, expires_in_s=24 * 3600)
         key = keys.IssueKey(request, metadata=_bearer(operator), timeout=_CALL_S).bot_key
         seed = secrets.token_hex(8) if number is None else f"{number}/{index}"
-        command = ["bots.house", bot, "--seed", seed, "--games", "1"]
-        household.start(name, command, RUBBLE_ADDRESS=address, RUBBLE_BOT_KEY=key)
+        command = ["bots.house", bot, "--games", "1"]
+        household.start(name, command, RUBBLE_ADDRESS=address, RUBBLE_BOT_KEY=key, RUBBLE_BOT_SEED=seed)
         names.append(name)
     names.insert(seat, "")
     chair = Chair(channel, operator, game, seat, names)

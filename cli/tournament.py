@@ -1,6 +1,7 @@
 """``rubble tournament``: tournaments of an arena, or of a book; asked and changed with the same words."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -47,6 +48,8 @@ StateDir = Annotated[
     ),
 ]
 Id = Annotated[str, typer.Argument(metavar="NAME", help="Its id or, if only one is called so, its name.")]
+#: The files of an export: a name with an ending, in the folder itself or in one below it.
+_EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.[a-z0-9]{1,8}")
 _FAILED: Final = 1
 _BAD_INPUT: Final = 2
 
@@ -386,13 +389,12 @@ def export(
 
 
 def _safe(name: str) -> Path:
-    """A relative path that stays where it should; whatever a server says."""
+    """A relative path that stays where it should, whatever a server says; BadField."""
     from orchestrator.desk_errors import BadField
 
-    path = Path(name)
-    if path.is_absolute() or not path.parts or any(part in ("..", "") for part in path.parts):
-        raise BadField("path", name, "the name of a file inside the export")
-    return path
+    if not _EXPORTED.fullmatch(name):
+        raise BadField("path", name, "the name of a file inside the export, such as replays/1f.jsonl")
+    return Path(name)
 
 
 def _change(

@@ -150,9 +150,10 @@ def command(
     [dim]$[/] rubble up --listen arena.example:50051 --api arena.example:50052 --tls-cert arena.pem --tls-key arena.key
     """
     from cli.arguments import read_number
-    from cli.children import Broken
+    from cli.children import Broken, keep_private
     from service.embedded import EmbeddedError
 
+    keep_private()
     try:
         wishes = Wishes(
             state_dir=Path(state_dir),

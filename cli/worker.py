@@ -11,8 +11,10 @@ Metrics = Annotated[
 
 
 def _start(arguments: list[str], **settings: str) -> int:
+    from cli.children import keep_private
     from orchestrator.__main__ import main
 
+    keep_private()
     os.environ.update({name: value for name, value in settings.items() if value})
     main(arguments)
     return 0

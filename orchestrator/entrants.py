@@ -1,6 +1,14 @@
-"""Entrants of a tournament, and what they are called in the arena."""
+"""Entrants of a tournament: what they are called in the arena, and in a folder."""
 
-from orchestrator.book import Tournament
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:  # whoever only needs a name needs no book
+    from orchestrator.book import Tournament
+
+#: A name with more characters than this, encoded, ends in a hash of itself: file systems allow 255.
+_LONGEST: Final = 80
 
 
 def arena_key(entrant: str) -> str:
@@ -8,12 +16,26 @@ def arena_key(entrant: str) -> str:
     return entrant.replace("#", ".copy")
 
 
+def file_name(name: str) -> str:
+    """A name as that of one file or folder: never a path, and no two names have the same one.
+
+    Letters, digits and ``_ . - ~`` stay as they are, except at the beginning, where only letters and digits do. The rest is
+    percent-encoded. Names that differ only in the case of letters stay different only where the file system tells them apart.
+    """
+    text = quote(name, safe="", errors="surrogatepass")
+    if not text[:1].isalnum():
+        text = f"%{ord(text[0]):02X}{text[1:]}" if text and text[0] != "%" else text or "%"
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}%{blake2b(text.encode(), digest_size=16).hexdigest()}"
+    return text
+
+
 def remote_name(tournament: str, entrant: str) -> str:
     """A remote bot has one key, and so one name, wherever it runs."""
     return f"{tournament}.{arena_key(entrant)}"
 
 
-def remote_bots(tournament: Tournament) -> dict[str, str]:
+def remote_bots(tournament: "Tournament") -> dict[str, str]:
     """The remote entrants, each with its name in the arena."""
     return {
         entry["name"]: remote_name(tournament.id, entry["name"]) for entry in tournament.spec["bots"] if entry["remote"]

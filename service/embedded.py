@@ -69,7 +69,8 @@ class EmbeddedRedis:
 
     def __init__(self, state_dir: Path, *, fsync: str = "everysec") -> None:
         self.folder = state_dir / "redis"
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)  # an earlier version left it open to others
         self._fsync = fsync
         self._lock: IO[str] | None = None
         self._short: Path | None = None
@@ -120,6 +121,7 @@ class EmbeddedRedis:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for us: we stop the server when we are done with it
+            umask=0o077,  # every card of every game is in its files
             pass_fds=(self._lock.fileno(),) if self._lock is not None else (),  # locked for as long as the server lives
         )
         self._sign_lock()
@@ -127,7 +129,7 @@ class EmbeddedRedis:
 
     def _take_lock(self) -> None:
         """One server a folder: two would write the same file. A server whose owner was killed is stopped first."""
-        lock = (self.folder / "lock").open("a+")
+        lock = os.fdopen(os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+")
         end = time.monotonic() + _STOP_S
         while True:
             try:

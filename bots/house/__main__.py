@@ -1,6 +1,7 @@
 """``python -m bots.house random|greedy|mcts``: a house bot as a process, connected like any other bot."""
 
 import argparse
+import os
 import secrets
 import sys
 from functools import partial
@@ -32,7 +33,11 @@ def main() -> None:
         description="A bot of the house. RUBBLE_ADDRESS and RUBBLE_BOT_KEY say where it plays and as whom.",
     )
     parser.add_argument("player", choices=PLAYERS)
-    parser.add_argument("--seed", default=secrets.token_hex(16), help="a text that decides all its choices")
+    parser.add_argument(
+        "--seed",
+        default=os.environ.get("RUBBLE_BOT_SEED") or secrets.token_hex(16),
+        help="a text that decides all its choices; RUBBLE_BOT_SEED, if other users of this machine must not see it",
+    )
     parser.add_argument("--games", type=_positive, default=64, help="how many games it plays at once")
     parser.add_argument(
         "--simulations",

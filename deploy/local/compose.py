@@ -79,7 +79,7 @@ class Compose:
     def _service(self, name: str) -> Service:
         plain = self._plain["services"][name]
         folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = Service(
             name=name,
             image=plain["image"],

@@ -11,8 +11,8 @@ from orchestrator.roster.reader import MISSING, Reader, spelled
 from orchestrator.schedule import Format
 
 MOST_BOTS: Final = 1_000
-NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}")
-NAME_WORDS: Final = "1-40 of [A-Za-z0-9._-]"
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+NAME_WORDS: Final = "a letter or digit, then up to 39 of [A-Za-z0-9._-]"
 BOT: Final = tuple(part.name for part in fields(Bot))
 
 
@@ -29,12 +29,30 @@ def read_bots(reader: Reader, data: Mapping[str, Any], bundled: Sequence[str]) -
     first: dict[str, int] = {}
     for at, given in enumerate(listed):
         bot = _bot(reader, given, ("bots", at), bundled)
-        if bot.name in first:
-            reader.wrong(("bots", at, "name"), bot.name, f"another name: bots[{first[bot.name]}] is called that")
+        if clash := _clash(bot.name, first):
+            reader.wrong(("bots", at, "name"), bot.name, f"another name: {clash}")
         elif bot.name:
-            first[bot.name] = at
+            first[bot.name.lower()] = at
         bots.append(bot)
     return tuple(bots)
+
+
+def _clash(name: str, others: Mapping[str, int]) -> str:
+    """Why a name could be taken for one of the others, which are in lower case; empty if it could not.
+
+    In the arena a bot is called ``name.slot`` and its copy ``name.copy2``: the bots ``a`` and ``a.1`` would meet there.
+    """
+    low = name.lower()
+    if low in others:
+        return f"bots[{others[low]}] is called that (capital letters make no difference)"
+    parts = low.split(".")
+    for end in range(1, len(parts)):
+        if (start := ".".join(parts[:end])) in others:
+            return (
+                f"it is that of bots[{others[start]}] with a dot and more behind it, as copies of that bot are called"
+            )
+    longer = next((other for other in others if other.startswith(f"{low}.")), None)
+    return f"bots[{others[longer]}] is called so with a dot and more behind it" if longer and low else ""
 
 
 def _bot(reader: Reader, given: Mapping[str, Any], path: Path, bundled: Sequence[str]) -> Bot:

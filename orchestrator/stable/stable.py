@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.entrants import arena_key, file_name
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.room import Room
 from orchestrator.stable.sandbox import Walls, missing
@@ -64,7 +65,7 @@ def command_of(entry: Entry) -> list[str]:
     if not entry.bundled:
         return list(entry.command)
     # -P: a bundled bot loads our modules, and none that lie in the working directory.
-    return [sys.executable, "-P", "-m", "bots.house", entry.bundled, *(["--seed", entry.seed] if entry.seed else [])]
+    return [sys.executable, "-P", "-m", "bots.house", entry.bundled]
 
 
 def search_path() -> str:
@@ -122,7 +123,7 @@ class Stable:
     def arena_name(self, entrant: str, session: str = "") -> str:
         """The bot's name in the arena. A remote bot has one key, and so one name, wherever it runs; an isolated one has a name
         for every session."""
-        key = entrant.replace("#", ".copy")  # a second copy of a bot; the service's names have no "#"
+        key = arena_key(entrant)
         entry = self._entries[entrant]
         if entry.remote:
             return f"{self._tournament}.{key}"
@@ -227,7 +228,7 @@ class Stable:
             if name in self._bots or self._closing.is_set():
                 return
             entry = self._entries[entrant]
-            folder = self._folder / entrant.replace("#", ".copy")
+            folder = self._folder / file_name(entrant)
             scratch = folder / (name if entry.isolated else "scratch")  # the bot writes here, and its log lies outside
             scratch.mkdir(parents=True, exist_ok=True)
             env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
@@ -240,6 +241,7 @@ class Stable:
                 env["RUBBLE_CA"] = self._client.door.ca_file
             if entry.bundled:
                 env["OPENBLAS_NUM_THREADS"] = "1"
+                env["RUBBLE_BOT_SEED"] = entry.seed  # every user of a machine can read the command lines on it
             cwd = Path(entry.cwd) if entry.cwd else Path.cwd()
             walls = Walls.around(scratch, env["RUBBLE_ADDRESS"], self._hidden) if self._is_confined else None
             bot = BotProcess(entrant, command_of(entry), env, cwd, folder / "output.log", self._limits, walls)
@@ -257,7 +259,7 @@ class Stable:
                 if bot is not None:
                     bot.end()
                     self._room.forget(name)
-                    shutil.rmtree(self._folder / entrant.replace("#", ".copy") / name, ignore_errors=True)
+                    shutil.rmtree(self._folder / file_name(entrant) / name, ignore_errors=True)
 
     def _keep(self) -> None:
         while not self._closing.wait(_LOOK_S):
