@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -208,6 +209,8 @@ def _show(findings: "Sequence[Finding]") -> None:
     screen = console()
     table = Table("", "check", "", "")
     for finding in findings:
+        if finding.needs:
+            continue  # one line below tells of all of them
         style = _STYLES[finding.result]
         table.add_row(
             str(finding.check.number), finding.check.title, f"[{style}]{finding.result}[/]", escape(finding.detail)
@@ -221,6 +224,9 @@ def _show(findings: "Sequence[Finding]") -> None:
             screen.print(f"  {escape(finding.detail)}", soft_wrap=True)
             for line in finding.words:
                 screen.print(f"  [dim]the bot:[/] {escape(line)}", soft_wrap=True)
+    for number, count in sorted(Counter(finding.needs for finding in findings if finding.needs).items()):
+        was, each = ("check was", "it") if count == 1 else ("checks were", "each")
+        screen.print(f"\n{count} {was} skipped: {each} needs check {number}, which failed")
     seconds = sum(finding.seconds for finding in findings)
     screen.print(
         f"\n{_count(findings, 'pass')} passed, {_count(findings, 'fail')} failed, "

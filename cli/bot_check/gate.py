@@ -19,6 +19,7 @@ from rubble.v1 import bot_pb2
 _PLAY: Final = "/rubble.v1.BotService/Play"
 #: How long a bot may take to say hello once it has opened a stream.
 _HELLO_S: Final = 10.0
+_UNKNOWN_KEY: Final = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 OnEvent: TypeAlias = "Callable[[Link, bot_pb2.PlayEvent], Sequence[bot_pb2.PlayEvent]]"
 OnChoice: TypeAlias = "Callable[[Link, bot_pb2.Choice], Sequence[bot_pb2.Choice]]"
 
@@ -81,6 +82,8 @@ class Gate:
         self._real_key = real_key
         self.minutes = Minutes()
         self.links: list[Link] = []
+        #: Why the newest stream of the bot was ended before it was welcome; empty: none was.
+        self.turned_away = ""
         self.address = ""
         #: Games the service knows nothing of; their answers stay here.
         self.own_games: dict[str, Callable[[Link, bot_pb2.Choice], None]] = {}
@@ -154,9 +157,12 @@ class Gate:
         try:
             first = bot_pb2.PlayRequest.FromString(await asyncio.wait_for(anext(requests), _HELLO_S))
         except (StopAsyncIteration, TimeoutError, DecodeError):
+            first = bot_pb2.PlayRequest()
+        if not first.HasField("hello"):
+            self.turned_away = "the first message of its stream was no Hello"
             self.minutes.complain("hello", "a stream was opened, and its first message was no Hello")
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first message of a stream is a Hello")
-            return
+        self.turned_away = "" if first.hello.bot_key else f"its Hello has no bot_key; expected {self._expected_key()}"
         link = Link(self, first.hello)
         if any(other.is_open and not other.is_excused for other in self.links):
             self.minutes.complain("double", "a stream was opened beside another that was still good")
@@ -167,6 +173,7 @@ class Gate:
                 link.is_excused = True
                 await context.abort(*self.refusal)
             if self._own_key and first.hello.bot_key != self._own_key:
+                self.turned_away = self.turned_away or f"its Hello has another bot_key; expected {self._expected_key()}"
                 await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this is not the key that --key names")
             if self.hold is not None:
                 await self.hold.wait()
@@ -187,6 +194,9 @@ class Gate:
             link.is_open = False
             for task in tasks:
                 task.cancel()
+
+    def _expected_key(self) -> str:
+        return "the key that --key names" if self._own_key else "the key that RUBBLE_BOT_KEY holds"
 
     async def _listen(self, link: Link, requests: AsyncIterator[bytes], first: bot_pb2.PlayRequest) -> None:
         """What the bot says."""
@@ -238,6 +248,10 @@ class Gate:
                     link.say(*passed)
             link.outbox.put_nowait(_End(grpc.StatusCode.OK))
         except grpc.aio.AioRpcError as error:
+            if not link.is_welcome:
+                verb = "does not accept its key" if error.code() in _UNKNOWN_KEY else "ended its stream"
+                told = f"the service {verb}: {error.code().name}: {error.details()}"
+                self.turned_away = self.turned_away or told
             link.outbox.put_nowait(_End(error.code(), error.details() or "", tuple(error.trailing_metadata() or ())))
         finally:
             writer.cancel()

@@ -95,6 +95,7 @@ class Kit:
         """A new process of the bot; ``settings`` replace the usual ones, empty ones are left out."""
         guest = self.process()
         await self.stop()
+        self.gate.turned_away = ""
         usual = {"RUBBLE_ADDRESS": self.gate.address, "RUBBLE_BOT_KEY": self.key}
         await guest.start({name: value for name, value in (usual | settings).items() if value})
         return guest
@@ -118,11 +119,18 @@ class Kit:
         if found is not None:
             return found
         what = "did not dial in" if self.guest is not None else "nobody dialled in with the key"
-        await self.until(lambda: self.gate.live() is not None or self._has_ended(), what)
+        try:
+            await self.until(lambda: self.gate.live() is not None or self._has_ended(), what)
+        except Failed as failed:
+            raise Failed(f"{failed}{self._turned_away()}") from None
         found = self.gate.live()
         if found is None:
-            raise Failed(f"it ended with {self.ending()} instead of dialling in")
+            raise Failed(f"it ended with {self.ending()} instead of dialling in{self._turned_away()}")
         return found
+
+    def _turned_away(self) -> str:
+        """Why its newest stream got nowhere, as the end of a sentence; empty if there was none."""
+        return f"; it was turned away: {self.gate.turned_away}" if self.gate.turned_away else ""
 
     async def next_link(self, after: int, seconds: float = 0.0) -> Link:
         """The first stream after so many, once the bot is welcome on it."""

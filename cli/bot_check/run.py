@@ -40,6 +40,8 @@ class Finding:
     #: The bot's own words; only on failure.
     words: tuple[str, ...]
     seconds: float
+    #: The failed check without which this one means nothing; 0: it was run.
+    needs: int = 0
 
 
 def _tables(seats_of: Iterable[tuple[str, range]]) -> list[Check]:
@@ -125,7 +127,7 @@ async def _run_one(kit: Kit, check: Check) -> Finding:
     began = now()
     missing = [number for number in check.needs if number in kit.failed]
     if missing:
-        return Finding(check, SKIP, f"check {missing[0]} failed, and this one needs it", (), 0.0)
+        return Finding(check, SKIP, f"check {missing[0]} failed, and this one needs it", (), 0.0, missing[0])
     words: tuple[str, ...] = ()
     try:
         result, detail = PASS, await asyncio.wait_for(check.run(kit), _LONGEST_S)

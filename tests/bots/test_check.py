@@ -228,3 +228,47 @@ def _hostile(mode: str) -> Settings:
     # Whoever never answers is not waited for; whoever does has time enough on a busy machine.
     is_silent = mode in ("silent", "late", "garbage")
     return Settings(command=[PYTHON, HOSTILE, mode], patience_s=30, bank_ms=3000 if is_silent else 60_000)
+
+
+# ---------------------------------------------------------------------------------------------- a bot that never gets in
+#: By what the bot's first message is, in Python: why it is turned away.
+TURNED_AWAY = {
+    'bot_pb2.PlayRequest(hello=bot_pb2.Hello(sdk="mine", max_parallel_games=1))': (
+        "its Hello has no bot_key; expected the key that RUBBLE_BOT_KEY holds"
+    ),
+    'bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key="rb1.bot.AAAA.BBBB", sdk="mine"))': (
+        "the service does not accept its key: UNAUTHENTICATED: "
+    ),
+    'bot_pb2.PlayRequest(choices=[bot_pb2.Choice(session="s", turn=1, index=0)])': (
+        "the first message of its stream was no Hello"
+    ),
+}
+_KNOCKS = """
+import os, sys, grpc
+from rubble.v1 import bot_pb2, bot_pb2_grpc
+channel = grpc.insecure_channel(os.environ["RUBBLE_ADDRESS"])
+try:
+    for _ in bot_pb2_grpc.BotServiceStub(channel).Play(iter([{first}])):
+        pass
+except grpc.RpcError as error:
+    print("I was told", error.code().name, file=sys.stderr)
+    sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("first", TURNED_AWAY, ids=["no key", "bad key", "no hello"])
+def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -> None:
+    """Check 1 names the reason and the bot's last words; the checks that need it are one line, not a row each."""
+    (tmp_path / "bot.py").write_text(_KNOCKS.format(first=first), encoding="utf-8")
+    check = [PYTHON, "-m", "cli.main", "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109"]
+    done = subprocess.run(
+        [*check, "--", PYTHON, str(tmp_path / "bot.py")],
+        cwd=ROOT, env=clean_environment({"COLUMNS": "200"}), capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1, done.stderr
+    assert TURNED_AWAY[first] in done.stdout
+    assert "the bot: I was told " in done.stdout
+    assert "46 checks were skipped: each needs check 1, which failed" in done.stdout
+    assert done.stdout.count("skip") == 2, done.stdout
+    assert len(done.stdout.splitlines()) < 16
