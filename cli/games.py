@@ -60,7 +60,15 @@ def page(found: list[AnyGame]) -> Group:
     parts: list[RenderableType] = []
     for game in found:
         seats = " to ".join(str(count) for count in dict.fromkeys((game.seats[0], game.seats[-1])))
-        parts += [Text(), Text.assemble((game.id, "bold cyan"), "  ", (game.title, "bold"), f"  {seats} players")]
+        parts += [
+            Text(),
+            Text.assemble(
+                (game.id, "bold cyan"),
+                "  ",
+                (game.title, "bold"),
+                f"  {seats} {'player' if seats == '1' else 'players'}",
+            ),
+        ]
         options = Table.grid(padding=(0, 2))
         options.add_column(no_wrap=True)
         options.add_column(no_wrap=True)

@@ -208,7 +208,7 @@ def page(roster: Roster, survey: Survey, pilot: float) -> Group:
     shape = f" · {roster.game} · {count_of(roster.players, 'player')} · {roster.format.replace('_', ' ')}"
     most = "at most " if roster.format == "compare" else ""
     counts = (
-        f"{most}{survey.matches:,} match{'' if survey.matches == 1 else 'es'} in {count_of(survey.blocks, 'block')} "
+        f"{most}{count_of(survey.matches, 'match', 'matches')} in {count_of(survey.blocks, 'block')} "
         f"of {survey.matches // survey.blocks}; {count_of(survey.tables, 'different table')}"
     )
     parts: list[RenderableType] = [Text(), Text.assemble((roster.name, "bold"), shape), Text(counts), Text()]
@@ -229,7 +229,8 @@ def page(roster: Roster, survey: Survey, pilot: float) -> Group:
     if survey.meetings is not None:
         low, high = survey.meetings
         unmet = f"; {count_of(survey.unmet, 'pair')} never" if survey.unmet else ""
-        notes.append(f"meetings: {low:,}{f' to {high:,}' if high != low else ''} times a pair{unmet}")
+        often = count_of(high, "time") if high == low else f"{low:,} to {high:,} times"
+        notes.append(f"meetings: {often} a pair{unmet}")
     notes.append(
         f"estimate: about {pilot:,.0f} decisions a match; {_span(_slowest(roster, survey, pilot))} if every one takes the whole "
         f"{roster.time_control.move_ms:,} ms and one match is played at a time"

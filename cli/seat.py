@@ -20,7 +20,7 @@ from rich.text import Text
 from bots.house.views import plain
 from cli.household import Household
 from cli.show import draw, sheet
-from cli.terminal import complain, own_command
+from cli.terminal import complain, count_of, own_command
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2, session_pb2_grpc
 from service.games.chance import SEED_BYTES, Stream, seeds_of
 from service.games.core import AnyGame, BadSetup, Line, OptionValue, Outcome, Plain, Refused, Result, Unreadable
@@ -289,7 +289,7 @@ class Evening:
         self._screen.print()
         self._screen.print(sheet(_outcome(end.outcome)))
         own = end.outcome.seats[self._chair.seat]
-        self._say(f"You are {own.name}: rank {own.rank} with {own.score} points.", "bold")
+        self._say(f"You are {own.name}: rank {own.rank} with {count_of(own.score, 'point')}.", "bold")
         file = self._replays / f"{self._chair.session}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self._chair.replay(), encoding="utf-8")
@@ -302,7 +302,8 @@ def _chosen(game: AnyGame, view: Plain, seat: int, texts: Sequence[str], said: s
     if re.fullmatch("[0-9]{1,9}", said):
         if 1 <= int(said) <= len(texts):
             return int(said) - 1
-        raise BadSetup("choice", said, f"There are {len(texts)} actions; say a number from 1 to {len(texts)}.")
+        there = "is 1 action" if len(texts) == 1 else f"are {len(texts)} actions"
+        raise BadSetup("choice", said, f"There {there}; say a number from 1 to {len(texts)}.")
     try:
         action = game.read(said)
     except Unreadable as error:

@@ -54,7 +54,7 @@ def command(
     made = play_on(found, state, deciders, player_streams(number, 0, seats), plies=limit, apply=history.play)
 
     who = "a spectator" if looking is None else f"seat {looking}"
-    heading = f" · {count_of(seats, 'player')} · seed {number} · after {made:,} decisions · seen by {who}"
+    heading = f" · {count_of(seats, 'player')} · seed {number} · after {count_of(made, 'decision')} · seen by {who}"
     parts: list[RenderableType] = [Text(), Text.assemble((found.title, "bold"), heading), Text()]
     parts += [draw(found.picture(found.view(state, looking))), Text()]
     log = history.shown_to(looking)[-LAST_ACTIONS:]

@@ -33,9 +33,9 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def count_of(number: int, word: str) -> str:
-    """1 game, 2 games."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+def count_of(number: int, one: str, several: str = "") -> str:
+    """1 game, 2 games; 1 match, 2 matches."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def own_command() -> str:

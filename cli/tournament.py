@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from cli.arguments import Json
-from cli.terminal import complain, console, own_command, print_json
+from cli.terminal import complain, console, count_of, own_command, print_json
 
 if TYPE_CHECKING:  # the book takes a second to import; --help does not need it
     from orchestrator.api.client import TournamentClient
@@ -179,7 +179,10 @@ def create(
                 ) from None
             raise
         found = made.tournament
-        print(f"{found.id} {found.name}: {made.matches} matches" + (", planned before" if made.existed else ""))
+        print(
+            f"{found.id} {found.name}: {count_of(made.matches, 'match', 'matches')}"
+            + (", planned before" if made.existed else "")
+        )
         if found.reproducible:
             print(UNPROTECTED)
         _hand_out_keys(made, Path(keys) if keys else Path(state_dir) / "keys" / found.id)
@@ -315,9 +318,9 @@ def show_one(
             return
         far = found.progress
         console().print(standings_table(standings, title=found.name, width=console().width))
-        console().print(
-            f"{state_word(found.state)}: {far.played:,} of {far.planned:,} matches played, {far.playing + far.waiting:,} running"
-        )
+        planned = count_of(far.planned, "match", "matches")
+        running = far.playing + far.waiting
+        console().print(f"{state_word(found.state)}: {far.played:,} of {planned} played, {running:,} running")
         for note in notes(found):
             console().print(note, markup=False)
 
@@ -383,7 +386,7 @@ def export(
             beside.write_bytes(data)
             beside.replace(path)
             count += 1
-        print(f"{count} files in {out}")
+        print(f"{count_of(count, 'file')} in {out}")
 
     return _with_desk(book, api, state_dir, write)
 

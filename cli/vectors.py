@@ -67,7 +67,7 @@ def write(
         options = arguments.read_options(option, found, seats)
         for index in range(count):
             plies += _write_one(folder, found, seats, options, policies, number, index, full=views)
-    print(f"{count_of(len(counts) * count, 'game')} with {plies:,} plies in {folder}")
+    print(f"{count_of(len(counts) * count, 'game')} with {count_of(plies, 'ply', 'plies')} in {folder}")
 
 
 def _mixed(seats: int) -> list[str]:

@@ -9,6 +9,7 @@ from cli.bot_check.gate import Link
 from cli.bot_check.guest import now
 from cli.bot_check.kit import Failed, Kit, Skipped, check
 from cli.bot_check.table import question, start_of
+from cli.terminal import count_of
 from rubble.v1 import bot_pb2, common_pb2
 
 _QUIET_S: Final = 1.5
@@ -90,7 +91,7 @@ async def index_exists(kit: Kit) -> str:
     await _observed(kit, ["index"])
     if not kit.gate.minutes.indices:
         raise Skipped("it answers by text")
-    return f"{kit.gate.minutes.indices} answers"
+    return count_of(kit.gate.minutes.indices, "answer")
 
 
 @check(15, "a text that is legal", "Answers by text name one of the legal actions, letter by letter.", needs=(1,))
@@ -98,7 +99,7 @@ async def text_is_legal(kit: Kit) -> str:
     await _observed(kit, ["text"])
     if not kit.gate.minutes.texts:
         raise Skipped("it answers by index")
-    return f"{kit.gate.minutes.texts} answers"
+    return count_of(kit.gate.minutes.texts, "answer")
 
 
 @check(
@@ -125,7 +126,7 @@ async def short_notes(kit: Kit) -> str:
     await _observed(kit, ["note"])
     if not kit.gate.minutes.notes:
         raise Skipped("it writes no notes")
-    return f"{kit.gate.minutes.notes} notes"
+    return count_of(kit.gate.minutes.notes, "note")
 
 
 @check(19, "speaks the language", "Every message is a PlayRequest, and every answer an index or a text.", needs=(1,))
@@ -287,7 +288,9 @@ async def refused_twice(kit: Kit) -> str:
 )
 async def forfeited_by_refusals(kit: Kit) -> str:
     spoiler = await _spoil(kit, 1_000_000)
-    await kit.until(lambda: bool(spoiler.faults), f"there were {len(spoiler.turns)} answers, and not three refusals")
+    await kit.until(
+        lambda: bool(spoiler.faults), f"{count_of(len(spoiler.turns), 'answer')} came, and not three refusals"
+    )
     await kit.goes_on()
     return ""
 
@@ -348,7 +351,7 @@ async def trouble(kit: Kit) -> str:
 
     kit.gate.own_games[table.name] = take
     link.say(table.start(), table.turn())
-    await kit.until(lambda: len(table.answers) >= 2, f"it gave up after {len(tries)} answers")
+    await kit.until(lambda: len(table.answers) >= 2, f"it gave up after {count_of(len(tries), 'answer')}")
     link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
     return f"five answers in {tries[4] - tries[0]:.1f} s"
 

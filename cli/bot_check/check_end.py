@@ -9,6 +9,7 @@ from cli.bot_check.guest import can_watch, now
 from cli.bot_check.house import GUEST
 from cli.bot_check.kit import CLOCK, Failed, Kit, Skipped, check
 from cli.bot_check.table import Table
+from cli.terminal import count_of
 
 _END_S: Final = 10.0
 _STDOUT: Final = 100_000
@@ -112,8 +113,8 @@ async def one_stream(kit: Kit) -> str:
     await kit.link()
     wrong = kit.gate.minutes.counts["double"]
     if wrong:
-        raise Failed(f"{wrong} times a stream was opened beside another that was still good")
-    return f"{len(kit.gate.links)} streams, one after the other"
+        raise Failed(f"{count_of(wrong, 'time')} a stream was opened beside another that was still good")
+    return f"{count_of(len(kit.gate.links), 'stream')}, one after the other"
 
 
 @check(202, "does not hang up", "The bot leaves no stream that is good.", needs=(1,))
@@ -121,7 +122,7 @@ async def does_not_hang_up(kit: Kit) -> str:
     await kit.link()
     wrong = kit.gate.minutes
     if wrong.counts["hangup"]:
-        raise Failed(f"{wrong.counts['hangup']} times; the first: {wrong.complaints['hangup'][0]}")
+        raise Failed(f"{count_of(wrong.counts['hangup'], 'time')}; the first: {wrong.complaints['hangup'][0]}")
     return ""
 
 
@@ -240,4 +241,4 @@ async def deterministic(kit: Kit) -> str:
     for place, (first, second) in enumerate(zip(*runs, strict=False)):
         if first != second:
             raise Failed(f"answer {place + 1} was {first!r}, and {second!r} the second time")
-    return f"{len(runs[0])} answers, twice"
+    return f"{count_of(len(runs[0]), 'answer')}, twice"

@@ -5,6 +5,7 @@ from typing import Final
 
 from cli.bot_check.guest import can_watch, now
 from cli.bot_check.kit import Failed, Kit, Skipped, check
+from cli.terminal import count_of
 
 _QUIET_S: Final = 2.0
 _AWAY_S: Final = 2.0
@@ -54,7 +55,7 @@ async def quiet(kit: Kit) -> str:
     kit.alive()
     unasked = counts["stray"] + counts["repeat"] - before
     if unasked:
-        raise Failed(f"{unasked} answers without a question in {_QUIET_S:g} s")
+        raise Failed(f"{count_of(unasked, 'answer')} without a question in {_QUIET_S:g} s")
     if not link.is_open:
         raise Failed("it left although nothing was wrong")
     return ""
@@ -120,7 +121,7 @@ async def bad_key(kit: Kit) -> str:
     said = await must_end(kit, "its key was not accepted")
     tries = len(kit.gate.links) - before
     if not 1 <= tries <= _FEW:
-        raise Failed(f"it knocked {tries} times; expected 1 to {_FEW}")
+        raise Failed(f"it knocked {count_of(tries, 'time')}; expected 1 to {_FEW}")
     return said
 
 

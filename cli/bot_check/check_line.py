@@ -10,6 +10,7 @@ import grpc
 from cli.bot_check.gate import Link
 from cli.bot_check.guest import now
 from cli.bot_check.kit import Failed, Kit, Skipped, check
+from cli.terminal import count_of
 from rubble.v1 import bot_pb2, common_pb2
 
 #: A question that is told so late that only this is left, in seconds; more if the machine cannot keep to it.
@@ -303,11 +304,11 @@ async def pauses_grow(kit: Kit) -> str:
         kit.alive()
         tries = len(kit.gate.links) - before
     if tries > _MOST_TRIES:
-        raise Failed(f"{tries} attempts in {_AWAY_S:g} s; expected at most {_MOST_TRIES}")
+        raise Failed(f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s; expected at most {_MOST_TRIES}")
     await kit.next_link(before)
     if not tries:
         raise Failed(f"not one attempt in {_AWAY_S:g} s")
-    return f"{tries} attempts in {_AWAY_S:g} s"
+    return f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s"
 
 
 @check(42, "the arena is full", "A bot that is turned away because the arena is full tries again.")

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from cli.terminal import count_of
 from rubble.v1 import bot_pb2
 
 NOTE_LIMIT: Final = 1000
@@ -57,7 +58,10 @@ class Minutes:
         if legal is None:
             self.complain("stray", f"{where}: nobody asked that")
         elif self._answered[question] > self._asked[question]:
-            self.complain("repeat", f"{where}: {self._answered[question]} answers, asked {self._asked[question]} times")
+            self.complain(
+                "repeat",
+                f"{where}: {self._answered[question]} answers, asked {count_of(self._asked[question], 'time')}",
+            )
         if choice.note:
             self.notes += 1
             if len(choice.note) > NOTE_LIMIT:

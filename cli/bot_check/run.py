@@ -13,6 +13,7 @@ from cli.bot_check.gate import Gate
 from cli.bot_check.guest import Guest, now
 from cli.bot_check.house import GUEST, House
 from cli.bot_check.kit import CHECKS, Check, Failed, Kit, Settings, Skipped
+from cli.terminal import count_of
 from service import games
 
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -67,7 +68,7 @@ async def _play(kit: Kit, *, game: str, seats: int, seat: int) -> str:
     await kit.link()
     end = await kit.play(game, seats, seat)
     own = end.outcome.seats[seat]
-    return f"seat {seat}: rank {own.rank} with {own.score} points"
+    return f"seat {seat}: rank {own.rank} with {count_of(own.score, 'point')}"
 
 
 @contextlib.asynccontextmanager

@@ -235,7 +235,8 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     if results.blocks < ENOUGH_BLOCKS:
-        notes.append(f"Only {results.blocks} blocks: the intervals are wide, and rough.")
+        blocks = "1 block" if results.blocks == 1 else f"{results.blocks} blocks"
+        notes.append(f"Only {blocks}: the intervals are wide, and rough.")
     if len(parts) > 1:
         notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them mean nothing.")
     elif not strength.core.all():

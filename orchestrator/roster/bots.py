@@ -119,7 +119,7 @@ def check_field(reader: Reader, bots: Sequence[Bot], format_: Format, players: i
     count = len(bots)
     if format_ == "compare":
         if count != 2:
-            reader.complain(("bots",), f"{count} bots; expected exactly 2 for compare: A, then B")
+            reader.complain(("bots",), f"{_bots(count)}; expected exactly 2 for compare: A, then B")
     elif format_ == "gauntlet":
         if players == 1:
             reader.wrong(("format",), format_, "'round_robin' where one plays alone: nobody is met")
@@ -127,9 +127,13 @@ def check_field(reader: Reader, bots: Sequence[Bot], format_: Format, players: i
             reader.complain(("bots",), "no challenger; expected at least one bot with challenger = true")
         elif count - len(challengers) < players - 1:
             others = count - len(challengers)
-            reader.complain(("bots",), f"{others} bots that are no challengers; expected at least {players - 1}")
+            reader.complain(("bots",), f"{_bots(others)} without challenger = true; expected at least {players - 1}")
     elif count < players:
-        reader.complain(("bots",), f"{count} bots; expected at least {players}, one for each seat")
+        reader.complain(("bots",), f"{_bots(count)}; expected at least {players}, one for each seat")
+
+
+def _bots(count: int) -> str:
+    return "1 bot" if count == 1 else f"{count} bots"
 
 
 def check_memory(reader: Reader, bots: Sequence[Bot]) -> None:

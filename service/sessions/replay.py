@@ -367,7 +367,9 @@ def read_replay(text: str) -> Replay:
     lines = _chained(text)
     header = lines[0]
     if header["seats"] != len(header["bots"]):
-        raise BadReplay(1, f"{header['seats']} seats, and {len(header['bots'])} bots to sit on them")
+        raise BadReplay(
+            1, f"seats is {header['seats']}, and bots has {len(header['bots'])} names; expected one for each seat"
+        )
     seats = len(header["bots"])
     entries: list[Entry] = []
     outcome: dict[str, Any] | None = None

@@ -120,6 +120,15 @@ def test_a_question_asked_again_may_be_answered_again() -> None:
     assert set(minutes.counts) == {"index"}
 
 
+def test_counts_of_one_are_told_as_one() -> None:
+    minutes = Minutes()
+    minutes.told(_turn("s", 1))
+    for _ in range(2):
+        minutes.heard(bot_pb2.Choice(session="s", turn=1, index=0))
+
+    assert minutes.complaints["repeat"] == ["session 's', turn 1: 2 answers, asked 1 time"]
+
+
 # ---------------------------------------------------------------------------------------------------------- good bots
 def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
     """A good bot on a few checks, and as a process: what is printed, and the exit code."""

@@ -35,6 +35,7 @@ GAMES = (
 )
 HEAD = 'game = "harbor"\nplayers = 2\ndeals = 3\n'
 TWO = '[[bots]]\nname = "a"\nbundled = "greedy"\n[[bots]]\nname = "b"\nbundled = "random"\n'
+ONE = '[[bots]]\nname = "a"\nbundled = "greedy"\n'
 ROSTERS = Path(__file__).parents[2] / "docs" / "rosters.md"
 
 
@@ -183,6 +184,7 @@ def test_another_word_or_argument_is_another_version() -> None:
         (HEAD + 'format = "gauntlet"\n' + TWO, "roster.toml:5: no challenger; expected at least one bot with challenger"),
         (HEAD + TWO + "challenger = true", "roster.toml:10: bots[1].challenger only has a meaning with format = 'gauntlet'"),
         (HEAD.replace("2", "4") + TWO, "roster.toml:4: 2 bots; expected at least 4, one for each seat"),
+        (HEAD + ONE, "roster.toml:4: 1 bot; expected at least 2, one for each seat"),
         (HEAD, "roster.toml:1: bots is missing; expected 1 to 1000 tables [[bots]]"),
         (HEAD + "bots = [1]", "roster.toml:4: bots = [1]; expected 1 to 1000 tables [[bots]]"),
         (HEAD + TWO + "remote = true", "roster.toml:7: bots[1] has bundled and remote; expected exactly one of"),

@@ -85,6 +85,12 @@ def test_the_digest_is_over_results_and_not_over_time() -> None:
                 changed(seats=games[0].seats[::-1]), changed(order=-1), changed(block=10**6)}) == 7  # fmt: skip
 
 
+def test_one_block_is_one_block() -> None:
+    table = standings(drawn("1: a>b\n1: b>a", "ab"), ["ann", "bob"], 2)
+
+    assert table.notes[0].startswith("Only 1 block: ")
+
+
 def test_a_small_table_by_hand() -> None:
     table = standings(drawn("1: a>b>c\n1: a>c>b!crash\n2: b>a>c\n2: a>b=c", "abc"), ["ann", "bob", "cyd"], 3)
     ann, bob, cyd = table.entrants
@@ -104,7 +110,7 @@ def test_a_small_table_by_hand() -> None:
     assert [(pair.one, pair.other, pair.games) for pair in table.pairs] == [(0, 1, 4), (0, 2, 4), (1, 2, 4)]
     assert table.pairs[0].ahead == 0.75
     assert table.components == ((0, 1, 2),)
-    assert any("Only 2 blocks" in note for note in table.notes)
+    assert any("Only 2 blocks:" in note for note in table.notes)
     assert any("Forfeited seats: 1" in note for note in table.notes)
 
 
