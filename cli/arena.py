@@ -3,9 +3,11 @@
 import contextlib
 import json
 import os
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 _CARD: Final = "arena.json"
 
@@ -52,6 +54,15 @@ def read_card(state_dir: Path) -> Card | None:
         except ProcessLookupError:
             return None  # it was killed, and could not tidy up
     return card
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown."""
+    parts = urlsplit(url)
+    netloc = parts.netloc.replace(f":{parts.password}@", ":***@") if parts.password is not None else parts.netloc
+    query = re.sub(r"([^=&]*password=)[^&]+", r"\1***", parts.query)
+    shown = urlunsplit(parts._replace(netloc=netloc, query=query))
+    return shown if (netloc, query) != (parts.netloc, parts.query) else url
 
 
 def operator_token(state_dir: str | Path) -> str:

@@ -1,5 +1,6 @@
 """A whole arena on this machine: Redis, the service and a worker, started for one tournament and stopped after it."""
 
+import os
 from pathlib import Path
 from types import TracebackType
 
@@ -7,6 +8,7 @@ import redis
 
 from cli.children import Broken, Child, inherited, undisturbed
 from orchestrator.client import Door
+from orchestrator.private import private_paths
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis, InUse
 
@@ -55,7 +57,12 @@ class LocalArena:
             folder=(self._folder / "bots").resolve(),
             concurrency=self._concurrency,
             window=2 * self._concurrency,
-            hidden=(state.resolve(), self._redis.folder.resolve(), book, (self._folder.parent / "keys").resolve()),
+            hidden=(
+                *private_paths(os.environ),  # of an arena that runs beside ours
+                self._folder.resolve(),
+                (self._folder.parent / "keys").resolve(),
+                (self._folder.parent / "replays").resolve(),
+            ),
         )
         self._run("worker", ["orchestrator"], self.settings.to_env())
 

@@ -73,7 +73,14 @@ class _Where(Exception):
 
 
 def _book_url(url: str) -> str:
+    from cli.arena import without_password
+
     if "://" in url:
+        if without_password(url) != url != os.environ.get("RUBBLE_BOOK"):
+            raise _Where(
+                f"--book={without_password(url)!r}; expected no password, since every user of this machine can read command lines; "
+                f"use RUBBLE_BOOK"
+            )
         return url
     file = Path(url) / "book.sqlite"
     if not file.exists():

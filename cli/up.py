@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
-from cli.arena import Card, NoToken, operator_token, remove_card, write_card
+from cli.arena import Card, NoToken, operator_token, remove_card, without_password, write_card
 from cli.household import at_sigterm
 from cli.terminal import complain, console, own_command
 
@@ -151,18 +151,20 @@ def command(
     """
     from cli.arguments import read_number
     from cli.children import Broken, keep_private
+    from orchestrator.settings import BadSetting
     from service.embedded import EmbeddedError
 
     keep_private()
     try:
+        redis = _secret("--redis", redis)
         wishes = Wishes(
             state_dir=Path(state_dir),
             listen=_address("--listen", listen),
             api=_address("--api", api),
             metrics=_address("--metrics", metrics) if metrics else "",
             redis=redis,
-            broker=broker or (_broker_beside(redis) if redis else ""),
-            book=book or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
+            broker=_secret("--broker", broker) or (_broker_beside(redis) if redis else ""),
+            book=_secret("--book", book) or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
             processes=read_number("--processes", processes, 1, 256),
             concurrency=read_number("--concurrency", concurrency, 1, 1000),
             **_tls(tls_cert, tls_key, ca),
@@ -171,7 +173,7 @@ def command(
             host.look_after()
     except KeyboardInterrupt:
         return 0  # that is how it is stopped
-    except BadChoice as error:
+    except (BadChoice, BadSetting) as error:
         complain(str(error))
         return _BAD_INPUT
     except (Broken, EmbeddedError, NoToken) as error:
@@ -281,11 +283,12 @@ class Host:
         return {"RUBBLE_REDIS": self._redis_url}
 
     def _worker_env(self, name: str) -> dict[str, str]:
+        from orchestrator.private import private_paths
         from orchestrator.settings import Settings
 
         wishes, state = self._wishes, self._wishes.state_dir.resolve()
         place = {"worker": 1, "beat": 2}[name]
-        hidden = ("operator_token", "secrets", "book.sqlite", "book.sqlite-wal", "redis", "keys", "logs")
+        chosen = {"RUBBLE_STATE_DIR": str(state), "RUBBLE_TLS_KEY": wishes.tls_key, "RUBBLE_REDIS": self._redis_url}
         return Settings(
             book=wishes.book,
             broker=self._broker,
@@ -294,7 +297,7 @@ class Host:
             concurrency=wishes.concurrency,
             window=4 * wishes.concurrency,
             metrics=self._scrapes.get(name) or wishes.metrics_at(place),
-            hidden=tuple(state / file for file in hidden),
+            hidden=(*private_paths(os.environ), *private_paths(chosen)),
         ).to_env()
 
     def _api_env(self) -> dict[str, str]:
@@ -317,7 +320,7 @@ class Host:
         wishes = self._wishes
         token = os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE") or wishes.state_dir / "operator_token"
         redis = (
-            f"ours, in {wishes.state_dir / 'redis'}" if self._redis is not None else _without_password(self._redis_url)
+            f"ours, in {wishes.state_dir / 'redis'}" if self._redis is not None else without_password(self._redis_url)
         )
         rows = [
             ("service", self._service, "bots dial in here"),
@@ -327,7 +330,7 @@ class Host:
                 "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token),
                 "the operator's",
             ),
-            ("book", _without_password(wishes.book), "all results"),
+            ("book", without_password(wishes.book), "all results"),
             ("redis", redis, "live sessions and the queue"),
             *((("tls", wishes.ca, "the authority; RUBBLE_CA for bots and callers"),) if wishes.ca else ()),
             *(("metrics", f"http://{address}/metrics", name) for name, address in self._scrapes.items()),
@@ -418,10 +421,29 @@ def _address(flag: str, text: str) -> str:
         raise BadChoice(str(error)) from None
 
 
+def _secret(flag: str, given: str) -> str:
+    """An address that may carry a password: from the flag without one, from its variable or the file that it names; BadChoice."""
+    from orchestrator.settings import given_secret
+
+    variable = f"RUBBLE_{flag.strip('-').upper()}"
+    if not given or given == os.environ.get(variable):
+        return given_secret(os.environ, variable)
+    if without_password(given) != given:
+        raise BadChoice(
+            f"{flag}={without_password(given)!r}; expected no password, since every user of this machine can read command lines; "
+            f"use {variable} or {variable}_FILE"
+        )
+    return given
+
+
 def _tls(cert: str, key: str, ca: str) -> dict[str, str]:
     """Certificate, key and authority as whole paths, since bots run in folders of their own; BadChoice."""
     if bool(cert) != bool(key):
         raise BadChoice(f"{'--tls-key' if cert else '--tls-cert'} is missing; expected both, or neither")
+    if cert and not ca and Path(cert).expanduser().resolve() == Path(key).expanduser().resolve():
+        raise BadChoice(
+            "--ca is missing; expected one, since the file of --tls-cert holds the key, which no bot may read"
+        )
     if ca and not cert:
         raise BadChoice(f"--ca={ca!r}; expected --tls-cert and --tls-key with it")
     files = {"--tls-cert": cert, "--tls-key": key, "--ca": ca or cert}
@@ -443,15 +465,8 @@ def _broker_beside(redis: str) -> str:
         )
     number = parts.path.strip("/") or "0"
     if not number.isdigit():
-        raise BadChoice(f"--redis={_without_password(redis)!r}; expected redis://host:port/NUMBER")
+        raise BadChoice(f"--redis={without_password(redis)!r}; expected redis://host:port/NUMBER")
     return urlunsplit(parts._replace(path=f"/{int(number) + 1}"))
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import make_url
-
 from orchestrator.client import Door
+from orchestrator.private import address_paths, private_paths
 
 
 class BadSetting(ValueError):
@@ -37,19 +36,19 @@ class Settings:
     window: int
     #: host:port where this process answers Prometheus; empty: nowhere.
     metrics: str = ""
-    #: Files and folders that no bot may read: secrets, the book.
+    #: Files and folders that no bot may read, as ``private_paths`` lists them.
     hidden: tuple[Path, ...] = ()
 
     @property
     def private(self) -> tuple[Path, ...]:
-        """All that no bot may read: the above, a book that is a file with what SQLite keeps beside it, and other bots' folders."""
-        address = make_url(self.book)
-        book = address.database if address.get_backend_name() == "sqlite" else None
-        files = [Path(f"{book}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")] if book else []
-        return (self.folder, *files, *self.hidden)
+        """All that no bot may read: the above, what the addresses of book and broker name, and other bots' folders."""
+        return (self.folder, *address_paths(self.book), *address_paths(self.broker), *self.hidden)
 
     def to_env(self) -> dict[str, str]:
-        """The same, for a process that we start."""
+        """The same, for a process that we start; BadSetting for a path that cannot be handed on."""
+        for path in self.hidden:
+            if os.pathsep in str(path):
+                raise BadSetting("RUBBLE_HIDDEN", str(path), f"a path without {os.pathsep!r}, which separates paths")
         return {
             "RUBBLE_BOOK": self.book,
             "RUBBLE_BROKER": self.broker,
@@ -89,8 +88,8 @@ def needed(env: Mapping[str, str], name: str, expected: str) -> str:
     return value
 
 
-def secret(env: Mapping[str, str], name: str, expected: str) -> str:
-    """What may carry a password comes by the environment, or from the file that ``…_FILE`` names."""
+def given_secret(env: Mapping[str, str], name: str) -> str:
+    """What may carry a password comes by the environment, or from the file that ``…_FILE`` names; empty: by neither."""
     value, file = env.get(name, ""), env.get(f"{name}_FILE", "")
     if value and file:
         raise BadSetting(f"{name}_FILE", file, f"either {name} or {name}_FILE, not both")
@@ -101,6 +100,12 @@ def secret(env: Mapping[str, str], name: str, expected: str) -> str:
             raise BadSetting(f"{name}_FILE", file, f"a file that can be read ({error.strerror})") from None
         if not value:
             raise BadSetting(f"{name}_FILE", file, "a file with something in it")
+    return value
+
+
+def secret(env: Mapping[str, str], name: str, expected: str) -> str:
+    """The same, where it must be there."""
+    value = given_secret(env, name)
     if not value:
         raise BadSetting(name, "", f"{expected}, or {name}_FILE naming a file with it")
     return value
@@ -111,7 +116,6 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if env is None else env
     token = secret(env, "RUBBLE_OPERATOR_TOKEN", "the token of the service's operator")
     concurrency = _number(env, "RUBBLE_CONCURRENCY", 16, 1, 1000)
-    files = [env.get(f"RUBBLE_{name}_FILE", "") for name in ("OPERATOR_TOKEN", "BOOK", "BROKER")]
     return Settings(
         book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),
         broker=secret(env, "RUBBLE_BROKER", "an address such as redis://localhost:6379/1 or amqp://localhost"),
@@ -120,7 +124,7 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
         concurrency=concurrency,
         window=_number(env, "RUBBLE_WINDOW", 4 * concurrency, 1, 100_000),
         metrics=address(env, "RUBBLE_METRICS", ""),
-        hidden=tuple(Path(path) for path in (*env.get("RUBBLE_HIDDEN", "").split(os.pathsep), *files) if path),
+        hidden=private_paths(env),
     )
 
 

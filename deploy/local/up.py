@@ -100,6 +100,7 @@ class Local:
         environment = dict(service.environment)
         match kind:
             case "rubble":
+                environment["RUBBLE_HIDDEN"] = str(self.folder)  # here all secrets are in one folder, not in containers
                 return [str(PYTHON), "-m", "cli.main", *service.command], environment, None
             case "valkey":
                 port = self.compose.address("redis", 6379).rpartition(":")[2]
@@ -168,11 +169,9 @@ class Local:
                 command = [str(PYTHON), "-m", "cli.main", *service.health[2:]]
                 return subprocess.run(command, cwd=HOME, capture_output=True, check=False).returncode == 0
             case "valkey":
-                url = (self.compose.secrets / "redis_url").read_text(encoding="utf-8").strip()
-                return _says("import redis, sys; redis.Redis.from_url(sys.argv[1]).ping()", url)
+                return _says(_PING, self.compose.secrets / "redis_url")
             case "postgres":
-                url = (self.compose.secrets / "book_url").read_text(encoding="utf-8").strip()
-                return _says(_MAKE_DATABASE, url.replace("+psycopg", ""))
+                return _says(_MAKE_DATABASE, self.compose.secrets / "book_url")
             case "haproxy":
                 return _answers(self.compose.address("balancer", 8404), "/metrics")
             case _:
@@ -230,10 +229,11 @@ class Local:
             log.close()
 
 
+_PING: Final = "import redis, sys; redis.Redis.from_url(sys.stdin.read().strip()).ping()"
 #: The image's entrypoint makes the database that POSTGRES_DB names; ``initdb`` alone does not.
 _MAKE_DATABASE: Final = """
 import sys, psycopg
-url = sys.argv[1]
+url = sys.stdin.read().strip().replace("+psycopg", "")
 server, _, name = url.rpartition("/")
 with psycopg.connect(server + "/postgres", autocommit=True) as connection:
     if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
@@ -247,10 +247,11 @@ def _ask(program: str) -> str:
     return done.stdout.strip()
 
 
-def _says(program: str, *arguments: str) -> bool:
-    """Whether a few lines run to their end in the house's Python."""
-    command = [str(PYTHON), "-c", program, *arguments]
-    return subprocess.run(command, cwd=HOME, capture_output=True, check=False).returncode == 0
+def _says(program: str, secret: Path) -> bool:
+    """Whether a few lines that read this file run to their end; what is in it is on no command line."""
+    with secret.open("rb") as given:
+        command = [str(PYTHON), "-c", program]
+        return subprocess.run(command, cwd=HOME, stdin=given, capture_output=True, check=False).returncode == 0
 
 
 def _answers(address: str, path: str) -> bool:

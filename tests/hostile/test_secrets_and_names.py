@@ -1,7 +1,9 @@
 """Names that would like to be paths, and secrets that somebody else would like to read."""
 
 import contextlib
+import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -9,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import grpc
 import pytest
@@ -17,13 +19,18 @@ import pytest
 from cli.app import run as rubble
 from cli.keys import read_key, write_key
 from cli.roster import read_text
-from orchestrator.client import ArenaClient
+from orchestrator.client import ArenaClient, Door
 from orchestrator.entrants import file_name
+from orchestrator.private import private_paths
 from orchestrator.roster import BadRoster
+from orchestrator.settings import BadSetting, Settings
+from orchestrator.stable import sandbox
 from orchestrator.stable.stable import Entry, Stable
 from rubble.v1 import tournament_pb2
 from service.embedded import EmbeddedRedis
-from tests.orchestrator.harness import Arena, alive_with, roster_text, script, start_roster, wait_for
+from tests.certificates import OPENSSL, Authority
+from tests.orchestrator.api.host import Host
+from tests.orchestrator.harness import HOME, Arena, alive_with, logs, roster_text, script, start_roster, wait_for
 
 #: What is no file of its own in a folder, or looks like another one, or is too long for a file system.
 _ODD_NAMES: Final = (
@@ -107,7 +114,7 @@ def _hostile_api(path: str) -> Iterator[str]:
         yield tournament_pb2.ExportTournamentResponse(path=path, data=b"bad")
 
     serialize = tournament_pb2.ExportTournamentResponse.SerializeToString
-    method = grpc.unary_stream_rpc_method_handler(export, response_serializer=serialize)
+    method: Any = grpc.unary_stream_rpc_method_handler(export, response_serializer=serialize)
     server = grpc.server(ThreadPoolExecutor(2))
     service = tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {"ExportTournament": method}),))
@@ -199,3 +206,115 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
     secrets += [(run.folder / "arena" / "service" / name).read_text().strip() for name in ("operator_token", "secrets")]
     assert all(secrets) and not any(secret in line for secret in [*secrets, "rb1."] for line in lines)
     assert not _readable_by_others(run.folder)
+
+
+# ----------------------------------------------------------------------------------------------- what bots must not read
+#: Variables whose value is no path, or one that bots may read.
+_NOT_PRIVATE: Final = {
+    # addresses, numbers, words
+    "ADDRESS", "API", "API_LISTEN", "BOT_ADDRESS", "BOT_NAME", "CHECK", "CONCURRENCY", "DEBUG", "LISTEN", "LOG_FORMAT",
+    "LOG_LEVEL", "MAX_MESSAGE_BYTES", "METRICS", "PRICE", "PROCESSES", "PURE", "SESSIONS_PER_CALLER",
+    "SIMULATION_MS_PER_SECOND", "STREAMS_PER_BOT", "TEST_POSTGRES", "TEST_RABBITMQ", "THERE", "WATCHERS_PER_SESSION", "WINDOW",
+    # secrets that are no paths: they are in no bot's environment, apart from its own key and seed
+    "BOT_KEY", "BOT_SEED", "OPERATOR_TOKEN", "SECRETS",
+    # certificates, and the Python that runs everything
+    "CA", "TLS_CERT", "TLS_CLIENT_CA", "PYTHON",
+}  # fmt: skip
+_ROOTS: Final = ("service", "orchestrator", "cli", "bots/house", "bots/python", "deploy", "tools")
+#: What an embedded arena puts into its state folder and bots may know; nothing else may be new there.
+_PUBLIC_STATE: Final = {"arena.json", "arena.lock"}
+
+
+def _variables() -> set[str]:
+    """Every variable of ours that a source names."""
+    text = "\n".join(file.read_text() for root in _ROOTS for file in (HOME / root).rglob("*.py"))
+    return set(re.findall(r"\bRUBBLE_([A-Z]+(?:_[A-Z]+)*)\b", text))
+
+
+def test_every_setting_that_names_a_private_path_is_in_the_list(tmp_path: Path) -> None:
+    """A new variable fails here until it is hidden, or listed above as one that need not be."""
+    named = _variables()
+    assert {"SECRETS_FILE", "REDIS_FILE", "OPERATOR_TOKEN_FILE", "TLS_KEY", "STATE_DIR", "BOOK", "HIDDEN"} <= named
+    for name in sorted(named - _NOT_PRIVATE):
+        path = tmp_path / name
+        value = f"unix://{path}" if name in ("BOOK", "BROKER", "REDIS") else str(path)
+        private = private_paths({f"RUBBLE_{name}": value})
+        assert any(path in (hidden, hidden.parent) for hidden in private), f"RUBBLE_{name} is not hidden from bots"
+
+
+def test_every_flag_that_names_a_secret_file_is_that_of_a_variable() -> None:
+    """Or private_paths would not know it: --tls-key is RUBBLE_TLS_KEY."""
+    text = "\n".join(file.read_text() for file in (HOME / "cli").glob("*.py"))
+    flags = set(re.findall(r'"--([a-z-]*(?:key|secret|token|password|file)[a-z-]*)"', text))
+    assert flags == {"key", "keys", "tls-key"}  # the first two name no file of the arena: a text, and where new keys go
+
+
+@pytest.mark.parametrize(
+    ("variable", "address", "files"),
+    [
+        ("BOOK", "sqlite:////srv/b.sqlite", ["/srv/b.sqlite", "/srv/b.sqlite-wal", "/srv/b.sqlite-journal"]),
+        ("BOOK", "postgresql+psycopg://u@h/n?sslkey=/srv/k&passfile=/srv/p", ["/srv/k", "/srv/p", "~/.pgpass"]),
+        ("REDIS", "rediss://h:1/0?ssl_keyfile=/srv/k", ["/srv/k"]),
+        ("REDIS", "unix:///srv/redis.sock", ["/srv/redis.sock"]),
+        ("BROKER", "redis+socket:///srv/redis.sock?virtual_host=1", ["/srv/redis.sock"]),
+    ],
+)
+def test_what_an_address_names_is_private_too(variable: str, address: str, files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "url").write_text(f"{address}\n")
+    for env in ({f"RUBBLE_{variable}": address}, {f"RUBBLE_{variable}_FILE": str(tmp_path / "url")}):
+        assert {Path(file).expanduser() for file in files} <= set(private_paths(env))
+
+
+def test_a_private_path_that_cannot_be_handed_on_stops_the_start(tmp_path: Path) -> None:
+    settings = Settings("sqlite://", "redis://", Door("127.0.0.1:1", "t"), tmp_path, 1, 1, hidden=(tmp_path / "a:b",))
+    with pytest.raises(BadSetting, match="a path without ':'"):
+        settings.to_env()
+
+
+@pytest.mark.parametrize("flag", ["--redis", "--broker", "--book"])
+def test_no_password_is_taken_from_a_command_line(
+    flag: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for url in ("redis://:hush@127.0.0.1:1/0", "redis://127.0.0.1:1/0?password=hush"):
+        assert rubble(["up", flag, url, "--state-dir", str(tmp_path)]) == 2
+        said = capsys.readouterr().err
+        assert "expected no password" in said and f"RUBBLE_{flag[2:].upper()}_FILE" in said and "hush" not in said
+    assert rubble(["tournament", "list", "--book", "postgresql+psycopg://u:hush@127.0.0.1:1/n"]) == 2
+    assert "expected no password" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bool(sandbox.missing()), reason="; ".join(sandbox.missing()))
+@pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
+def test_a_bot_of_rubble_up_reads_no_secret_however_it_was_given(tmp_path: Path) -> None:
+    """Token, secrets and the address of Redis come from files that variables name, the key of TLS from a flag."""
+    private = tmp_path / "private"
+    private.mkdir()
+    token, secret = "operator-" + "t" * 32, "signing-" + "s" * 32
+    with EmbeddedRedis(tmp_path / "r") as redis:
+        given = {"OPERATOR_TOKEN": token, "SECRETS": secret, "REDIS": redis.url}
+        for name, value in given.items():
+            (private / name).write_text(value)
+        env = {f"RUBBLE_{name}_FILE": str(private / name) for name in given}
+        authority = Authority(tmp_path, "ours")
+        cert, key = authority.certify("arena")
+        tls = ("--tls-cert", str(cert), "--tls-key", str(key), "--ca", str(authority.cert))
+        opened = Host(tmp_path, *tls, env=env)
+        try:
+            opened.wait_until_up()
+            targets = [private, key, opened.state, redis.socket]
+            bots = {"snoop": [sys.executable, str(Path(__file__).parent / "snoop.py"), *map(str, targets)]}
+            roster = roster_text({**bots, "random": "random"}, name="cup", game="relief", players=2, deals=1, seed=1)
+            (tmp_path / "roster.toml").write_text(roster)
+            opened.rubble("tournament", "create", str(tmp_path / "roster.toml"), env=env)
+            wait_for(lambda: bool(list(opened.state.rglob("seen.json"))), lambda: f"its look around; {logs(tmp_path)}")
+            found = next(opened.state.rglob("seen.json"))
+            seen = json.loads(found.read_text())
+            unlisted = {path.name for path in opened.state.iterdir()} - _PUBLIC_STATE
+        finally:
+            opened.stop()
+    assert not [
+        file for file in seen["files"] if Path(file).parent != found.parent and Path(file).name not in _PUBLIC_STATE
+    ]
+    assert seen["environments"] == [] and seen["sockets"] == []
+    assert not [name for name, value in seen["own"].items() if token in value or secret in value or "redis" in value]
+    assert unlisted <= {path.name for path in private_paths({"RUBBLE_STATE_DIR": str(opened.state)})}

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def clean_env(**more: str) -> dict[str, str]:
 class Host:
     """``rubble up`` in a folder of its own."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> None:
         self.state = folder / "state"
         self._said = (folder / "up.out").open("w+")
         free = ("--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--concurrency", "4")
@@ -41,7 +41,7 @@ class Host:
             stdin=subprocess.DEVNULL,
             stdout=self._said,
             stderr=subprocess.STDOUT,
-            env=clean_env(COLUMNS="200"),
+            env=clean_env(COLUMNS="200", **(env or {})),
         )
         self.folder = folder
 
@@ -70,11 +70,11 @@ class Host:
     def door(self, *, is_operator: bool = True) -> Door:
         return Door(self.card()["api"], self.token if is_operator else "")
 
-    def rubble(self, *arguments: str, code: int = 0) -> str:
+    def rubble(self, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None) -> str:
         """One command at this arena; what it said."""
         command = [sys.executable, "-m", "cli.main", *arguments, "--state-dir", str(self.state)]
         ended = subprocess.run(
-            command, cwd=HOME, env=clean_env(COLUMNS="200"), capture_output=True, text=True, check=False
+            command, cwd=HOME, env=clean_env(COLUMNS="200", **(env or {})), capture_output=True, text=True, check=False
         )
         assert ended.returncode == code, ended.stdout + ended.stderr + logs(self.folder)
         return ended.stdout + ended.stderr

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.up import BadChoice, _broker_beside, _without_password
+from cli.arena import without_password
+from cli.up import BadChoice, _broker_beside
 from orchestrator.api.client import TournamentClient
 from orchestrator.client import ArenaClient, Door, ServiceError
 from tests.certificates import OPENSSL, Authority
@@ -122,7 +123,7 @@ def _is_done(opened: Host) -> bool:
 )
 def test_the_broker_is_the_next_database_of_the_same_redis(redis: str, broker: str) -> None:
     assert _broker_beside(redis) == broker
-    assert "secret" not in _without_password(redis)
+    assert "secret" not in without_password(redis)
 
 
 @pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
