@@ -324,8 +324,9 @@ seating_ms = 60000         # to turn up
 
 [limits]                   # for bots that are started here
 # cpu_seconds = 600
-# memory_mb = 1024
-# processes = 16
+# memory_mb = 2048
+# processes = 256          # with threads
+# disk_mb = 512
 match_seconds = 1800
 
 [[bots]]

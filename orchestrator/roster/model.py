@@ -29,9 +29,12 @@ class Limits:
     """What a bot that we start may use, and how long a match may last. None: as much as there is."""
 
     cpu_seconds: int | None = None
-    memory_mb: int | None = None
-    processes: int | None = None
-    files: int | None = None
+    #: Enough for a Java or Node bot with a large heap.
+    memory_mb: int | None = 2048
+    #: Processes and threads together. Runtimes start a thread or two a core, and gRPC some more.
+    processes: int | None = 256
+    files: int | None = 1024
+    disk_mb: int | None = 512
     match_seconds: int = 3_600
     #: Why bots run without walls around them; None: they have walls.
     unconfined: str | None = None

@@ -2,9 +2,8 @@
 
 A process of its own does this, between our fork and the bot's exec, because limits must be set from inside, and after a
 fork in a process with threads nothing but exec is safe. With ``"supervise": 1`` it stays, as the parent of the bot and of
-everything the bot leaves behind, and ends them all when the bot ends, when it is told to, or when we die. It also counts
-them and what memory they use together: the limits of a process bind neither a family of processes nor root, and a limit on
-addresses would stop every virtual machine that reserves more than it uses.
+everything the bot leaves behind, and ends them all when the bot ends, when it is told to, when they use more than they may,
+or when we die.
 """
 
 import contextlib
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.stable import sandbox
+from orchestrator.stable.counting import Account, family_of
 
 _BOOTSTRAP: Final = str(Path(__file__).resolve().with_name("bootstrap.py"))
 #: Of our own environment the launcher gets what its interpreter needs to start; the bot's comes with the terms.
@@ -68,6 +68,8 @@ def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> No
         _limit(resource.RLIMIT_CPU, terms["cpu_seconds"])
     if terms.get("files"):
         _limit(resource.RLIMIT_NOFILE, terms["files"])
+    if terms.get("disk_mb"):
+        _limit(resource.RLIMIT_FSIZE, terms["disk_mb"] * _MIB)  # one file; all of them are counted
     _limit(resource.RLIMIT_CORE, 0)
     try:
         if terms.get("walls"):
@@ -97,8 +99,9 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
         if os.getppid() != parent:
             return CANNOT_START
     us = os.getpid()
-    counts = bool(terms.get("processes") or terms.get("memory_mb"))
-    if counts:
+    walls = terms.get("walls") or {}
+    account = Account(us, terms, walls.get("scratch"))
+    if account.counts:
         _come_first()
     bot = os.fork()
     if bot == 0:
@@ -107,7 +110,7 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
     code: int | None = None
     end = 0.0
     while code is None:
-        patience = max(0.0, end - time.monotonic()) if end else _COUNT_S if counts else _NOTHING_TO_COUNT_S
+        patience = max(0.0, end - time.monotonic()) if end else _COUNT_S if account.counts else _NOTHING_TO_COUNT_S
         found = signal.sigtimedwait(_SIGNALS, patience)
         if found is None and end:
             os.kill(bot, signal.SIGKILL)
@@ -115,7 +118,7 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
             end = time.monotonic() + GRACE_S
             os.kill(bot, signal.SIGTERM)
         code = _reap(bot)
-        if code is None and counts and (excess := _excess(us, terms)):
+        if code is None and account.counts and (excess := account.excess()):
             print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
             code = OVER_LIMIT
     _end_all(us, bot)
@@ -129,28 +132,14 @@ def _come_first() -> None:
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
-def _excess(us: int, terms: Mapping[str, Any]) -> str:
-    """What the bot and all it started have too much of, in words; empty if nothing."""
-    family = _family(us)
-    if terms.get("processes"):
-        count = sum(len(tasks) for tasks in family.values())
-        if count > terms["processes"]:
-            return f"it had {count} processes and threads, and may have {terms['processes']}"
-    if terms.get("memory_mb"):
-        used = sum(_memory_kib(pid) for pid in family) >> 10
-        if used > terms["memory_mb"]:
-            return f"it used {used} MiB of memory, and may use {terms['memory_mb']}"
-    return ""
-
-
 def _end_all(us: int, bot: int) -> None:
     """Kill everybody beneath us. First all are stopped: who is stopped starts nobody else."""
     stopped: set[int] = set()
-    while new := set(_family(us)) - stopped:
+    while new := set(family_of(us)) - stopped:
         for pid in new:
             _signal(pid, signal.SIGSTOP)
         stopped |= new
-    while family := _family(us):
+    while family := family_of(us):
         for pid in family:
             _signal(pid, signal.SIGKILL)
         signal.sigtimedwait([signal.SIGCHLD], 0.1)
@@ -175,42 +164,11 @@ def _reap(bot: int) -> int | None:
     return code if code is None or code >= 0 else 128 - code
 
 
-def _family(us: int) -> dict[int, list[str]]:
-    """Everybody beneath a process, each with its threads. Who loses its parent becomes our child, so nobody gets away."""
-    found: dict[int, list[str]] = {}
-    waiting = _children(us, [str(us)])
-    while waiting:
-        pid = waiting.pop()
-        try:
-            threads = os.listdir(f"/proc/{pid}/task")
-        except OSError:
-            continue  # it has just ended
-        found[pid] = threads
-        waiting += _children(pid, threads)
-    return found
-
-
-def _children(pid: int, threads: Sequence[str]) -> list[int]:
-    children: list[int] = []
-    for thread in threads:
-        with contextlib.suppress(OSError):  # it has just ended
-            children += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-    return children
-
-
-def _memory_kib(pid: int) -> int:
-    """What a process keeps in memory for itself: not its program, and not what it only reserved."""
-    with contextlib.suppress(OSError):
-        status = Path(f"/proc/{pid}/status").read_text()
-        return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem")))
-    return 0
-
-
 def main() -> None:
     """Arguments: our parent's id, --, the command. The terms are JSON on standard input, where no list of processes shows them.
 
-    All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process, {memory_mb, processes} the whole
-    family if it is supervised, {walls} are those of ``sandbox.Walls``, {env, cwd} are the bot's, {supervise}.
+    All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process, {memory_mb, processes, disk_mb} the
+    whole family if it is supervised, {walls} are those of ``sandbox.Walls``, {env, cwd} are the bot's, {supervise}.
     """
     terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     with open(os.devnull) as nothing:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import arena_key, file_name
+from orchestrator.roster import Limits
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.room import Room
 from orchestrator.stable.sandbox import Walls, missing
@@ -33,6 +34,10 @@ START_S: Final = 30.0
 _ROOM_S: Final = 1.0
 #: So much of an isolated bot's own name is in its name in the arena, which may have 64 characters.
 _NAME_PART: Final = 30
+#: What a tournament that was planned before there were defaults is played with, too.
+_DEFAULT_LIMITS: Final = {
+    name: value for name, value in asdict(Limits()).items() if value is not None and name != "match_seconds"
+}
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ class Stable:
         self._entries = {entry.name: entry for entry in entries}
         self._folder = folder
         self._hidden = (folder, *hidden)
-        self._limits = {name: value for name, value in limits.items() if name != "unconfined"}
+        self._limits = {**_DEFAULT_LIMITS, **{name: value for name, value in limits.items() if name != "unconfined"}}
         self._is_confined = not limits.get("unconfined")
         for words in unconfined(limits, client.door.address):
             _say_once(words)

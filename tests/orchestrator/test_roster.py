@@ -59,7 +59,9 @@ def test_a_short_roster_has_defaults_for_the_rest() -> None:
     assert (roster.format, roster.deals, roster.budget, roster.seed) == ("round_robin", 3, None, None)
     assert (roster.duplicate, roster.rotations, roster.trusted, roster.sequential) == ("table", "all", False, None)
     assert dict(roster.options) == {"tide": "low", "crates": 12, "pilot": "no"}
-    assert (roster.time_control.move_ms, roster.limits.match_seconds, roster.limits.memory_mb) == (10_000, 3_600, None)
+    assert (roster.time_control.move_ms, roster.limits.match_seconds) == (10_000, 3_600)
+    limits = roster.limits
+    assert (limits.memory_mb, limits.processes, limits.files, limits.disk_mb) == (2048, 256, 1024, 512)
     assert [(bot.name, bot.bundled) for bot in roster.bots] == [("a", "greedy"), ("b", "random")]
 
 

@@ -1,0 +1,117 @@
+"""What a bot and all it started use together: processes, memory, disk. Counted from outside, ten times a second.
+
+The limits of a process bind neither a family of processes nor root, and a limit on addresses would stop every virtual
+machine that reserves more than it uses.
+"""
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+#: What a file costs beside its contents, in bytes: a million empty files are not free.
+_FILE_BYTES: Final = 1024
+#: Looking through a large folder takes time: at most this part of ours.
+_DISK_SHARE: Final = 0.1
+_DISK_S: Final = 0.2
+
+
+class Account:
+    """The account of one bot. Limits: {processes, memory_mb, disk_mb}, each may be missing."""
+
+    def __init__(self, us: int, limits: Mapping[str, Any], scratch: str | None) -> None:
+        """``us``: the process beneath which everybody is counted; ``scratch``: the folder to measure, None: none."""
+        self._us = us
+        self._limits = limits
+        self._scratch = scratch if limits.get("disk_mb") else None
+        self._next_disk = 0.0
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is anything to count."""
+        return bool(self._limits.get("processes") or self._limits.get("memory_mb") or self._scratch)
+
+    def excess(self, helpers: Collection[int] = ()) -> str:
+        """What the bot has too much of, in words; empty if nothing. ``helpers`` are ours, and cost it nothing."""
+        family = {pid: tasks for pid, tasks in family_of(self._us).items() if pid not in helpers}
+        if most := self._limits.get("processes"):
+            count = sum(len(tasks) for tasks in family.values())
+            if count > most:
+                return f"it had {count} processes and threads, and may have {most}"
+        if most := self._limits.get("memory_mb"):
+            used = sum(_memory_kib(pid) for pid in family) >> 10
+            if used > most:
+                return f"it used {used} MiB of memory, and may use {most}"
+        if self._scratch is not None and time.monotonic() >= self._next_disk:
+            started = time.monotonic()
+            used = (_folder_bytes(self._scratch) + _deleted_bytes(family)) >> 20
+            ended = time.monotonic()
+            self._next_disk = ended + max(_DISK_S, (ended - started) / _DISK_SHARE)
+            if used > self._limits["disk_mb"]:
+                return f"it used {used} MiB of disk, and may use {self._limits['disk_mb']}"
+        return ""
+
+
+def family_of(us: int) -> dict[int, list[str]]:
+    """Everybody beneath a process, each with its threads. Who loses its parent becomes our child, so nobody gets away."""
+    found: dict[int, list[str]] = {}
+    waiting = _children(us, [str(us)])
+    while waiting:
+        pid = waiting.pop()
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            continue  # it has just ended
+        found[pid] = threads
+        waiting += _children(pid, threads)
+    return found
+
+
+def _children(pid: int, threads: Sequence[str]) -> list[int]:
+    children: list[int] = []
+    for thread in threads:
+        with contextlib.suppress(OSError):  # it has just ended
+            children += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return children
+
+
+def _memory_kib(pid: int) -> int:
+    """What a process keeps in memory for itself: not its program, and not what it only reserved."""
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem")))
+    return 0
+
+
+def _folder_bytes(folder: str) -> int:
+    """What is stored in a folder. Links are not followed."""
+    total = 0
+    waiting = [folder]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:  # it has just gone
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += _FILE_BYTES + entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+    return total
+
+
+def _deleted_bytes(family: Collection[int]) -> int:
+    """Files that have no name any more, but are still open."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in family:
+        for file in _open_files(pid):
+            if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
+                found[file.st_dev, file.st_ino] = file.st_blocks * 512
+    return sum(found.values())
+
+
+def _open_files(pid: int) -> Iterator[os.stat_result]:
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:  # it has just ended
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                yield os.stat(entry.path)

@@ -1,0 +1,59 @@
+"""A bot that takes all it can get: it gets no more than its limits, of which each has a default."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.roster import Limits
+from orchestrator.stable.process import BotProcess
+from orchestrator.stable.sandbox import Walls
+from tests.orchestrator.harness import HOME, alive_with, wait_for
+
+_LIMITS = {"memory_mb": 96, "processes": 40, "disk_mb": 48, "files": 1024}
+#: It is counted ten times a second: what comes between two counts, in MiB or processes.
+_MOST = 400
+
+
+def _take(folder: Path, kind: str) -> tuple[int, str]:
+    """How much a bot got, 0 if it was ended for it, and what it said."""
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch)}
+    command = [sys.executable, str(HOME / "tests" / "hostile" / "bots" / "hog.py"), kind, str(_MOST)]
+    walls = Walls.around(scratch, "127.0.0.1:1")
+    bot = BotProcess("hog", command, env, HOME, folder / "output.log", _LIMITS, walls)
+    bot.look_after()
+    wait_for(lambda: "got " in bot.last_words() or not bot.pid, "all it can get")
+    if "got " in bot.last_words() and "refused" not in bot.last_words():
+        wait_for(lambda: not bot.pid, "its end", 5)
+    bot.end()
+    assert not alive_with(scratch)
+    words = bot.last_words()
+    got = re.search(r"got (\d+) of", words)
+    return (0 if "ended by the arena" in words or got is None else int(got[1])), words
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [
+        ("processes", "processes"),
+        ("memory", "memory_mb"),
+        ("shared memory", "memory_mb"),
+        ("memory of nobody", "memory_mb"),
+        ("files in memory", "memory_mb"),
+        ("disk", "disk_mb"),
+        ("deleted files", "disk_mb"),
+    ],
+)
+def test_a_hog_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str) -> None:
+    got, words = _take(tmp_path, kind)
+    assert got <= _LIMITS[limit], words
+    assert "ended by the arena: it " in words or "refused: " in words
+
+
+def test_every_limit_that_is_promised_has_a_default() -> None:
+    default = Limits()
+    assert all((default.memory_mb, default.processes, default.disk_mb, default.files))
