@@ -118,6 +118,9 @@ def check(
         print_json({"file": file, "ok": True, "problems": [], "absent": _listed(lacking), "plan": plan})
     else:
         console().print(page(roster, survey, pilot))
+        if roster.caution:
+            line = lines_of(roster.text).get(("limits", "match_seconds"), 1)
+            console().print(f"{file}:{line}: {roster.caution}", style="yellow", markup=False, soft_wrap=True)
         for problem in lacking:
             console().print(f"{problem}", style="yellow", markup=False, soft_wrap=True)
         if lacking:
@@ -193,6 +196,8 @@ def described(roster: Roster, survey: Survey, pilot: float) -> dict[str, Any]:
         "meetings": None if survey.meetings is None else list(survey.meetings),
         "unmet_pairs": survey.unmet,
         "decisions_per_match": round(pilot, 1),
+        "match_seconds": roster.limits.match_seconds,
+        "seconds_by_the_clocks": roster.longest_s,
         "seconds_at_full_move_time": round(_slowest(roster, survey, pilot)),
     }
 
@@ -327,7 +332,7 @@ seating_ms = 60000         # to turn up
 # memory_mb = 2048
 # processes = 256          # with threads
 # disk_mb = 512
-match_seconds = 1800
+# match_seconds = 3600     # a match that lasts longer is lost by the seat that used the most time
 
 [[bots]]
 name = "greedy"

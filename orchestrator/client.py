@@ -193,9 +193,11 @@ class ArenaClient:
         """End a session without a result."""
         self._call(self._sessions.CancelSession, session_pb2.CancelSessionRequest(session=session, reason=reason))
 
-    def resign(self, session: str, seat: int) -> None:
-        """Give a seat up; the house plays it on."""
-        self._call(self._sessions.Resign, session_pb2.ResignRequest(session=session, seat=seat))
+    def resign(
+        self, session: str, seat: int, fault: "common_pb2.Fault.ValueType" = common_pb2.FAULT_UNSPECIFIED
+    ) -> None:
+        """Give a seat up, for this cause if it is another than resigning; the house plays it on."""
+        self._call(self._sessions.Resign, session_pb2.ResignRequest(session=session, seat=seat, fault=fault))
 
     def forget(self, session: str) -> None:
         """An ended session is archived: the service need not keep it."""

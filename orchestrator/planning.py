@@ -56,6 +56,8 @@ def enter(book: Book, roster: Roster, state: str = RUNNING) -> Tournament:
     plan = roster.plan(id_, secret)
     now = time.time_ns() // 1_000_000
     book.plan(Tournament(id_, roster.name, roster.text, _spec(roster, plan, secret), state, 0, now), _matches(plan))
+    if roster.caution:
+        book.note(id_, roster.caution)
     if roster.reproducible:
         book.note(id_, UNPROTECTED)
         _LOG.warning("%s: %s", roster.name, UNPROTECTED)

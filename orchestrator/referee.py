@@ -4,6 +4,7 @@ It may be called again for a match that somebody else began: the session has the
 """
 
 import json
+import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from orchestrator.book import Match, Recorded
 from orchestrator.client import ArenaClient, ServiceError
 from rubble.v1 import common_pb2, session_pb2
 
+_LOG: Final = logging.getLogger(__name__)
 #: How long one look at a session lasts, in seconds; between two ``still_at_it`` is called.
 _LOOK_S: Final = 2.0
 #: How often a match may be void through our fault before its result is taken as it is.
@@ -45,7 +47,7 @@ class Terms:
     game: str
     options: Mapping[str, str | int]
     time_control: Mapping[str, int]
-    #: A match that lasts longer than this, in seconds, is void: the clocks should have ended it long before.
+    #: A match that lasts longer than this, in seconds, is decided by the clocks: the seat that has used the most time is forfeited.
     match_seconds: float
     #: The matches of a block share their cards: nobody reads a session before the last of them is over.
     sealed: bool = False
@@ -76,7 +78,7 @@ def play(
     """
     end = time.monotonic() + terms.match_seconds
     seeds = (match.table_seed, match.deck_seed)
-    _patiently(
+    begun: session_pb2.Session = _patiently(
         end,
         still_at_it,
         lambda: client.create_session(
@@ -89,8 +91,12 @@ def play(
         still_at_it()
         left = end - time.monotonic()
         if left <= 0:
-            _give_up(client, match.session)
-            raise OurFault(f"match {match.id} has lasted longer than {terms.match_seconds:.0f} s")
+            # What it takes to ask is no part of the limit; the others go on, and each of them has the whole limit again.
+            begun = _patiently(
+                time.monotonic() + _READ_S, still_at_it, partial(_decide_by_clocks, client, match, terms, begun)
+            )
+            left = terms.match_seconds
+            end = time.monotonic() + left
         try:
             has_ended = client.wait_for_end(match.session, min(_LOOK_S, left))
         except ServiceError as error:
@@ -121,6 +127,30 @@ def play(
     return Played(recorded, replay)
 
 
+def _decide_by_clocks(
+    client: ArenaClient, match: Match, terms: Terms, begun: session_pb2.Session
+) -> session_pb2.Session:
+    """Forfeit the seat that has used the most time since a look at the session; how it stands. OurFault if the time was ours.
+
+    A seat that thinks as slowly as its clocks allow may make a match too long and no clock run out. Such a match counts:
+    whoever loses on time would otherwise rather play for ever.
+    """
+    now = client.session(match.session)
+    pairs = list(zip(now.seats, begun.seats, strict=True))
+    is_decided = any(status.fault == common_pb2.FAULT_MATCH_LIMIT and not before.fault for status, before in pairs)
+    if is_decided or now.status != session_pb2.SESSION_STATUS_ACTIVE:
+        return now  # we were heard the first time, or it has just ended
+    used = {seat: status.used_ms - before.used_ms for seat, (status, before) in enumerate(pairs) if not status.fault}
+    told = f"match {match.id} has lasted longer than {terms.match_seconds:.0f} s"
+    if sum(used.values()) < terms.match_seconds * 1000 / 2:
+        _give_up(client, match.session)
+        raise OurFault(f"{told}, and its seats used only {sum(used.values()) / 1000:.1f} s of it")
+    slowest = max(used, key=lambda seat: used[seat])
+    _LOG.warning("%s; seat %s used the most of it (%.1f s) and is forfeited", told, slowest, used[slowest] / 1000)
+    _resign(client, match.session, slowest, common_pb2.FAULT_MATCH_LIMIT)
+    return client.session(match.session)
+
+
 def _has_ended(client: ArenaClient, session: str) -> bool:
     """Asks where watching is refused: a game does not become void because nobody could follow it."""
     try:
@@ -133,9 +163,14 @@ def _has_ended(client: ArenaClient, session: str) -> bool:
         return False
 
 
-def _resign(client: ArenaClient, session: str, seat: int) -> None:
+def _resign(
+    client: ArenaClient,
+    session: str,
+    seat: int,
+    fault: "common_pb2.Fault.ValueType" = common_pb2.FAULT_UNSPECIFIED,
+) -> None:
     try:
-        client.resign(session, seat)
+        client.resign(session, seat, fault)
     except ServiceError as error:
         if error.reason not in ("SEAT_FORFEITED", "SESSION_ENDED"):  # it was given up before
             raise

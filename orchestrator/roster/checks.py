@@ -1,7 +1,7 @@
 """Key by key: what a roster may say, and what it must not."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from orchestrator.roster.bots import NAME, NAME_WORDS, check_field, check_memory, read_bots
@@ -52,7 +52,7 @@ def read(
         reader.wrong(("rotations",), rotations, f"'all': {why}")
     trusted = reader.flag(data, (), "trusted")
     control = _time_control(reader, reader.table(data, (), "time_control"))
-    limits = _limits(reader, reader.table(data, (), "limits"))
+    limits = _limits(reader, reader.table(data, (), "limits"), control, players)
     seed = reader.number(data, (), "seed", None, 0, LARGEST_SEED)
     reproducible = reader.flag(data, (), "reproducible")
     if reproducible and "seed" not in data:
@@ -172,15 +172,25 @@ def _time_control(reader: Reader, given: Mapping[str, Any]) -> TimeControl:
     return control
 
 
-def _limits(reader: Reader, given: Mapping[str, Any]) -> Limits:
+def _limits(reader: Reader, given: Mapping[str, Any], control: TimeControl, players: int | None) -> Limits:
     names = [part.name for part in fields(Limits)]
     reader.unknown(given, ("limits",), names)
+    longest = -(-control.longest_ms(players or 1) // 1000)
     default = Limits()
+    default = replace(default, match_seconds=max(default.match_seconds, longest))
     numbers = {
         key: reader.number(given, ("limits",), key, getattr(default, key), 1, 10**9)
         for key in names
         if key != "unconfined"
     }
+    least = -(-control.shortest_ms // 1000)
+    if numbers["match_seconds"] < least:
+        reader.wrong(
+            ("limits", "match_seconds"),
+            numbers["match_seconds"],
+            f"at least {least}: by time_control one seat may take that long until its first answer "
+            "(seating_ms + bank_ms + move_ms)",
+        )
     reason = reader.take(given, ("limits",), "unconfined", None, _is_reason, "a reason: a text of 1 to 200 characters")
     return Limits(**numbers, unconfined=reason)
 

@@ -14,6 +14,12 @@ UNPROTECTED: Final = (
 )
 
 
+#: More answers than one seat gives in a long game of those that are here (a test plays them).
+LONG_GAME: Final = 200
+#: What seating_ms = 0 means at the service.
+_SEATING_MS: Final = 60_000
+
+
 @dataclass(frozen=True, slots=True)
 class TimeControl:
     """How long a seat may think, in milliseconds."""
@@ -21,7 +27,17 @@ class TimeControl:
     move_ms: int = 10_000
     bank_ms: int = 60_000
     increment_ms: int = 0
-    seating_ms: int = 60_000
+    seating_ms: int = _SEATING_MS
+
+    @property
+    def shortest_ms(self) -> int:
+        """What one seat may take until its first answer without breaking any rule."""
+        return (self.seating_ms or _SEATING_MS) + self.bank_ms + self.move_ms
+
+    def longest_ms(self, players: int) -> int:
+        """What a long game may take in which every seat uses all the time it has."""
+        answers = LONG_GAME * (self.move_ms + self.increment_ms)
+        return (self.seating_ms or _SEATING_MS) + players * (self.bank_ms + answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,7 @@ class Limits:
     processes: int | None = 256
     files: int | None = 1024
     disk_mb: int | None = 512
+    #: By default as long as its clocks allow, and at least this.
     match_seconds: int = 3_600
     #: Why bots run without walls around them; None: they have walls.
     unconfined: str | None = None
@@ -104,6 +121,22 @@ class Roster:
     @property
     def challengers(self) -> frozenset[str]:
         return frozenset(bot.name for bot in self.bots if bot.challenger)
+
+    @property
+    def longest_s(self) -> int:
+        """How long a match may last by its clocks, in seconds."""
+        return -(-self.time_control.longest_ms(self.players) // 1000)
+
+    @property
+    def caution(self) -> str:
+        """Where a match may reach its limit before its clocks run out: what that means. Empty where it may not."""
+        if self.limits.match_seconds >= self.longest_s:
+            return ""
+        return (
+            f"limits.match_seconds = {self.limits.match_seconds}, and the clocks allow a match {self.longest_s} s: "
+            "one that reaches the limit is lost by the seat that used the most time. "
+            f"match_seconds = {self.longest_s}, or shorter clocks, would rule that out."
+        )
 
     @property
     def rules(self) -> str:

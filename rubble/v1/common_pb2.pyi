@@ -40,6 +40,8 @@ class _FaultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Fault.ValueType
     """It resigned."""
     FAULT_NO_SHOW: _Fault.ValueType  # 5
     """It never turned up."""
+    FAULT_MATCH_LIMIT: _Fault.ValueType  # 6
+    """The game lasted longer than a match may, and of all seats this one had used the most time."""
 
 class Fault(_Fault, metaclass=_FaultEnumTypeWrapper):
     """Why a seat no longer plays for itself."""
@@ -56,6 +58,8 @@ FAULT_RESIGNED: Fault.ValueType  # 4
 """It resigned."""
 FAULT_NO_SHOW: Fault.ValueType  # 5
 """It never turned up."""
+FAULT_MATCH_LIMIT: Fault.ValueType  # 6
+"""The game lasted longer than a match may, and of all seats this one had used the most time."""
 Global___Fault: _TypeAlias = Fault  # noqa: Y015
 
 @_typing.final

@@ -279,6 +279,8 @@ class SeatStatus(_message.Message):
     FAULT_FIELD_NUMBER: _builtins.int
     REFUSALS_FIELD_NUMBER: _builtins.int
     BANK_MS_FIELD_NUMBER: _builtins.int
+    OUTAGE_FIELD_NUMBER: _builtins.int
+    USED_MS_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot's name, empty for an open seat."""
     seated: _builtins.bool
@@ -287,6 +289,10 @@ class SeatStatus(_message.Message):
     refusals: _builtins.int
     """Answers it gave that were refused."""
     bank_ms: _builtins.int
+    outage: _builtins.str
+    """Why the fault is ours and not the seat's: what failed in the arena while its clock ran. Empty: nothing did."""
+    used_ms: _builtins.int
+    """Milliseconds it has used so far: for all its answers, and for the question that is open since it was put."""
     def __init__(
         self,
         *,
@@ -295,10 +301,12 @@ class SeatStatus(_message.Message):
         fault: _common_pb2.Fault.ValueType = ...,
         refusals: _builtins.int = ...,
         bank_ms: _builtins.int = ...,
+        outage: _builtins.str = ...,
+        used_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_ms", b"bank_ms", "bot", b"bot", "fault", b"fault", "refusals", b"refusals", "seated", b"seated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_ms", b"bank_ms", "bot", b"bot", "fault", b"fault", "outage", b"outage", "refusals", b"refusals", "seated", b"seated", "used_ms", b"used_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -721,18 +729,22 @@ class ResignRequest(_message.Message):
 
     SESSION_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    FAULT_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     seat: _builtins.int
     """The operator names the seat; a seat's own token speaks for its seat."""
+    fault: _common_pb2.Fault.ValueType
+    """Operator only: FAULT_MATCH_LIMIT, where the game lasted too long. UNSPECIFIED means FAULT_RESIGNED."""
     def __init__(
         self,
         *,
         session: _builtins.str = ...,
         seat: _builtins.int = ...,
+        fault: _common_pb2.Fault.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fault", b"fault", "seat", b"seat", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -152,7 +152,7 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Resign(self, request, context):
-        """Resign gives a seat up; the house plays it on and it ranks last.
+        """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -54,7 +54,7 @@ class SessionServiceStub:
     Watch: _grpc.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]
     """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end."""
     Resign: _grpc.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]
-    """Resign gives a seat up; the house plays it on and it ranks last."""
+    """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
     Adjudicate: _grpc.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]
     """Adjudicate ends a session now, with given ranks or with those the house reaches by playing on."""
     CancelSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.CancelSessionRequest, _session_pb2.CancelSessionResponse]
@@ -96,7 +96,7 @@ class SessionServiceAsyncStub(SessionServiceStub):
     Watch: _aio.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]  # type: ignore[assignment]
     """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end."""
     Resign: _aio.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]  # type: ignore[assignment]
-    """Resign gives a seat up; the house plays it on and it ranks last."""
+    """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
     Adjudicate: _aio.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]  # type: ignore[assignment]
     """Adjudicate ends a session now, with given ranks or with those the house reaches by playing on."""
     CancelSession: _aio.UnaryUnaryMultiCallable[_session_pb2.CancelSessionRequest, _session_pb2.CancelSessionResponse]  # type: ignore[assignment]
@@ -177,7 +177,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ResignRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ResignResponse, _abc.Awaitable[_session_pb2.ResignResponse]]:
-        """Resign gives a seat up; the house plays it on and it ranks last."""
+        """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
 
     @_abc_1.abstractmethod
     def Adjudicate(

@@ -3,11 +3,11 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from rubble.v1 import session_pb2, session_pb2_grpc
+from rubble.v1 import common_pb2, session_pb2, session_pb2_grpc
 from service import games, metrics
 from service.games.chance import SEED_BYTES
 from service.rpc import codec
@@ -19,7 +19,19 @@ from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.errors import BadRequest, SessionRunning, SessionSealed, UnknownSession
 from service.sessions.replay import write_replay
-from service.sessions.session import ACT, ACTIVE, END, FAULT, HOUSE, Entry, Header, Session, TimeControl
+from service.sessions.session import (
+    ACT,
+    ACTIVE,
+    END,
+    FAULT,
+    HOUSE,
+    MATCH_LIMIT,
+    RESIGNED,
+    Entry,
+    Header,
+    Session,
+    TimeControl,
+)
 
 T = TypeVar("T")
 NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -34,6 +46,12 @@ _FAR: Final = 1 << 62
 _PAGE: Final = 100
 _PAGE_LIMIT: Final = 1000
 _PAGE_TOKEN: Final = re.compile(r"[0-9]{1,15}")
+#: The causes for which a seat may be given up.
+_RESIGNED_BY: Final[Mapping[int, int]] = {
+    common_pb2.FAULT_UNSPECIFIED: RESIGNED,
+    common_pb2.FAULT_RESIGNED: RESIGNED,
+    common_pb2.FAULT_MATCH_LIMIT: MATCH_LIMIT,
+}
 #: Changes that are being made; the loop alone would not keep those alive whose callers have gone.
 _UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
 
@@ -60,7 +78,9 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         tokens = [
             "" if bot else self._signer.seat_token(header.id, seat, expires) for seat, bot in enumerate(header.bots)
         ]
-        return session_pb2.CreateSessionResponse(session=codec.session_message(session), seat_tokens=tokens)
+        return session_pb2.CreateSessionResponse(
+            session=codec.session_message(session, self._arena.now_ms()), seat_tokens=tokens
+        )
 
     async def _check_room(self, session_id: str) -> None:
         """LimitReached, unless another session may be opened. A request sent twice opens none: it finds the first one's."""
@@ -111,7 +131,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
         session = await self._arena.read(request.session)
         _check_seal(session)
-        return session_pb2.GetSessionResponse(session=codec.session_message(session))
+        return session_pb2.GetSessionResponse(session=codec.session_message(session, self._arena.now_ms()))
 
     async def ListSessions(
         self, request: session_pb2.ListSessionsRequest, context: Any
@@ -138,7 +158,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 except UnknownSession:
                     continue  # it expired
                 if request.game in ("", session.header.game):
-                    response.sessions.append(codec.session_message(session))
+                    response.sessions.append(codec.session_message(session, self._arena.now_ms()))
                 if len(response.sessions) == size:
                     break
         response.next_page_token = str(start)
@@ -175,8 +195,13 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         session = await self._arena.read(request.session)
         caller = current_caller()
         seat = request.seat if caller.kind is Kind.OPERATOR else _own_seat(caller, session)
+        fault = _RESIGNED_BY.get(request.fault)
+        if fault is None:
+            raise BadRequest("fault", request.fault, "FAULT_RESIGNED or FAULT_MATCH_LIMIT")
+        if fault != RESIGNED and caller.kind is not Kind.OPERATOR:
+            raise Forbidden("only the operator may give a seat up for another cause than resigning")
         return session_pb2.ResignResponse(
-            revision=await self._change(request.session, lambda session, now: session.resign(seat, now))
+            revision=await self._change(request.session, lambda session, now: session.resign(seat, now, fault))
         )
 
     async def Adjudicate(self, request: session_pb2.AdjudicateRequest, context: Any) -> session_pb2.AdjudicateResponse:

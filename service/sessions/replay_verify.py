@@ -24,6 +24,7 @@ from service.sessions.session import (
     CANCELLED,
     FAULTS,
     HOUSE,
+    MATCH_LIMIT,
     RESIGNED,
     REVEAL,
     TIMEOUT,
@@ -190,8 +191,8 @@ class _Referee:
             case life.REFUSAL:
                 refused = ActionRefused(said.text, "", said.note, readable=True)
                 return session.refuse(said.seat, said.turn, refused, now)
-            case life.FAULT if said.text == FAULTS[RESIGNED]:
-                return session.resign(said.seat, now)
+            case life.FAULT if said.text in (FAULTS[RESIGNED], FAULTS[MATCH_LIMIT]):
+                return session.resign(said.seat, now, FAULTS.index(said.text))
             case life.FAULT:
                 return session.expire(now, lambda seat: self._was_connected(seat, place))
             case life.HOUSE:  # nothing before it asked the house to move, so the operator did, for everybody

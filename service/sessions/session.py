@@ -40,7 +40,8 @@ DISCONNECTED: Final = 2
 REFUSED_ACTIONS: Final = 3
 RESIGNED: Final = 4
 NO_SHOW: Final = 5
-FAULTS: Final = ("", "TIMEOUT", "DISCONNECTED", "REFUSED_ACTIONS", "RESIGNED", "NO_SHOW")
+MATCH_LIMIT: Final = 6
+FAULTS: Final = ("", "TIMEOUT", "DISCONNECTED", "REFUSED_ACTIONS", "RESIGNED", "NO_SHOW", "MATCH_LIMIT")
 
 #: Kinds of log entries.
 ACT: Final = "act"  # a seat answered
@@ -138,6 +139,8 @@ class SeatClock:
     answered_text: str = ""
     answered_index: int = 0
     answered_revision: int = 0
+    #: What its answers took in all.
+    used_ms: int = 0
 
 
 class Session:
@@ -187,6 +190,12 @@ class Session:
         control = self.header.time_control
         used = max(0, now_ms - clock.asked_ms) if clock.seated and clock.asked_ms else 0
         return max(0, control.move_ms - used), max(0, clock.bank_ms - max(0, used - control.move_ms))
+
+    def used_ms(self, seat: int, now_ms: int) -> int:
+        """What the seat has used so far: for all its answers, and for the open question once it has turned up."""
+        clock = self.clocks[seat]
+        running = max(0, now_ms - clock.asked_ms) if clock.seated and clock.asked_ms else 0
+        return clock.used_ms + running
 
     def legal_texts(self, seat: int) -> list[str]:
         """What the seat may answer, in the order an index counts."""
@@ -240,6 +249,7 @@ class Session:
         if over > 0 and clock.seated:
             clock.bank_ms = max(0, clock.bank_ms - over)
         clock.bank_ms += control.increment_ms
+        clock.used_ms += used
         clock.seated = True
         clock.asked_ms = 0
         text = self.game.text(action)
@@ -332,10 +342,10 @@ class Session:
                 entries += self._forfeit([seat], fault if self.clocks[seat].seated else NO_SHOW, now_ms)
         return entries
 
-    def resign(self, seat: int, now_ms: int) -> list[Entry]:
-        """The seat gives up."""
+    def resign(self, seat: int, now_ms: int, fault: int = RESIGNED) -> list[Entry]:
+        """The seat gives up, or the operator takes it away for another cause."""
         self._speaker(seat)
-        return self._forfeit([seat], RESIGNED, now_ms)
+        return self._forfeit([seat], fault, now_ms)
 
     def adjudicate(self, ranks: list[int], now_ms: int) -> list[Entry]:
         """End the session now: with these ranks, or with those the house reaches by playing every seat to the end."""
@@ -544,6 +554,7 @@ def live_to_plain(session: Session) -> Any:
                 clock.answered_text,
                 clock.answered_index,
                 clock.answered_revision,
+                clock.used_ms,
             ]
             for clock in session.clocks
         ],

@@ -102,10 +102,29 @@ def test_who_came_back_too_late_to_a_match_nobody_watched_is_not_to_blame(client
         referee.play(client, cup_match("slow"), bots, hasty, _nothing, has_changed_hands=True)
 
 
-def test_a_match_that_lasts_too_long_is_void_and_its_session_over(client: ArenaClient, stable: Stable) -> None:
+def test_who_lets_a_match_last_too_long_has_lost_it(client: ArenaClient, stable: Stable) -> None:
+    """Its clock would have run for half a minute more. Were the match void, a bot would only have to be slow in every one."""
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]
-    with pytest.raises(referee.OurFault, match="longer than 1 s"):
+    played = referee.play(client, cup_match("stalled"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
+    assert played.recorded.faults == ("", "MATCH_LIMIT") and played.recorded.ranks == (1, 2)
+    client.reveal("stalled")
+    verdict = verify_replay(client.replay("stalled"))
+    assert verdict.ok and verdict.is_replayed
+
+
+def test_the_others_play_on_when_one_has_used_up_the_time_of_a_match(client: ArenaClient, stable: Stable) -> None:
+    stable.ready(["ann", "bob", "silent"])
+    bots = [stable.arena_name(name) for name in ("ann", "silent", "bob")]
+    played = referee.play(client, cup_match("trio"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
+    assert played.recorded.faults == ("", "MATCH_LIMIT", "") and played.recorded.ranks[1] == 3
+    assert played.recorded.ending not in ("FORFEIT", "ADJUDICATED"), "they came to the end of the game"
+
+
+def test_a_match_whose_time_nobody_used_is_void_and_its_session_over(client: ArenaClient, stable: Stable) -> None:
+    """Nobody has turned up, and nobody's clock has begun: the time was ours."""
+    bots = ["cup.nobody.0", "cup.noone.0"]
+    with pytest.raises(referee.OurFault, match=r"longer than 1 s, and its seats used only 0\.0 s"):
         referee.play(client, cup_match("long"), bots, replace(_TERMS, match_seconds=1.0), _nothing)
     assert client.session("long").status == session_pb2.SESSION_STATUS_CANCELLED
     with pytest.raises(referee.OurFault, match="cancelled"):

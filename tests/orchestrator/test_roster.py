@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from orchestrator.roster import BadRoster, GameFacts, OptionFacts, Roster, plan_
 from orchestrator.roster.bots import BOT
 from orchestrator.roster.checks import TOP
 from orchestrator.roster.lines import lines_of
+from orchestrator.roster.model import LONG_GAME
 from orchestrator.schedule import BadPlan, secret_of
 from rubble.v1 import common_pb2, game_pb2
 from service.games import all_games
+from service.games.chance import Stream, seeds_of
+from service.games.core import AnyGame
 
 GAMES = (
     GameFacts(
@@ -59,7 +63,7 @@ def test_a_short_roster_has_defaults_for_the_rest() -> None:
     assert (roster.format, roster.deals, roster.budget, roster.seed) == ("round_robin", 3, None, None)
     assert (roster.duplicate, roster.rotations, roster.trusted, roster.sequential) == ("table", "all", False, None)
     assert dict(roster.options) == {"tide": "low", "crates": 12, "pilot": "no"}
-    assert (roster.time_control.move_ms, roster.limits.match_seconds) == (10_000, 3_600)
+    assert (roster.time_control.move_ms, roster.limits.match_seconds) == (10_000, 4_180)
     limits = roster.limits
     assert (limits.memory_mb, limits.processes, limits.files, limits.disk_mb) == (2048, 256, 1024, 512)
     assert [(bot.name, bot.bundled) for bot in roster.bots] == [("a", "greedy"), ("b", "random")]
@@ -141,6 +145,26 @@ def test_alone_all_are_dealt_the_same_cards_only_where_none_can_tell_the_others(
     assert read('game = "harbor"\nplayers = 1\ndeals = 3\n' + bots).duplicate == duplicate
 
 
+def test_a_limit_that_the_clocks_may_reach_is_pointed_out_with_both_numbers() -> None:
+    assert read(HEAD + "limits = { match_seconds = 4180 }\n" + TWO).caution == ""
+    caution = read(HEAD + "limits = { match_seconds = 4179 }\n" + TWO).caution
+    assert "match_seconds = 4179" in caution and "the clocks allow a match 4180 s" in caution
+    assert read(HEAD + "[time_control]\nmove_ms = 3600000\n" + TWO).caution == "", (
+        "the default never contradicts the clocks"
+    )
+
+
+@pytest.mark.parametrize("game", all_games().values(), ids=lambda game: game.id)
+def test_a_long_game_is_shorter_than_the_default_limit_supposes(game: AnyGame) -> None:
+    for seats in game.seats:
+        state, chance = game.new(seats, {}, seeds_of(7, seats)), Stream(bytes(32), "players")
+        asked: Counter[int] = Counter()
+        while acting := game.to_act(state):
+            asked[acting[0]] += 1
+            game.apply(state, acting[0], game.players["greedy"](state, acting[0], chance))
+        assert max(asked.values()) < 0.7 * LONG_GAME
+
+
 def test_whoever_signs_for_all_bots_may_deal_again() -> None:
     assert read(HEAD + 'duplicate = "full"\ntrusted = true\n' + TWO).duplicate == "full"
 
@@ -178,6 +202,11 @@ def test_another_word_or_argument_is_another_version() -> None:
         (HEAD.replace("= 2", "= 2020-01-01") + TWO, "roster.toml:2: players = 2020-01-01; expected a whole number"),
         (HEAD.replace("deals = 3\n", "") + TWO, "roster.toml:1: deals is missing; expected deals (per table) or budget"),
         (HEAD + "budget = 3\n" + TWO, "roster.toml:4: budget stands beside deals; expected only one of them"),
+        (
+            HEAD + "limits = { match_seconds = 60 }\n" + TWO,
+            "roster.toml:4: limits.match_seconds = 60; expected at least 130: by time_control one seat may take that long",
+        ),
+        (HEAD + "reproducible = true\n" + TWO, "roster.toml:4: reproducible = true without a seed; expected the seed"),
         (HEAD + "seed = -1\n" + TWO, "roster.toml:4: seed = -1; expected a whole number from 0 to"),
         (HEAD + "trusted = 1\n" + TWO, "roster.toml:4: trusted = 1; expected true or false"),
         (HEAD + "alpha = 0.1\n" + TWO, "roster.toml:4: alpha only has a meaning with format = 'compare'"),

@@ -144,8 +144,8 @@ def status_value(status: int) -> session_pb2.SessionStatus.ValueType:
     return _STATUS[status]
 
 
-def session_message(session: Session) -> session_pb2.Session:
-    """A session as everybody may know it: its seeds only once they are revealed."""
+def session_message(session: Session, now_ms: int) -> session_pb2.Session:
+    """A session as everybody may know it at this moment: its seeds only once they are revealed."""
     header = session.header
     return session_pb2.Session(
         session=header.id,
@@ -160,8 +160,9 @@ def session_message(session: Session) -> session_pb2.Session:
                 fault=fault_value(clock.fault),
                 refusals=clock.refusals,
                 bank_ms=clock.bank_ms,
+                used_ms=session.used_ms(seat, now_ms),
             )
-            for bot, clock in zip(header.bots, session.clocks, strict=True)
+            for seat, (bot, clock) in enumerate(zip(header.bots, session.clocks, strict=True))
         ],
         to_act=session.open_seats(),
         options=options_message(header.options),

@@ -91,7 +91,7 @@ def test_an_outcome_carries_its_score_sheet() -> None:
 def test_a_running_session_tells_what_everybody_may_know() -> None:
     session = new_session(HEADER, 100)
 
-    message = codec.session_message(session)
+    message = codec.session_message(session, 0)
 
     assert (message.session, message.game, message.game_version) == ("s-9", "sf1906-2e", 1)
     assert message.status == session_pb2.SESSION_STATUS_ACTIVE
@@ -109,14 +109,14 @@ def test_a_running_session_tells_what_everybody_may_know() -> None:
 def test_the_seeds_are_told_once_they_are_revealed() -> None:
     held, open_ended = finished(hold_seeds=True), finished(hold_seeds=False)
 
-    assert not codec.session_message(held).HasField("seeds")
-    assert codec.session_message(open_ended).seeds == codec.seeds_message(HEADER)
+    assert not codec.session_message(held, 0).HasField("seeds")
+    assert codec.session_message(open_ended, 0).seeds == codec.seeds_message(HEADER)
     held.reveal(300)
-    assert codec.session_message(held).seeds == codec.seeds_message(HEADER)
+    assert codec.session_message(held, 0).seeds == codec.seeds_message(HEADER)
 
 
 def test_an_ended_session_names_fault_and_outcome() -> None:
-    message = codec.session_message(finished(hold_seeds=True))
+    message = codec.session_message(finished(hold_seeds=True), 0)
 
     assert message.status == session_pb2.SESSION_STATUS_FINISHED
     assert message.seats[1].fault == common_pb2.FAULT_RESIGNED

@@ -1,0 +1,60 @@
+"""Attempts to make matches void by being slow, or to choose the cause of one's own forfeit."""
+
+from collections.abc import Iterator
+
+import grpc
+import pytest
+
+from rubble.v1 import common_pb2, session_pb2
+from tests.end_to_end.arena import Arena, lay, refusal, run, until
+from tests.end_to_end.arena import arena as open_arena
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Arena]:
+    """One copy of the service."""
+    with open_arena(1) as opened:
+        yield opened
+
+
+def test_everybody_sees_how_much_time_a_seat_has_used(service: Arena) -> None:
+    async def scenario() -> None:
+        async with service.operator() as operator, service.door() as anybody:
+            created = await lay(operator, "sf1906-2e", ["", ""])
+            session, asked = created.session.session, created.session.to_act[0]
+            async with service.door(created.seat_tokens[asked]) as player:
+                assert [seat.used_ms for seat in (await anybody.session(session)).seats] == [0, 0], "nobody is here yet"
+                question = (await player.look(session)).question
+
+                async def is_counting() -> bool:
+                    return (await anybody.session(session)).seats[asked].used_ms > 20
+
+                await until(is_counting, "the open question to count")
+                await player.act(session, question.turn, 0)
+            told = await anybody.session(session)
+            text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+            assert told.seats[asked].used_ms > 20 and '"think_ms":' in text
+            await operator.ask(session_pb2.CancelSessionRequest(session=session))
+
+    run(scenario)
+
+
+def test_only_the_operator_names_the_cause_of_a_forfeit(service: Arena) -> None:
+    async def scenario() -> None:
+        async with service.operator() as operator:
+            created = await lay(operator, "relief", ["", ""])
+            session = created.session.session
+            async with service.door(created.seat_tokens[0]) as player:
+                wanted = session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT)
+                told = await refusal(player.ask(wanted))
+                assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+            for fault in (common_pb2.FAULT_TIMEOUT, 99):
+                wanted = session_pb2.ResignRequest(session=session, fault=fault)  # type: ignore[arg-type]  # 99 is none
+                told = await refusal(operator.ask(wanted))
+                assert (told.reason, told.facts["field"]) == ("BAD_REQUEST", "fault")
+            await operator.ask(session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT))
+            ended = await operator.session(session)
+            assert ended.seats[0].fault == common_pb2.FAULT_MATCH_LIMIT
+            assert [result.rank for result in ended.outcome.seats] == [2, 1]
+
+    run(scenario)
