@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from rubble.v1 import common_pb2 as rubble_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17rubble/v1/session.proto\x12\trubble.v1\x1a\x16rubble/v1/common.proto\"\xe5\x02\n\x14\x43reateSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12%\n\x05seats\x18\x03 \x03(\x0b\x32\x16.rubble.v1.SeatRequest\x12=\n\x07options\x18\x04 \x03(\x0b\x32,.rubble.v1.CreateSessionRequest.OptionsEntry\x12$\n\x05seeds\x18\x05 \x01(\x0b\x32\x10.rubble.v1.SeedsH\x00\x88\x01\x01\x12,\n\x0ctime_control\x18\x06 \x01(\x0b\x32\x16.rubble.v1.TimeControl\x12\x12\n\nhold_seeds\x18\x07 \x01(\x08\x12\x0e\n\x06sealed\x18\x08 \x01(\x08\x1a\x46\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue:\x02\x38\x01\x42\x08\n\x06_seeds\"\x1a\n\x0bSeatRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\"Q\n\x15\x43reateSessionResponse\x12#\n\x07session\x18\x01 \x01(\x0b\x32\x12.rubble.v1.Session\x12\x13\n\x0bseat_tokens\x18\x02 \x03(\t\"\x97\x04\n\x07Session\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x14\n\x0cgame_version\x18\x03 \x01(\r\x12\x10\n\x08revision\x18\x04 \x01(\x04\x12(\n\x06status\x18\x05 \x01(\x0e\x32\x18.rubble.v1.SessionStatus\x12$\n\x05seats\x18\x06 \x03(\x0b\x32\x15.rubble.v1.SeatStatus\x12\x0e\n\x06to_act\x18\x07 \x03(\r\x12\x30\n\x07options\x18\x08 \x03(\x0b\x32\x1f.rubble.v1.Session.OptionsEntry\x12,\n\x0ctime_control\x18\t \x01(\x0b\x32\x16.rubble.v1.TimeControl\x12+\n\x0b\x63ommitments\x18\n \x01(\x0b\x32\x16.rubble.v1.Commitments\x12(\n\x07outcome\x18\x0b \x01(\x0b\x32\x12.rubble.v1.OutcomeH\x00\x88\x01\x01\x12$\n\x05seeds\x18\x0c \x01(\x0b\x32\x10.rubble.v1.SeedsH\x01\x88\x01\x01\x12\x15\n\rcreated_at_ms\x18\r \x01(\x03\x12\x13\n\x0b\x65nded_at_ms\x18\x0e \x01(\x03\x1a\x46\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue:\x02\x38\x01\x42\n\n\x08_outcomeB\x08\n\x06_seeds\"\x8e\x01\n\nSeatStatus\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0e\n\x06seated\x18\x02 \x01(\x08\x12\x1f\n\x05\x66\x61ult\x18\x03 \x01(\x0e\x32\x10.rubble.v1.Fault\x12\x10\n\x08refusals\x18\x04 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x05 \x01(\r\x12\x0e\n\x06outage\x18\x06 \x01(\t\x12\x0f\n\x07used_ms\x18\x07 \x01(\x04\"$\n\x11GetSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"9\n\x12GetSessionResponse\x12#\n\x07session\x18\x01 \x01(\x0b\x32\x12.rubble.v1.Session\"J\n\x13ListSessionsRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"U\n\x14ListSessionsResponse\x12$\n\x08sessions\x18\x01 \x03(\x0b\x32\x12.rubble.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"!\n\x0eGetViewRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"{\n\x0fGetViewResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\x12\x1d\n\x04view\x18\x02 \x01(\x0b\x32\x0f.rubble.v1.View\x12*\n\x08question\x18\x03 \x01(\x0b\x32\x13.rubble.v1.QuestionH\x00\x88\x01\x01\x42\x0b\n\t_question\"c\n\x08Question\x12\x0c\n\x04turn\x18\x01 \x01(\r\x12(\n\rlegal_actions\x18\x02 \x03(\x0b\x32\x11.rubble.v1.Action\x12\x1f\n\x05\x63lock\x18\x03 \x01(\x0b\x32\x10.rubble.v1.Clock\"d\n\nActRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x0f\n\x05index\x18\x03 \x01(\rH\x00\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x0c\n\x04note\x18\x05 \x01(\tB\x08\n\x06\x63hoice\"[\n\x0b\x41\x63tResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\x12!\n\x06\x61\x63tion\x18\x02 \x01(\x0b\x32\x11.rubble.v1.Action\x12\x17\n\x0frepeated_answer\x18\x03 \x01(\x08\"6\n\x0cWatchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x15\n\rfrom_revision\x18\x02 \x01(\x04\"6\n\rWatchResponse\x12%\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x15.rubble.v1.WatchEvent\"\xca\x01\n\nWatchEvent\x12\x10\n\x08revision\x18\x01 \x01(\x04\x12(\n\x06\x61\x63tion\x18\x02 \x01(\x0b\x32\x16.rubble.v1.ActionEventH\x00\x12&\n\x05\x66\x61ult\x18\x03 \x01(\x0b\x32\x15.rubble.v1.FaultEventH\x00\x12\"\n\x03\x65nd\x18\x04 \x01(\x0b\x32\x13.rubble.v1.EndEventH\x00\x12\"\n\x04view\x18\x05 \x01(\x0b\x32\x0f.rubble.v1.ViewH\x01\x88\x01\x01\x42\x07\n\x05\x65ventB\x07\n\x05_view\"J\n\x0b\x41\x63tionEvent\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08think_ms\x18\x03 \x01(\r\x12\r\n\x05house\x18\x04 \x01(\x08\";\n\nFaultEvent\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x1f\n\x05\x66\x61ult\x18\x02 \x01(\x0e\x32\x10.rubble.v1.Fault\"j\n\x08\x45ndEvent\x12(\n\x06status\x18\x01 \x01(\x0e\x32\x18.rubble.v1.SessionStatus\x12(\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.rubble.v1.OutcomeH\x00\x88\x01\x01\x42\n\n\x08_outcome\"O\n\rResignRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x1f\n\x05\x66\x61ult\x18\x03 \x01(\x0e\x32\x10.rubble.v1.Fault\"\"\n\x0eResignResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\"3\n\x11\x41\x64judicateRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\r\n\x05ranks\x18\x02 \x03(\r\"9\n\x12\x41\x64judicateResponse\x12#\n\x07outcome\x18\x01 \x01(\x0b\x32\x12.rubble.v1.Outcome\"7\n\x14\x43\x61ncelSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\")\n\x15\x43\x61ncelSessionResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\"#\n\x10GetReplayRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"\"\n\x11GetReplayResponse\x12\r\n\x05jsonl\x18\x01 \x01(\t\"%\n\x12RevealSeedsRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"6\n\x13RevealSeedsResponse\x12\x1f\n\x05seeds\x18\x01 \x01(\x0b\x32\x10.rubble.v1.Seeds\"\'\n\x14\x46orgetSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"\x17\n\x15\x46orgetSessionResponse*\x85\x01\n\rSessionStatus\x12\x1e\n\x1aSESSION_STATUS_UNSPECIFIED\x10\x00\x12\x19\n\x15SESSION_STATUS_ACTIVE\x10\x01\x12\x1b\n\x17SESSION_STATUS_FINISHED\x10\x02\x12\x1c\n\x18SESSION_STATUS_CANCELLED\x10\x03\x32\xfe\x06\n\x0eSessionService\x12R\n\rCreateSession\x12\x1f.rubble.v1.CreateSessionRequest\x1a .rubble.v1.CreateSessionResponse\x12I\n\nGetSession\x12\x1c.rubble.v1.GetSessionRequest\x1a\x1d.rubble.v1.GetSessionResponse\x12O\n\x0cListSessions\x12\x1e.rubble.v1.ListSessionsRequest\x1a\x1f.rubble.v1.ListSessionsResponse\x12@\n\x07GetView\x12\x19.rubble.v1.GetViewRequest\x1a\x1a.rubble.v1.GetViewResponse\x12\x34\n\x03\x41\x63t\x12\x15.rubble.v1.ActRequest\x1a\x16.rubble.v1.ActResponse\x12<\n\x05Watch\x12\x17.rubble.v1.WatchRequest\x1a\x18.rubble.v1.WatchResponse0\x01\x12=\n\x06Resign\x12\x18.rubble.v1.ResignRequest\x1a\x19.rubble.v1.ResignResponse\x12I\n\nAdjudicate\x12\x1c.rubble.v1.AdjudicateRequest\x1a\x1d.rubble.v1.AdjudicateResponse\x12R\n\rCancelSession\x12\x1f.rubble.v1.CancelSessionRequest\x1a .rubble.v1.CancelSessionResponse\x12\x46\n\tGetReplay\x12\x1b.rubble.v1.GetReplayRequest\x1a\x1c.rubble.v1.GetReplayResponse\x12L\n\x0bRevealSeeds\x12\x1d.rubble.v1.RevealSeedsRequest\x1a\x1e.rubble.v1.RevealSeedsResponse\x12R\n\rForgetSession\x12\x1f.rubble.v1.ForgetSessionRequest\x1a .rubble.v1.ForgetSessionResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17rubble/v1/session.proto\x12\trubble.v1\x1a\x16rubble/v1/common.proto\"\xe5\x02\n\x14\x43reateSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12%\n\x05seats\x18\x03 \x03(\x0b\x32\x16.rubble.v1.SeatRequest\x12=\n\x07options\x18\x04 \x03(\x0b\x32,.rubble.v1.CreateSessionRequest.OptionsEntry\x12$\n\x05seeds\x18\x05 \x01(\x0b\x32\x10.rubble.v1.SeedsH\x00\x88\x01\x01\x12,\n\x0ctime_control\x18\x06 \x01(\x0b\x32\x16.rubble.v1.TimeControl\x12\x12\n\nhold_seeds\x18\x07 \x01(\x08\x12\x0e\n\x06sealed\x18\x08 \x01(\x08\x1a\x46\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue:\x02\x38\x01\x42\x08\n\x06_seeds\"\x1a\n\x0bSeatRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\"Q\n\x15\x43reateSessionResponse\x12#\n\x07session\x18\x01 \x01(\x0b\x32\x12.rubble.v1.Session\x12\x13\n\x0bseat_tokens\x18\x02 \x03(\t\"\x97\x04\n\x07Session\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x14\n\x0cgame_version\x18\x03 \x01(\r\x12\x10\n\x08revision\x18\x04 \x01(\x04\x12(\n\x06status\x18\x05 \x01(\x0e\x32\x18.rubble.v1.SessionStatus\x12$\n\x05seats\x18\x06 \x03(\x0b\x32\x15.rubble.v1.SeatStatus\x12\x0e\n\x06to_act\x18\x07 \x03(\r\x12\x30\n\x07options\x18\x08 \x03(\x0b\x32\x1f.rubble.v1.Session.OptionsEntry\x12,\n\x0ctime_control\x18\t \x01(\x0b\x32\x16.rubble.v1.TimeControl\x12+\n\x0b\x63ommitments\x18\n \x01(\x0b\x32\x16.rubble.v1.Commitments\x12(\n\x07outcome\x18\x0b \x01(\x0b\x32\x12.rubble.v1.OutcomeH\x00\x88\x01\x01\x12$\n\x05seeds\x18\x0c \x01(\x0b\x32\x10.rubble.v1.SeedsH\x01\x88\x01\x01\x12\x15\n\rcreated_at_ms\x18\r \x01(\x03\x12\x13\n\x0b\x65nded_at_ms\x18\x0e \x01(\x03\x1a\x46\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue:\x02\x38\x01\x42\n\n\x08_outcomeB\x08\n\x06_seeds\"\x8e\x01\n\nSeatStatus\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0e\n\x06seated\x18\x02 \x01(\x08\x12\x1f\n\x05\x66\x61ult\x18\x03 \x01(\x0e\x32\x10.rubble.v1.Fault\x12\x10\n\x08refusals\x18\x04 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x05 \x01(\r\x12\x0e\n\x06outage\x18\x06 \x01(\t\x12\x0f\n\x07used_ms\x18\x07 \x01(\x04\"$\n\x11GetSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"9\n\x12GetSessionResponse\x12#\n\x07session\x18\x01 \x01(\x0b\x32\x12.rubble.v1.Session\"J\n\x13ListSessionsRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"U\n\x14ListSessionsResponse\x12$\n\x08sessions\x18\x01 \x03(\x0b\x32\x12.rubble.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"!\n\x0eGetViewRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"{\n\x0fGetViewResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\x12\x1d\n\x04view\x18\x02 \x01(\x0b\x32\x0f.rubble.v1.View\x12*\n\x08question\x18\x03 \x01(\x0b\x32\x13.rubble.v1.QuestionH\x00\x88\x01\x01\x42\x0b\n\t_question\"c\n\x08Question\x12\x0c\n\x04turn\x18\x01 \x01(\r\x12(\n\rlegal_actions\x18\x02 \x03(\x0b\x32\x11.rubble.v1.Action\x12\x1f\n\x05\x63lock\x18\x03 \x01(\x0b\x32\x10.rubble.v1.Clock\"d\n\nActRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x0f\n\x05index\x18\x03 \x01(\rH\x00\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x0c\n\x04note\x18\x05 \x01(\tB\x08\n\x06\x63hoice\"[\n\x0b\x41\x63tResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\x12!\n\x06\x61\x63tion\x18\x02 \x01(\x0b\x32\x11.rubble.v1.Action\x12\x17\n\x0frepeated_answer\x18\x03 \x01(\x08\"J\n\x0cWatchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x15\n\rfrom_revision\x18\x02 \x01(\x04\x12\x12\n\nafter_mark\x18\x03 \x01(\x06\"6\n\rWatchResponse\x12%\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x15.rubble.v1.WatchEvent\"\xd8\x01\n\nWatchEvent\x12\x10\n\x08revision\x18\x01 \x01(\x04\x12(\n\x06\x61\x63tion\x18\x02 \x01(\x0b\x32\x16.rubble.v1.ActionEventH\x00\x12&\n\x05\x66\x61ult\x18\x03 \x01(\x0b\x32\x15.rubble.v1.FaultEventH\x00\x12\"\n\x03\x65nd\x18\x04 \x01(\x0b\x32\x13.rubble.v1.EndEventH\x00\x12\"\n\x04view\x18\x05 \x01(\x0b\x32\x0f.rubble.v1.ViewH\x01\x88\x01\x01\x12\x0c\n\x04mark\x18\x06 \x01(\x06\x42\x07\n\x05\x65ventB\x07\n\x05_view\"J\n\x0b\x41\x63tionEvent\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08think_ms\x18\x03 \x01(\r\x12\r\n\x05house\x18\x04 \x01(\x08\";\n\nFaultEvent\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x1f\n\x05\x66\x61ult\x18\x02 \x01(\x0e\x32\x10.rubble.v1.Fault\"j\n\x08\x45ndEvent\x12(\n\x06status\x18\x01 \x01(\x0e\x32\x18.rubble.v1.SessionStatus\x12(\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.rubble.v1.OutcomeH\x00\x88\x01\x01\x42\n\n\x08_outcome\"O\n\rResignRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x1f\n\x05\x66\x61ult\x18\x03 \x01(\x0e\x32\x10.rubble.v1.Fault\"\"\n\x0eResignResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\"3\n\x11\x41\x64judicateRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\r\n\x05ranks\x18\x02 \x03(\r\"9\n\x12\x41\x64judicateResponse\x12#\n\x07outcome\x18\x01 \x01(\x0b\x32\x12.rubble.v1.Outcome\"7\n\x14\x43\x61ncelSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\")\n\x15\x43\x61ncelSessionResponse\x12\x10\n\x08revision\x18\x01 \x01(\x04\"#\n\x10GetReplayRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"\"\n\x11GetReplayResponse\x12\r\n\x05jsonl\x18\x01 \x01(\t\"%\n\x12RevealSeedsRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"6\n\x13RevealSeedsResponse\x12\x1f\n\x05seeds\x18\x01 \x01(\x0b\x32\x10.rubble.v1.Seeds\"\'\n\x14\x46orgetSessionRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\"\x17\n\x15\x46orgetSessionResponse*\x85\x01\n\rSessionStatus\x12\x1e\n\x1aSESSION_STATUS_UNSPECIFIED\x10\x00\x12\x19\n\x15SESSION_STATUS_ACTIVE\x10\x01\x12\x1b\n\x17SESSION_STATUS_FINISHED\x10\x02\x12\x1c\n\x18SESSION_STATUS_CANCELLED\x10\x03\x32\xfe\x06\n\x0eSessionService\x12R\n\rCreateSession\x12\x1f.rubble.v1.CreateSessionRequest\x1a .rubble.v1.CreateSessionResponse\x12I\n\nGetSession\x12\x1c.rubble.v1.GetSessionRequest\x1a\x1d.rubble.v1.GetSessionResponse\x12O\n\x0cListSessions\x12\x1e.rubble.v1.ListSessionsRequest\x1a\x1f.rubble.v1.ListSessionsResponse\x12@\n\x07GetView\x12\x19.rubble.v1.GetViewRequest\x1a\x1a.rubble.v1.GetViewResponse\x12\x34\n\x03\x41\x63t\x12\x15.rubble.v1.ActRequest\x1a\x16.rubble.v1.ActResponse\x12<\n\x05Watch\x12\x17.rubble.v1.WatchRequest\x1a\x18.rubble.v1.WatchResponse0\x01\x12=\n\x06Resign\x12\x18.rubble.v1.ResignRequest\x1a\x19.rubble.v1.ResignResponse\x12I\n\nAdjudicate\x12\x1c.rubble.v1.AdjudicateRequest\x1a\x1d.rubble.v1.AdjudicateResponse\x12R\n\rCancelSession\x12\x1f.rubble.v1.CancelSessionRequest\x1a .rubble.v1.CancelSessionResponse\x12\x46\n\tGetReplay\x12\x1b.rubble.v1.GetReplayRequest\x1a\x1c.rubble.v1.GetReplayResponse\x12L\n\x0bRevealSeeds\x12\x1d.rubble.v1.RevealSeedsRequest\x1a\x1e.rubble.v1.RevealSeedsResponse\x12R\n\rForgetSession\x12\x1f.rubble.v1.ForgetSessionRequest\x1a .rubble.v1.ForgetSessionResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,8 +36,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATESESSIONREQUEST_OPTIONSENTRY']._serialized_options = b'8\001'
   _globals['_SESSION_OPTIONSENTRY']._loaded_options = None
   _globals['_SESSION_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_SESSIONSTATUS']._serialized_start=3058
-  _globals['_SESSIONSTATUS']._serialized_end=3191
+  _globals['_SESSIONSTATUS']._serialized_start=3092
+  _globals['_SESSIONSTATUS']._serialized_end=3225
   _globals['_CREATESESSIONREQUEST']._serialized_start=63
   _globals['_CREATESESSIONREQUEST']._serialized_end=420
   _globals['_CREATESESSIONREQUEST_OPTIONSENTRY']._serialized_start=340
@@ -71,41 +71,41 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ACTRESPONSE']._serialized_start=1839
   _globals['_ACTRESPONSE']._serialized_end=1930
   _globals['_WATCHREQUEST']._serialized_start=1932
-  _globals['_WATCHREQUEST']._serialized_end=1986
-  _globals['_WATCHRESPONSE']._serialized_start=1988
-  _globals['_WATCHRESPONSE']._serialized_end=2042
-  _globals['_WATCHEVENT']._serialized_start=2045
-  _globals['_WATCHEVENT']._serialized_end=2247
-  _globals['_ACTIONEVENT']._serialized_start=2249
-  _globals['_ACTIONEVENT']._serialized_end=2323
-  _globals['_FAULTEVENT']._serialized_start=2325
-  _globals['_FAULTEVENT']._serialized_end=2384
-  _globals['_ENDEVENT']._serialized_start=2386
-  _globals['_ENDEVENT']._serialized_end=2492
-  _globals['_RESIGNREQUEST']._serialized_start=2494
-  _globals['_RESIGNREQUEST']._serialized_end=2573
-  _globals['_RESIGNRESPONSE']._serialized_start=2575
-  _globals['_RESIGNRESPONSE']._serialized_end=2609
-  _globals['_ADJUDICATEREQUEST']._serialized_start=2611
-  _globals['_ADJUDICATEREQUEST']._serialized_end=2662
-  _globals['_ADJUDICATERESPONSE']._serialized_start=2664
-  _globals['_ADJUDICATERESPONSE']._serialized_end=2721
-  _globals['_CANCELSESSIONREQUEST']._serialized_start=2723
-  _globals['_CANCELSESSIONREQUEST']._serialized_end=2778
-  _globals['_CANCELSESSIONRESPONSE']._serialized_start=2780
-  _globals['_CANCELSESSIONRESPONSE']._serialized_end=2821
-  _globals['_GETREPLAYREQUEST']._serialized_start=2823
-  _globals['_GETREPLAYREQUEST']._serialized_end=2858
-  _globals['_GETREPLAYRESPONSE']._serialized_start=2860
-  _globals['_GETREPLAYRESPONSE']._serialized_end=2894
-  _globals['_REVEALSEEDSREQUEST']._serialized_start=2896
-  _globals['_REVEALSEEDSREQUEST']._serialized_end=2933
-  _globals['_REVEALSEEDSRESPONSE']._serialized_start=2935
-  _globals['_REVEALSEEDSRESPONSE']._serialized_end=2989
-  _globals['_FORGETSESSIONREQUEST']._serialized_start=2991
-  _globals['_FORGETSESSIONREQUEST']._serialized_end=3030
-  _globals['_FORGETSESSIONRESPONSE']._serialized_start=3032
-  _globals['_FORGETSESSIONRESPONSE']._serialized_end=3055
-  _globals['_SESSIONSERVICE']._serialized_start=3194
-  _globals['_SESSIONSERVICE']._serialized_end=4088
+  _globals['_WATCHREQUEST']._serialized_end=2006
+  _globals['_WATCHRESPONSE']._serialized_start=2008
+  _globals['_WATCHRESPONSE']._serialized_end=2062
+  _globals['_WATCHEVENT']._serialized_start=2065
+  _globals['_WATCHEVENT']._serialized_end=2281
+  _globals['_ACTIONEVENT']._serialized_start=2283
+  _globals['_ACTIONEVENT']._serialized_end=2357
+  _globals['_FAULTEVENT']._serialized_start=2359
+  _globals['_FAULTEVENT']._serialized_end=2418
+  _globals['_ENDEVENT']._serialized_start=2420
+  _globals['_ENDEVENT']._serialized_end=2526
+  _globals['_RESIGNREQUEST']._serialized_start=2528
+  _globals['_RESIGNREQUEST']._serialized_end=2607
+  _globals['_RESIGNRESPONSE']._serialized_start=2609
+  _globals['_RESIGNRESPONSE']._serialized_end=2643
+  _globals['_ADJUDICATEREQUEST']._serialized_start=2645
+  _globals['_ADJUDICATEREQUEST']._serialized_end=2696
+  _globals['_ADJUDICATERESPONSE']._serialized_start=2698
+  _globals['_ADJUDICATERESPONSE']._serialized_end=2755
+  _globals['_CANCELSESSIONREQUEST']._serialized_start=2757
+  _globals['_CANCELSESSIONREQUEST']._serialized_end=2812
+  _globals['_CANCELSESSIONRESPONSE']._serialized_start=2814
+  _globals['_CANCELSESSIONRESPONSE']._serialized_end=2855
+  _globals['_GETREPLAYREQUEST']._serialized_start=2857
+  _globals['_GETREPLAYREQUEST']._serialized_end=2892
+  _globals['_GETREPLAYRESPONSE']._serialized_start=2894
+  _globals['_GETREPLAYRESPONSE']._serialized_end=2928
+  _globals['_REVEALSEEDSREQUEST']._serialized_start=2930
+  _globals['_REVEALSEEDSREQUEST']._serialized_end=2967
+  _globals['_REVEALSEEDSRESPONSE']._serialized_start=2969
+  _globals['_REVEALSEEDSRESPONSE']._serialized_end=3023
+  _globals['_FORGETSESSIONREQUEST']._serialized_start=3025
+  _globals['_FORGETSESSIONREQUEST']._serialized_end=3064
+  _globals['_FORGETSESSIONRESPONSE']._serialized_start=3066
+  _globals['_FORGETSESSIONRESPONSE']._serialized_end=3089
+  _globals['_SESSIONSERVICE']._serialized_start=3228
+  _globals['_SESSIONSERVICE']._serialized_end=4122
 # @@protoc_insertion_point(module_scope)

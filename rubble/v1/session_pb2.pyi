@@ -556,18 +556,24 @@ class WatchRequest(_message.Message):
 
     SESSION_FIELD_NUMBER: _builtins.int
     FROM_REVISION_FIELD_NUMBER: _builtins.int
+    AFTER_MARK_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     from_revision: _builtins.int
-    """The first revision wanted; 0: from the beginning."""
+    """The first revision wanted; 0: from the beginning. One that no session reaches (2^62): only the end of the call tells of the session's end."""
+    after_mark: _builtins.int
+    """The mark of the last event seen, if a watch is resumed at the revision after it: if that event is no longer part of the session, the call
+    ends with HISTORY_CHANGED instead of mixing two histories. 0: not checked.
+    """
     def __init__(
         self,
         *,
         session: _builtins.str = ...,
         from_revision: _builtins.int = ...,
+        after_mark: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_revision", b"from_revision", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_mark", b"after_mark", "from_revision", b"from_revision", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -604,7 +610,10 @@ class WatchEvent(_message.Message):
     FAULT_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
+    mark: _builtins.int
+    """The identity of this event, never 0: an event that takes its place after a loss in the store has another. For WatchRequest.after_mark."""
     @_builtins.property
     def action(self) -> Global___ActionEvent: ...
     @_builtins.property
@@ -623,10 +632,11 @@ class WatchEvent(_message.Message):
         fault: Global___FaultEvent | None = ...,
         end: Global___EndEvent | None = ...,
         view: _common_pb2.View | None = ...,
+        mark: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_view", b"_view", "action", b"action", "end", b"end", "event", b"event", "fault", b"fault", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_view", b"_view", "action", b"action", "end", b"end", "event", b"event", "fault", b"fault", "revision", b"revision", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_view", b"_view", "action", b"action", "end", b"end", "event", b"event", "fault", b"fault", "mark", b"mark", "revision", b"revision", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__view: _TypeAlias = _typing.Literal["view"]  # noqa: Y015
     _WhichOneofArgType__view: _TypeAlias = _typing.Literal["_view", b"_view"]  # noqa: Y015

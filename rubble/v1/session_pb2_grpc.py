@@ -145,7 +145,8 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end.
+        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
+        what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

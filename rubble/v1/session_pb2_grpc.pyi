@@ -52,7 +52,9 @@ class SessionServiceStub:
     the open question and was answered differently; the error says what stands. A repeat of the accepted answer gets the first reply.
     """
     Watch: _grpc.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]
-    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end."""
+    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
+    what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+    """
     Resign: _grpc.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]
     """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
     Adjudicate: _grpc.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]
@@ -94,7 +96,9 @@ class SessionServiceAsyncStub(SessionServiceStub):
     the open question and was answered differently; the error says what stands. A repeat of the accepted answer gets the first reply.
     """
     Watch: _aio.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]  # type: ignore[assignment]
-    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end."""
+    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
+    what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+    """
     Resign: _aio.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]  # type: ignore[assignment]
     """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
     Adjudicate: _aio.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]  # type: ignore[assignment]
@@ -169,7 +173,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_session_pb2.WatchResponse], _abc.AsyncIterator[_session_pb2.WatchResponse]]:
-        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end."""
+        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
+        what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+        """
 
     @_abc_1.abstractmethod
     def Resign(

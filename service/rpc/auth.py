@@ -1,7 +1,7 @@
 """Who calls, and who may call what: signed statements, and one table.
 
-A token is ``rb1.<kind>.<payload>.<signature>``. Kind and payload are what is said (a bot and its generation; a session and
-a seat; a world and its owner), the signature names the secret it was made with and proves that we said it. Nothing has to
+A token is ``rb1.<kind>.<payload>.<signature>``. Kind and payload are what is said (a bot and its generation; a session, its
+birth and a seat; a world and its owner), the signature names the secret it was made with and proves that we said it. Nothing has to
 be looked up, so losing Redis locks nobody out. Only which generations of a bot's keys were revoked lives in Redis; the last
 known answer is good enough while Redis is away.
 """
@@ -28,6 +28,7 @@ from redis.asyncio import Redis, RedisCluster
 from service.sessions import keys
 from service.sessions.errors import BadRequest, SessionError, StoreUnavailable
 from service.sessions.link import AWAY
+from service.sessions.session import Header
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -101,8 +102,9 @@ class Caller:
     #: A bot's name and the generation of its key.
     bot: str = ""
     generation: int = 0
-    #: The session and the place of a seat token.
+    #: The session, its birth and the place of a seat token.
     session: str = ""
+    birth: str = ""
     seat: int = -1
     #: When the token ends, in seconds of Unix time; 0: never.
     expires: int = 0
@@ -113,15 +115,17 @@ class Caller:
         if self.kind is Kind.BOT:
             return f"bot:{self.bot}"
         if self.kind is Kind.SEAT:
-            return f"seat:{self.session}:{self.seat}"
+            return f"seat:{self.session}:{self.seat}:{self.birth}"
         return str(self.kind.value)
 
-    def seats_in(self, session: str, bots: Sequence[str]) -> tuple[int, ...]:
-        """The seats this caller speaks for in a session whose seats are held by these bots."""
+    def seats_in(self, session: Header) -> tuple[int, ...]:
+        """The seats this caller speaks for in a session."""
         match self.kind:
             case Kind.BOT:
-                return tuple(seat for seat, bot in enumerate(bots) if bot and bot == self.bot)  # "": an open seat
-            case Kind.SEAT if self.session == session and 0 <= self.seat < len(bots):
+                return tuple(
+                    seat for seat, bot in enumerate(session.bots) if bot and bot == self.bot
+                )  # "": an open seat
+            case Kind.SEAT if (self.session, self.birth) == (session.id, session.birth) and self.seat < session.seats:
                 return (self.seat,)
             case _:
                 return ()
@@ -185,6 +189,8 @@ class _SeatToken(msgspec.Struct, array_like=True, frozen=True):
     session: str
     seat: int
     expires: int
+    #: Not in tokens of older versions: they are good for sessions that have no birth either.
+    birth: str = ""
 
 
 class _Blob(msgspec.Struct, array_like=True, frozen=True):
@@ -225,9 +231,12 @@ class Signer:
         """A key for a bot. Issue keys through a KeyRing, which counts generations."""
         return self._sign(_BOT, _encode(_BotKey(bot, generation, int(self._now()), expires)))
 
-    def seat_token(self, session: str, seat: int, expires: int) -> str:
-        """A token for one seat of one session, until ``expires`` (seconds of Unix time)."""
-        return self._sign(_SEAT, _encode(_SeatToken(session, seat, expires)))
+    def seat_token(self, session: str, birth: str, seat: int, expires: int) -> str:
+        """A token for one seat of one session, until ``expires`` (seconds of Unix time).
+
+        ``birth`` tells the session from a later one with the same id.
+        """
+        return self._sign(_SEAT, _encode(_SeatToken(session, seat, expires, birth)))
 
     def sign_blob(self, purpose: str, payload: object, expires: int, owner: str = "") -> bytes:
         """A handle that only we can make, for one purpose and one owner, until ``expires`` (seconds of Unix time)."""
@@ -258,7 +267,9 @@ class Signer:
                 return Caller(Kind.BOT, bot=key.bot, generation=key.generation, expires=key.expires)
             case "seat":
                 place: _SeatToken = _decoder(_SeatToken).decode(payload)
-                return Caller(Kind.SEAT, session=place.session, seat=place.seat, expires=place.expires)
+                return Caller(
+                    Kind.SEAT, session=place.session, birth=place.birth, seat=place.seat, expires=place.expires
+                )
             case _:
                 raise Unauthenticated("BAD_TOKEN", f"a {kind} handle is no token; expected a bot key or a seat token")
 

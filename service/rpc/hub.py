@@ -31,7 +31,7 @@ from service.sessions.errors import (
     TakenOver,
     UnknownSession,
 )
-from service.sessions.presence import BEAT_S, TAKEOVER, Presence, Stream
+from service.sessions.presence import BEAT_S, LOSS, TAKEOVER, Presence, Stream
 from service.sessions.redis_store import read_notice
 from service.sessions.session import ACTIVE, SeatClock, Session
 
@@ -53,22 +53,33 @@ _MISSING_MS: Final = 10_000
 class _Place:
     """A game at which the bot sits, and what it has heard of it."""
 
-    __slots__ = ("answered_turn", "seat", "sent_ms", "sent_turn")
+    __slots__ = ("birth", "question", "seat", "sent_ms", "sent_turn")
 
-    def __init__(self, seat: int) -> None:
+    def __init__(self, session: Session, seat: int) -> None:
+        self.birth = session.header.birth
         self.seat = seat
         self.sent_turn = 0
         self.sent_ms = 0
-        #: The last question whose answer was accepted from this stream.
-        self.answered_turn = 0
+        #: The mark of the question that the bot was sent and that has no accepted answer yet; None if there is none.
+        self.question: str | None = None
 
     def has_heard(self, clock: SeatClock) -> bool:
         """Whether the bot knows its open question, if there is one.
 
-        A question that is open although its answer was accepted is one it does not know of: the store has lost the answer, as
-        a failover may, and nobody but us can tell the bot.
+        Numbers do not tell: when the store loses its newest writes, as in a power cut or a failover, an answered question is
+        open again, or the same turn is asked in another position. Nobody but us can tell the bot.
         """
-        return not clock.asked_ms or (self.sent_turn == clock.turn and self.answered_turn != clock.turn)
+        return not clock.asked_ms or (self.sent_turn, self.question) == (clock.turn, clock.question)
+
+    def see(self, clock: SeatClock) -> None:
+        """Take note of where the session stands: a question that is open no more has been answered, through us or past us."""
+        if not clock.asked_ms:
+            self.question = None
+
+    def answered(self, question: str | None) -> None:
+        """An answer was accepted; by now the next question may have been sent."""
+        if self.question == question:
+            self.question = None
 
     def think_ms(self, turn: int, received_ms: int) -> int | None:
         """How long the bot thought about this turn, if it is the one it was sent last."""
@@ -168,6 +179,11 @@ class BotStream:
         place = self._places.get(session_id)
         seat = session.header.bots.index(self.bot)
         clock = session.clocks[seat]
+        if (
+            place is not None and place.birth != session.header.birth
+        ):  # the store lost the session, and it was created anew
+            place = None
+            del self._places[session_id]
         if session.status != ACTIVE or clock.fault:
             self._later.pop(session_id, None)
             if place is not None:
@@ -181,12 +197,13 @@ class BotStream:
                 self._later[session_id] = session.revision
                 return
             self._later.pop(session_id, None)
-            place = self._places[session_id] = _Place(seat)
+            place = self._places[session_id] = _Place(session, seat)
             self.send(events.game_start(session, seat))
+        place.see(clock)
         if not clock.seated:
             self._hub.spawn(self._hub.arena.take_seat(session_id, seat))
         elif not place.has_heard(clock):
-            place.sent_turn, place.answered_turn = clock.turn, 0
+            place.sent_turn, place.question = clock.turn, clock.question
             # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
             place.sent_ms = clock.asked_ms if is_back else 0
             if not is_back:
@@ -203,7 +220,7 @@ class BotStream:
                 self._hub.spawn(self._hub.forget_game(self.bot, session_id))
                 return
             if is_over:
-                self._places[session_id] = _Place(seat)
+                self._places[session_id] = _Place(session, seat)
                 self.send(events.game_start(session, seat))
         self.news(session)
 
@@ -216,9 +233,17 @@ class BotStream:
             waiting, _ = self._later.popitem(last=False)
             self._hub.spawn(self._hub.look(self, waiting))
 
+    def unhear(self, session_id: str) -> None:
+        """What the bot has heard of this session may have been lost: its open question is sent again."""
+        place = self._places.get(session_id)
+        if place is not None:
+            place.question = None
+
     def knows(self, session: Session) -> bool:
         """Whether the bot has heard all there is to hear of this session."""
         place = self._places.get(session.header.id)
+        if place is not None and place.birth != session.header.birth:
+            return False
         if place is None:  # it waits for room, unless there is some: whatever was to take it may have expired meanwhile
             return session.header.id in self._later and len(self._places) >= self.info.max_games
         clock = session.clocks[place.seat]
@@ -264,17 +289,25 @@ class BotStream:
             choice.note,
             place.think_ms(turn, received_ms),
             received_ms,
-            partial(self._saved, place, choice, received_ms),
+            partial(self._saved, place, choice, received_ms, place.question),
+            place.question,
         )
         self._unsaved += is_taken
         return is_taken
 
-    def _saved(self, place: _Place, choice: bot_pb2.Choice, received_ms: int, error: Exception | None) -> None:
+    def _saved(
+        self,
+        place: _Place,
+        choice: bot_pb2.Choice,
+        received_ms: int,
+        question: str | None,
+        error: Exception | None,
+    ) -> None:
         if isinstance(error, Conflict):  # another copy was quicker: on what is there now the answer may still be good
             self._hub.spawn(self._choose_again(choice, received_ms))
             return
         if error is None:
-            place.answered_turn = choice.turn
+            place.answered(question)
         else:
             self._refuse(choice, error)
         self._count_saved()
@@ -303,8 +336,11 @@ class BotStream:
                 raise UnknownSession(session_id)
             think_ms = place.think_ms(turn, received_ms)
             answer = _answer_of(choice)
-            await self._hub.arena.answer(session_id, place.seat, turn, answer, choice.note, think_ms, received_ms)
-            place.answered_turn = turn
+            question = place.question
+            await self._hub.arena.answer(
+                session_id, place.seat, turn, answer, choice.note, think_ms, received_ms, question
+            )
+            place.answered(question)
         except Exception as error:
             self._refuse(choice, error)
 
@@ -347,6 +383,7 @@ class Hub:
         arena.listen(self._hear_change)
         arena.is_here = self.streams.__contains__
         arena.is_connected = presence.is_connected
+        arena.on_loss = self._tell_loss
         bells.on_return.append(self._resync_soon)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -409,6 +446,20 @@ class Hub:
             if stream is not None:
                 stream.news(change.session)
 
+    def _tell_loss(self, session: Session) -> None:
+        """The store has lost moves of a session that this copy had saved: its bots are asked again, at whatever copy they are.
+
+        A copy that holds a bot's stream may not have heard of the lost answer, and takes the open question for one it has sent.
+        """
+        for bot in session.header.bots:
+            if bot:
+                self.spawn(self._presence.tell_loss(bot, session.header.id))
+
+    async def _ask_again(self, stream: BotStream, session_id: str) -> None:
+        stream.unhear(session_id)
+        with contextlib.suppress(UnknownSession):
+            stream.news(await self.arena.read(session_id))
+
     def _listener(self, bot: str) -> Callable[[str], None]:
         def hear(notice: str) -> None:
             stream = self.streams.get(bot)
@@ -417,17 +468,19 @@ class Hub:
             if notice.startswith(TAKEOVER):
                 if notice.removeprefix(TAKEOVER) != stream.info.id:
                     self.spawn(self._beat(stream))  # of two that came at once only one may go: ask which
+            elif notice.startswith(LOSS):
+                self.spawn(self._ask_again(stream, notice.removeprefix(LOSS)))
             else:
-                session_id, revision, at_ms = read_notice(notice)
+                session_id, mark, at_ms = read_notice(notice)
                 metrics.BELL_SECONDS.observe(max(0, self.arena.now_ms() - at_ms) / 1000)
-                self.spawn(self.look(stream, session_id, revision))
+                self.spawn(self.look(stream, session_id, mark))
 
         return hear
 
-    async def look(self, stream: BotStream, session_id: str, at_least: int = 0) -> None:
-        """See where a session stands and tell the bot. What we remember will do, unless it is older than the notice."""
+    async def look(self, stream: BotStream, session_id: str, mark: str = "") -> None:
+        """See where a session stands and tell the bot. What we remember will do, unless the notice has another mark."""
         with contextlib.suppress(UnknownSession):  # the next round forgets it, if it stays away
-            stream.news(await self.arena.refresh(session_id, at_least))
+            stream.news(await self.arena.refresh(session_id, mark))
 
     async def forget_game(self, bot: str, session_id: str) -> None:
         """The game is over for the bot; it need not be found again."""

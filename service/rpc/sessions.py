@@ -17,7 +17,7 @@ from service.rpc.limits import LimitReached, Limits
 from service.rpc.writing import hand_over
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
-from service.sessions.errors import BadRequest, SessionRunning, SessionSealed, UnknownSession
+from service.sessions.errors import BadRequest, HistoryChanged, SessionRunning, SessionSealed, UnknownSession
 from service.sessions.replay import write_replay
 from service.sessions.session import (
     ACT,
@@ -31,6 +31,7 @@ from service.sessions.session import (
     Header,
     Session,
     TimeControl,
+    entry_mark,
 )
 
 T = TypeVar("T")
@@ -74,9 +75,11 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         header = self._header(request)
         await self._check_room(request.session)
         session = await _see_through(self._arena.create(header, seeds_given=request.HasField("seeds")))
+        header = session.header  # the first request's, if this one repeats it: tokens are for the session that is there
         expires = self._signer.expires_in(_TOKEN_S)
         tokens = [
-            "" if bot else self._signer.seat_token(header.id, seat, expires) for seat, bot in enumerate(header.bots)
+            "" if bot else self._signer.seat_token(header.id, header.birth, seat, expires)
+            for seat, bot in enumerate(header.bots)
         ]
         return session_pb2.CreateSessionResponse(
             session=codec.session_message(session, self._arena.now_ms()), seat_tokens=tokens
@@ -87,7 +90,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         try:
             self._limits.check_sessions(await self._arena.store.live())
         except LimitReached:
-            if not session_id or await self._arena.store.revisions([session_id]) == [-1]:
+            if not session_id or await self._arena.store.marks([session_id]) == [None]:
                 raise
 
     def _header(self, request: session_pb2.CreateSessionRequest) -> Header:
@@ -125,6 +128,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             bots,
             request.hold_seeds,
             now,
+            secrets.token_urlsafe(9),
             request.sealed,
         )
 
@@ -267,10 +271,13 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         with self._limits.watchers.hold(request.session), metrics.WATCHERS.track_inprogress():
             async with self._gallery.enter(request.session) as room:
                 after = max(0, min(request.from_revision, _FAR) - 1)
+                mark = request.after_mark
                 while True:
                     bell = room.bell
                     seen = await room.see(after)
-                    after = seen.after
+                    if mark and seen.before != mark:
+                        raise HistoryChanged(request.session, after)
+                    after, mark = seen.after, seen.mark
                     if seen.response.events:
                         if not await hand_over(context, seen.response, asyncio.timeout(_PATIENCE_S)):
                             return
@@ -285,11 +292,14 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
 
     async def _look(self, session_id: str, after: int) -> "_Seen":
         """What a spectator sees of a session after a revision."""
-        session, entries = await self._arena.read_log(session_id, after)
+        session, entries = await self._arena.read_log(session_id, max(0, after - 1))
+        last, entries = (entries[:1], entries[1:]) if after else ([], entries)
+        before = entry_mark(session.header, last[0]) if last else 0
         shown = _public(session, entries)
         response = _watch_response(session, after, shown)
         after += len(shown)
-        return _Seen(response, after, session.status != ACTIVE and after >= session.revision)
+        mark = entry_mark(session.header, shown[-1]) if shown else before
+        return _Seen(response, before, after, mark, session.status != ACTIVE and after >= session.revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +307,11 @@ class _Seen:
     """What a spectator is shown, up to which revision, and whether that was all."""
 
     response: session_pb2.WatchResponse
+    #: The mark of the entry after which this begins; 0 if there is none.
+    before: int
     after: int
+    #: The mark of the entry that was shown last.
+    mark: int
     is_over: bool
 
 
@@ -337,15 +351,15 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
             action = session_pb2.ActionEvent(
                 seat=entry.seat, text=entry.text, think_ms=entry.think_ms, house=entry.kind == HOUSE
             )
-            response.events.add(revision=revision, action=action)
+            response.events.add(revision=revision, action=action, mark=entry_mark(session.header, entry))
         elif entry.kind == FAULT:
             fault = session_pb2.FaultEvent(seat=entry.seat, fault=codec.fault_of(entry.text))
-            response.events.add(revision=revision, fault=fault)
+            response.events.add(revision=revision, fault=fault, mark=entry_mark(session.header, entry))
         elif entry.kind == END:
             end = session_pb2.EndEvent(status=codec.status_value(session.status))
             if session.outcome is not None:
                 end.outcome.CopyFrom(codec.outcome_message(session.outcome))
-            response.events.add(revision=revision, end=end)
+            response.events.add(revision=revision, end=end, mark=entry_mark(session.header, entry))
     if response.events:
         response.events[-1].view.CopyFrom(codec.for_game(session.game).view(session.game.view(session.state, None)))
     return response
@@ -353,7 +367,7 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
 
 def _seat_of(caller: Caller, session: Session) -> int | None:
     """The seat a caller holds in this session, None for everybody else."""
-    seats = caller.seats_in(session.header.id, session.header.bots)
+    seats = caller.seats_in(session.header)
     return seats[0] if seats else None
 
 

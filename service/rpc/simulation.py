@@ -93,7 +93,7 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
         if request.seat >= header.seats:
             raise BadRequest("seat", request.seat, f"0 to {header.seats - 1}")
         caller = current_caller()
-        if caller.kind is not Kind.OPERATOR and request.seat not in caller.seats_in(header.id, header.bots):
+        if caller.kind is not Kind.OPERATOR and request.seat not in caller.seats_in(header):
             raise Forbidden(
                 f"this key or token does not hold seat {request.seat} of session {header.id}", session=header.id
             )

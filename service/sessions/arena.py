@@ -21,6 +21,7 @@ from service.sessions.errors import (
     SeatForfeited,
     SessionError,
     SessionExists,
+    StaleTurn,
     UnknownSession,
 )
 from service.sessions.session import ACTIVE, FAULTS, Accepted, Entry, Header, Session, new_session
@@ -31,6 +32,7 @@ _LOG: Final = logging.getLogger(__name__)
 #: In a simultaneous phase every other seat may be quicker, again and again, but not for ever.
 _TRIES: Final = 64
 _CACHE: Final = 4096
+_SAVED: Final = 2 * _CACHE
 
 
 class _Late(SessionError):
@@ -80,6 +82,10 @@ class Arena:
         self.store = store
         self.now_ms = now_ms
         self._cache: OrderedDict[str, Session] = OrderedDict()
+        #: Birth, revision and mark of the last positions that this copy knows to have been saved, ended sessions included.
+        self._saved: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
+        #: Called with a session whose newest saved positions the store has lost.
+        self.on_loss: Callable[[Session], None] = lambda _: None
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._listeners: list[Callable[[Change], None]] = []
         self._alarms: list[tuple[int, str]] = []
@@ -101,22 +107,22 @@ class Arena:
         async with self._lock(session_id):
             return await self._load(session_id, fresh=True)
 
-    async def refresh(self, session_id: str, at_least: int = 0) -> Session:
-        """Like ``read``, but content with what this copy remembers, if that is as new as the revision we were told of."""
+    async def refresh(self, session_id: str, mark: str = "") -> Session:
+        """Like ``read``, but content with what this copy remembers, if that has the mark we were told of, or we were told none."""
         async with self._lock(session_id):
             session = await self._load(session_id, fresh=False)
-            if session.revision < at_least:
+            if mark and session.mark != mark:  # older, newer, or of a history that the store has lost
                 session = await self._load(session_id, fresh=True)
             return session
 
     async def glance(self, session_ids: Sequence[str]) -> dict[str, Session]:
         """Those of the sessions that this copy remembers just as they are stored; one trip for all of them."""
         remembered = [session_id for session_id in session_ids if session_id in self._cache]
-        stored = await self.store.revisions(remembered)
+        stored = await self.store.marks(remembered)
         found: dict[str, Session] = {}
-        for session_id, revision in zip(remembered, stored, strict=True):
+        for session_id, mark in zip(remembered, stored, strict=True):
             session = self._cache.get(session_id)
-            if session is not None and session.revision == revision:  # one with a move under way is ahead of the store
+            if session is not None and session.mark == mark:  # one with a move under way is ahead of the store
                 found[session_id] = session
         return found
 
@@ -128,9 +134,9 @@ class Arena:
     async def read_log(self, session_id: str, after: int) -> tuple[Session, list[Entry]]:
         """The session as it was last saved, and its log from revision ``after`` + 1 to that very revision."""
         async with self._lock(session_id):  # or a move that is not saved yet would show in the one and not in the other
-            session = await self._load(session_id, fresh=True)
-            entries = await self.store.entries(session_id, after)
-            return session, entries[: max(0, session.revision - after)]
+            session, entries = await self.store.log(session_id, after, self._cache.get(session_id))
+            self._remember(session)
+            return session, entries
 
     def forget(self, session_id: str) -> None:
         """Whatever this copy remembers of a session is out of date."""
@@ -144,7 +150,7 @@ class Arena:
 
     async def _load(self, session_id: str, *, fresh: bool) -> Session:
         session = self._cache.get(session_id)
-        if session is not None and (not fresh or await self.store.revision(session_id) == session.revision):
+        if session is not None and (not fresh or await self.store.mark(session_id) == session.mark):
             if session_id in self._cache:  # a bell may have made us forget it while we asked
                 self._cache.move_to_end(session_id)
             return session
@@ -154,6 +160,19 @@ class Arena:
 
     def _remember(self, session: Session) -> None:
         session_id = session.header.id
+        birth, revision, mark = self._saved.get(session_id, ("", -1, ""))
+        self._saved[session_id] = (session.header.birth, session.revision, session.mark)
+        self._saved.move_to_end(session_id)
+        if len(self._saved) > _SAVED:
+            self._saved.popitem(last=False)
+        if session.revision <= revision and session.mark != mark and session.header.birth == birth:
+            _LOG.warning(
+                "session %s: the store has lost its newest writes; revision %d was saved, and it stands at %d",
+                session_id,
+                revision,
+                session.revision,
+            )
+            self.on_loss(session)
         if session.status != ACTIVE:  # hardly anybody will ask again, and whoever does finds it in the store
             self.forget(session_id)
             return
@@ -193,13 +212,13 @@ class Arena:
                 was_cached = session_id in self._cache
                 session = await self._load(session_id, fresh=False)
                 before = _standing(session)
-                since = session.revision
+                since, mark = session.revision, session.mark
                 try:
                     result, entries = change(session)
                 except SessionError:
                     if session.revision != since:  # half done: what we remember is no longer what is stored
                         self.forget(session_id)
-                    if was_cached and attempt == 0 and await self.store.revision(session_id) != since:
+                    if was_cached and attempt == 0 and await self.store.mark(session_id) != mark:
                         self.forget(session_id)
                         continue  # it was said of an old guess; look again
                     raise
@@ -210,7 +229,7 @@ class Arena:
                     return result
                 seats = _with_news(session, before)
                 try:
-                    await self.store.save(session, since, entries, self._bells(session, seats))
+                    await self.store.save(session, entries, self._bells(session, seats))
                 except Conflict:
                     self.conflicts += 1
                     self.forget(session_id)
@@ -243,6 +262,7 @@ class Arena:
         think_ms: int | None,
         heard_ms: int,
         saved: Saved,
+        question: str | None = None,
     ) -> bool:
         """``answer`` where nothing stands in its way: applied at once, saved with whatever else is waiting, no task and no
         future of its own. False: nothing has happened, and ``answer`` must look into it.
@@ -254,11 +274,11 @@ class Arena:
         since = session.revision
         before = _standing(session)
         try:
-            _, entries = self._answered(session, seat, turn, choice, note, think_ms, heard_ms)
+            _, entries = self._answered(session, seat, turn, choice, note, think_ms, heard_ms, question)
             if entries:  # there are none for a repeated answer
                 change = Change(session, entries, _with_news(session, before))
                 end = partial(self._end_answer, change, lock, saved)
-                self.store.submit(session, since, entries, self._bells(session, change.seats), end)
+                self.store.submit(session, entries, self._bells(session, change.seats), end)
                 return True
         except SessionError:
             if session.revision != since:
@@ -281,11 +301,27 @@ class Arena:
             saved(error)
 
     def _answered(
-        self, session: Session, seat: int, turn: int, choice: int | str, note: str, think_ms: int | None, heard_ms: int
+        self,
+        session: Session,
+        seat: int,
+        turn: int,
+        choice: int | str,
+        note: str,
+        think_ms: int | None,
+        heard_ms: int,
+        question: str | None,
     ) -> tuple[Accepted, list[Entry]]:
         """The session, answered. What was heard in time is in time, however long it has waited since; else _Late."""
         if 0 <= seat < session.header.seats:
             clock, deadline = session.clocks[seat], session.deadline_ms(seat)
+            if question is not None and clock.asked_ms and turn == clock.turn and question != clock.question:
+                raise StaleTurn(
+                    f"turn {turn} of seat {seat} is asked again in another position, since the store lost its newest "
+                    "writes; wait for the question",
+                    seat=str(seat),
+                    turn=str(turn),
+                    revision=str(session.revision),
+                )
             if 0 < deadline < heard_ms and turn == clock.turn:
                 raise _Late(f"seat {seat} answered too late")
             if think_ms is None:
@@ -301,11 +337,12 @@ class Arena:
         note: str,
         think_ms: int | None = None,
         heard_ms: int | None = None,
+        question: str | None = None,
     ) -> Accepted:
         """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat.
 
         ``heard_ms``: when the answer came. However long it then waits for others, for the store or to be made again, it is not
-        the later for it.
+        the later for it. ``question``: the mark of the question that the seat was sent, if that is known.
         """
         refused: ActionRefused | None = None
         heard = self.now_ms() if heard_ms is None else heard_ms
@@ -314,7 +351,7 @@ class Arena:
             nonlocal refused
             refused = None
             try:
-                return self._answered(session, seat, turn, choice, note, think_ms, heard)
+                return self._answered(session, seat, turn, choice, note, think_ms, heard, question)
             except ActionRefused as error:
                 refused = error
                 return None, session.refuse(seat, turn, error, self.now_ms())
@@ -332,7 +369,7 @@ class Arena:
                 ) from None
             # Another seat's clock ran out before this one's and ended the game, or another copy was quicker: it is told which.
             heard = min(heard, self.now_ms())  # should the clock have been set back meanwhile
-            return await self.answer(session_id, seat, turn, choice, note, think_ms, heard)
+            return await self.answer(session_id, seat, turn, choice, note, think_ms, heard, question)
         if accepted is None:
             assert refused is not None
             raise refused

@@ -97,6 +97,20 @@ class StoreUnavailable(SessionError):
     reason = "STORE_UNAVAILABLE"
 
 
+class HistoryChanged(SessionError):
+    """What a watcher has been shown is no longer what happened: the store lost its newest writes, and the game went on."""
+
+    reason = "HISTORY_CHANGED"
+
+    def __init__(self, session: str, revision: int) -> None:
+        super().__init__(
+            f"revision {revision} of session {session} is no longer what was shown, since the store lost its newest "
+            "writes; watch again from revision 0",
+            session=session,
+            revision=str(revision),
+        )
+
+
 class TakenOver(SessionError):
     """The bot has opened a newer stream; this one ends."""
 

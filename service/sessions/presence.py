@@ -14,6 +14,8 @@ from service.sessions.link import AWAY
 LIFE_S: Final = 15
 BEAT_S: Final = 5
 TAKEOVER: Final = "takeover "
+#: No session can be called so: a name has no exclamation mark.
+LOSS: Final = "!loss "
 
 #: Each compares and writes in one step: a stream that comes in between must not be overwritten by the one it took over from.
 #: KEYS: the bot's stream. ARGV: this stream, seconds to live.
@@ -80,6 +82,10 @@ class Presence:
             else:
                 streams.append(_read(found))
         return streams
+
+    async def tell_loss(self, bot: str, session_id: str) -> None:
+        """The store has lost moves of this session: the copy that holds the bot's stream asks again."""
+        await self._ask(self._redis.publish(keys.bell(bot), LOSS + session_id))
 
     async def games(self, bot: str) -> list[str]:
         """The sessions the bot may still be playing."""

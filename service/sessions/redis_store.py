@@ -6,9 +6,7 @@ neighbours.
 """
 
 import asyncio
-import itertools
 import logging
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
@@ -20,7 +18,7 @@ from redis.exceptions import NoScriptError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.sessions import keys
-from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
+from service.sessions.errors import StoreUnavailable, UnknownSession
 from service.sessions.link import AWAY
 from service.sessions.session import (
     ACTIVE,
@@ -34,7 +32,7 @@ from service.sessions.session import (
     live_to_plain,
     session_from_plain,
 )
-from service.sessions.store import NOBODY, Bells, Saved
+from service.sessions.store import NOBODY, Bells, Marks, Saved, changed_meanwhile
 from service.sessions.wire import Wire
 
 _LOG: Final = logging.getLogger(__name__)
@@ -49,14 +47,16 @@ _QUESTIONS: Final = 64
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
+#: The fields that tell where a session stands.
+_MARK: Final = ["r", "w"]
 
-#: Write only if the revision is still the expected one. A missing session is a mismatch too.
-#: KEYS: session, log. ARGV: expected, new revision, blob, mark of this save, seconds to live, notice, number of bells, bells …,
-#: entries …
+#: Write only if the mark is still the expected one. A missing session is a mismatch too; one that was created by an older version
+#: has no mark. KEYS: session, log. ARGV: expected mark, new revision, blob, mark of this save, seconds to live, notice, number of
+#: bells, bells …, entries …
 SAVE: Final = """
-local have = redis.call('HGET', KEYS[1], 'r')
-if have ~= ARGV[1] then
-  return {0, have or '', redis.call('HGET', KEYS[1], 'w') or ''}
+local have = redis.call('HMGET', KEYS[1], 'r', 'w')
+if not have[1] or (have[2] or '') ~= ARGV[1] then
+  return {0, have[2] or ''}
 end
 redis.call('HSET', KEYS[1], 'r', ARGV[2], 'b', ARGV[3], 'w', ARGV[4])
 local bells = tonumber(ARGV[7])
@@ -67,27 +67,40 @@ for i = 8, 7 + bells do redis.call('PUBLISH', ARGV[i], ARGV[6]) end
 return {1}
 """
 
-#: Keep a new session unless the id is taken. KEYS: session. ARGV: header, blob, seconds to live, notice, bells …
+#: Keep a new session unless the id is taken; a log that outlived an earlier session of this id goes.
+#: KEYS: session, log. ARGV: header, blob, mark, seconds to live, notice, bells …
 CREATE: Final = """
 if redis.call('HSETNX', KEYS[1], 'h', ARGV[1]) == 0 then
   return redis.call('HGET', KEYS[1], 'h')
 end
-redis.call('HSET', KEYS[1], 'r', '0', 'b', ARGV[2])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-for i = 5, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[4]) end
+redis.call('HSET', KEYS[1], 'r', '0', 'b', ARGV[2], 'w', ARGV[3])
+redis.call('DEL', KEYS[2])
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+for i = 6, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[5]) end
 return false
 """
 
+#: Session and log in one step: between two trips a store may lose its newest writes. The session is left out if it is the known
+#: one. KEYS: session, log. ARGV: known mark, revisions to skip.
+LOG: Final = """
+local found = redis.call('HMGET', KEYS[1], 'h', 'b', 'w')
+local mark = found[3] or ''
+if not found[1] or not found[2] then return false end
+local entries = redis.call('LRANGE', KEYS[2], ARGV[2], -1)
+if mark ~= '' and mark == ARGV[1] then return {'', '', mark, entries} end
+return {found[1], found[2], mark, entries}
+"""
 
-def notice(session_id: str, revision: int, at_ms: int) -> str:
-    """What a doorbell says: which session, where it stands now, and when that happened."""
-    return f"{session_id} {revision} {at_ms}"
+
+def notice(session_id: str, mark: str, at_ms: int) -> str:
+    """What a doorbell says: which session, the mark of its position, and when that was saved."""
+    return f"{session_id} {mark} {at_ms}"
 
 
-def read_notice(text: str) -> tuple[str, int, int]:
-    """The session, its revision, and when it was saved."""
-    session_id, revision, at_ms = text.rsplit(" ", 2)
-    return session_id, int(revision), int(at_ms)
+def read_notice(text: str) -> tuple[str, str, int]:
+    """The session, the mark of its position, and when it was saved."""
+    session_id, mark, at_ms = text.rsplit(" ", 2)
+    return session_id, mark, int(at_ms)
 
 
 class _Save:
@@ -111,12 +124,11 @@ class _Save:
         """What the script's answer means: None if the session is saved."""
         if isinstance(answer, Exception):
             return _unavailable(answer)
-        since, revision, mark = self.arguments[2], self.arguments[3], self.arguments[5]
-        # A trip whose answer was lost is sent again: then the revision is ours already, and so is the mark. The state would
-        # prove nothing: another copy may have made the very same move in the same millisecond.
-        if answer[0] == 1 or (answer[1] == revision.encode() and answer[2] == mark):
+        # A trip whose answer was lost is sent again: then the mark is ours already. The state would prove nothing: another
+        # copy may have made the very same move in the same millisecond.
+        if answer[0] == 1 or answer[1] == self.arguments[5].encode():
             return None
-        return Conflict(f"session {self.session_id} is no longer at revision {since}", session=self.session_id)
+        return changed_meanwhile(self.session_id)
 
 
 class RedisStore:
@@ -131,21 +143,23 @@ class RedisStore:
         self._save_sha = ""
         self._create_sha = ""
         self._gate = asyncio.Semaphore(_QUESTIONS)
-        #: Every save has a mark that no other save of any copy has.
-        self._mark = secrets.token_bytes(8)
-        self._saves = itertools.count()
+        self._log_sha = ""
+        self._marks = Marks()
         #: Called after every trip with what it was for, its seconds, and how many moves it carried.
         self.on_trip: Callable[[str, float, int], None] = lambda what, seconds, moves: None
 
     # ------------------------------------------------------------------------------------------------------ store
     async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
         header = session.header
+        session.stamp(self._marks.draw())
         arguments = [
             keys.session(header.id),
+            keys.log(header.id),
             _encode(header_to_plain(header)),
             _encode(live_to_plain(session)),
+            session.mark,
             LIVE_TTL,
-            notice(header.id, 0, header.created_ms),
+            notice(header.id, session.mark, header.created_ms),
             *(keys.bell(bot) for bot in bells.bots),
         ]
         # What only finds sessions again is written first: if we stop in between, an unknown id is found, and forgotten after
@@ -156,30 +170,30 @@ class RedisStore:
         # new one is looked at soon, whatever its first deadline: when its seats turn up shorter ones begin.
         await self._ask(self.redis.zadd(keys.DUE, {header.id: header.created_ms + LATE_MS}, nx=True))
         await self._ask(self.redis.zadd(keys.SESSIONS, {header.id: header.created_ms}, nx=True))
-        found = await self._script("_create_sha", CREATE, 1, arguments)
+        found = await self._script("_create_sha", CREATE, 2, arguments)
         return None if found is None else header_from_plain(_decode(found))
 
     async def load(self, session_id: str) -> Session:
-        header, live = await self._ask(self.redis.hmget(keys.session(session_id), ["h", "b"]))
+        header, live, mark = await self._ask(self.redis.hmget(keys.session(session_id), ["h", "b", "w"]))
         if header is None or live is None:
             raise UnknownSession(session_id)
-        return session_from_plain(header_from_plain(_decode(header)), _decode(live))
+        return _session(header, live, mark)
 
-    async def revision(self, session_id: str) -> int:
-        found = await self._ask(self.redis.hget(keys.session(session_id), "r"))
-        if found is None:
+    async def mark(self, session_id: str) -> str:
+        mark = _mark(await self._ask(self.redis.hmget(keys.session(session_id), _MARK)))
+        if mark is None:
             raise UnknownSession(session_id)
-        return int(found)
+        return mark
 
-    async def revisions(self, session_ids: Sequence[str]) -> list[int]:
+    async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
         if not session_ids:
             return []
         pipe = self.redis.pipeline(transaction=False)
         for session_id in session_ids:
-            pipe.hget(keys.session(session_id), "r")
-        return [-1 if found is None else int(found) for found in await self._ask(pipe.execute())]
+            pipe.hmget(keys.session(session_id), _MARK)
+        return [_mark(found) for found in await self._ask(pipe.execute())]
 
-    async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
+    async def save(self, session: Session, entries: Sequence[Entry], bells: Bells) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def saved(error: Exception | None) -> None:
@@ -190,19 +204,22 @@ class RedisStore:
             else:
                 done.set_exception(error)
 
-        self.submit(session, since, entries, bells, saved)
+        self.submit(session, entries, bells, saved)
         await done
 
-    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
         session_id = session.header.id
+        before = session.stamp(self._marks.draw())
         channels = [keys.watch(session_id), *(keys.bell(bot) for bot in bells.bots)]
         ttl = LIVE_TTL if session.status == ACTIVE else ENDED_TTL
-        arguments: list[Any] = [keys.session(session_id), keys.log(session_id), str(since), str(session.revision)]
+        arguments: list[Any] = [keys.session(session_id), keys.log(session_id)]
         arguments += [
+            before.encode("latin-1"),
+            str(session.revision),
             _encode(live_to_plain(session)),
-            self._mark + next(self._saves).to_bytes(8, "little"),
+            session.mark,
             ttl,
-            notice(session_id, session.revision, entries[-1].at_ms if entries else 0),
+            notice(session_id, session.mark, entries[-1].at_ms if entries else 0),
             len(channels),
             *channels,
         ]
@@ -211,14 +228,15 @@ class RedisStore:
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
 
-    async def entries(self, session_id: str, after: int) -> list[Entry]:
-        pipe = self.redis.pipeline(transaction=False)
-        pipe.lrange(keys.log(session_id), after, -1)
-        pipe.exists(keys.session(session_id))
-        found, exists = await self._ask(pipe.execute())
-        if not exists:
+    async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
+        mark = known.mark if known is not None else ""
+        arguments = [keys.session(session_id), keys.log(session_id), mark.encode("latin-1"), after]
+        found = await self._script("_log_sha", LOG, 2, arguments)
+        if found is None:
             raise UnknownSession(session_id)
-        return [entry_from_plain(_decode(entry)) for entry in found]
+        header, live, stored, entries = found
+        session = known if known is not None and not header else _session(header, live, stored)
+        return session, [entry_from_plain(_decode(entry)) for entry in entries]
 
     async def live(self) -> int:
         return int(await self._ask(self.redis.zcard(keys.DUE)))
@@ -298,6 +316,23 @@ class RedisStore:
                 return answer
         except AWAY as error:
             raise _unavailable(error) from error
+
+
+def _session(header: bytes, live: bytes, mark: bytes | None) -> Session:
+    session = session_from_plain(header_from_plain(_decode(header)), _decode(live))
+    session.mark = _text(mark)
+    return session
+
+
+def _mark(found: list[bytes | None]) -> str | None:
+    """The mark among the fields ``_MARK``; empty for a session that was created by an older version, None for an unknown one."""
+    revision, mark = found
+    return None if revision is None else _text(mark)
+
+
+def _text(mark: bytes | None) -> str:
+    """A stored mark. Ours are digits; those of older versions are any bytes, each of which has a character in Latin-1."""
+    return (mark or b"").decode("latin-1")
 
 
 def _is_worth_a_second_trip(answer: Any) -> bool:

@@ -78,6 +78,8 @@ class Header:
     bots: tuple[str, ...]
     hold_seeds: bool
     created_ms: int
+    #: Drawn when the session was created: another session may have its id later. Empty if an older version created it.
+    birth: str = ""
     #: Other sessions have the same cards: only the operator and its seats may look before the seeds are revealed.
     sealed: bool = False
 
@@ -141,18 +143,23 @@ class SeatClock:
     answered_revision: int = 0
     #: What its answers took in all.
     used_ms: int = 0
+    #: The mark of the save that put the open question. After a loss in the store the same turn may be asked in another
+    #: position: its number is the same, its mark is not.
+    question: str = ""
 
 
 class Session:
     """One play of a game."""
 
-    __slots__ = ("clocks", "ended_ms", "game", "header", "outcome", "revealed", "revision", "state", "status")
+    __slots__ = ("clocks", "ended_ms", "game", "header", "mark", "outcome", "revealed", "revision", "state", "status")
 
     def __init__(self, header: Header, game: AnyGame, state: Any) -> None:
         self.header = header
         self.game = game
         self.state = state
         self.revision = 0
+        #: The identity of this position in its store, unique to the save that wrote it; empty before the first one.
+        self.mark = ""
         self.status = ACTIVE
         self.clocks = [SeatClock(bank_ms=header.time_control.bank_ms) for _ in header.bots]
         self.ended_ms = 0
@@ -205,6 +212,14 @@ class Session:
     def begin(self, now_ms: int) -> None:
         """Put the first questions."""
         self._ask(now_ms)
+
+    def stamp(self, mark: str) -> str:
+        """Give this position, and every question that it opens, the mark of the save that writes it; the mark it replaces."""
+        before, self.mark = self.mark, mark
+        for clock in self.clocks:
+            if clock.asked_ms and not clock.question:
+                clock.question = mark
+        return before
 
     def take_seat(self, seat: int, now_ms: int) -> list[Entry]:
         """The seat has turned up: from now on its clock runs. Nothing happens the second time."""
@@ -397,6 +412,7 @@ class Session:
             if not clock.asked_ms and not clock.fault:
                 clock.turn += 1
                 clock.asked_ms = now_ms
+                clock.question = ""
 
     def _go_on(self, now_ms: int) -> list[Entry]:
         """Let the house play for forfeited seats, then ask the next seats or end the game."""
@@ -514,6 +530,7 @@ def header_to_plain(header: Header) -> Any:
         list(header.bots),
         header.hold_seeds,
         header.created_ms,
+        header.birth,
         header.sealed,
     ]
 
@@ -561,6 +578,7 @@ def live_to_plain(session: Session) -> Any:
         session.ended_ms,
         outcome_to_plain(session.outcome),
         session.revealed,
+        [clock.question if clock.asked_ms else "" for clock in session.clocks],
     ]
 
 
@@ -574,6 +592,9 @@ def session_from_plain(header: Header, plain: Any) -> Session:
     session.ended_ms = plain[4]
     session.outcome = outcome_from_plain(plain[5])
     session.revealed = plain[6]
+    if len(plain) > 7:  # sessions written by older versions have no marks
+        for clock, question in zip(session.clocks, plain[7], strict=True):
+            clock.question = question
     return session
 
 
@@ -585,3 +606,9 @@ def entry_to_plain(entry: Entry) -> list[Any]:
 def entry_from_plain(plain: list[Any]) -> Entry:
     """The entry that ``entry_to_plain`` wrote."""
     return Entry(*plain)
+
+
+def entry_mark(header: Header, entry: Entry) -> int:
+    """The identity of an entry, never 0: whatever takes its place after a loss in the store has another time, at least."""
+    said = repr((header.birth, entry_to_plain(entry)))
+    return int.from_bytes(blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little") or 1

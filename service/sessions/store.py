@@ -1,5 +1,7 @@
 """Where sessions are kept: what every store promises, and one that keeps them in memory for tests and tools."""
 
+import itertools
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
@@ -25,12 +27,33 @@ class Bells:
 
 NOBODY: Final = Bells()
 
+
+def changed_meanwhile(session_id: str) -> Conflict:
+    """What a save meets that was made on a position which is no longer the stored one."""
+    return Conflict(f"session {session_id} is no longer as this change found it", session=session_id)
+
+
 #: Called when a save has ended: with None if it is saved, else with what went wrong.
 Saved: TypeAlias = Callable[[Exception | None], None]
 
 
+class Marks:
+    """Draws marks: numbers in decimal that no other save of any copy has."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(secrets.randbits(64) << 32)
+
+    def draw(self) -> str:
+        """The next mark."""
+        return str(next(self._numbers))
+
+
 class Store(Protocol):
-    """A store compares the revision and writes in one step; nothing is announced before it is saved."""
+    """A store compares the mark and writes in one step; nothing is announced before it is saved.
+
+    Every save gives the session a mark that no other save has. Revisions only count: a store that lost its newest writes (a
+    power cut, a failover) reaches the same number again with another history.
+    """
 
     async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
         """Keep a new session. If the id is taken nothing is changed, and the header that is there is returned."""
@@ -38,20 +61,26 @@ class Store(Protocol):
     async def load(self, session_id: str) -> Session:
         """The session as it was last saved; UnknownSession."""
 
-    async def revision(self, session_id: str) -> int:
-        """The revision that is stored; UnknownSession."""
+    async def mark(self, session_id: str) -> str:
+        """The mark of the stored position; UnknownSession."""
 
-    async def revisions(self, session_ids: Sequence[str]) -> list[int]:
-        """The revisions that are stored, in one trip; -1 for a session that is unknown."""
+    async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
+        """The marks of the stored positions, in one trip; None for a session that is unknown."""
 
-    async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
-        """Write the session and append the entries, if its revision is still ``since``; else Conflict."""
+    async def save(self, session: Session, entries: Sequence[Entry], bells: Bells) -> None:
+        """Write the session and append the entries, if its mark is the stored one; else Conflict.
 
-    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
-        """``save`` for whoever does not wait for it; the session must stay as it is until ``saved`` is called."""
+        The session has a new mark afterwards. If the save fails, the session is of no use any more.
+        """
 
-    async def entries(self, session_id: str, after: int) -> list[Entry]:
-        """The log from revision ``after`` + 1 on; UnknownSession."""
+    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+        """``save`` for callers that do not wait; the session must stay as it is until ``saved`` is called."""
+
+    async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
+        """The session and its log from revision ``after`` + 1 on, both read in one step; UnknownSession.
+
+        ``known`` is returned if it is what is stored.
+        """
 
     async def live(self) -> int:
         """How many sessions are being played, in the whole arena."""
@@ -67,55 +96,63 @@ class MemoryStore:
     """Sessions in a dict, as plain data, so that nobody shares an object with the store."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, tuple[object, object]] = {}
+        self._sessions: dict[str, tuple[object, object, str]] = {}
         self._logs: dict[str, list[Entry]] = {}
+        self._marks = Marks()
 
     async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
         del bells
         found = self._sessions.get(session.header.id)
         if found is not None:
             return header_from_plain(found[0])
-        self._sessions[session.header.id] = (header_to_plain(session.header), live_to_plain(session))
+        session.stamp(self._marks.draw())
+        self._write(session)
         self._logs[session.header.id] = []
         return None
+
+    def _write(self, session: Session) -> None:
+        self._sessions[session.header.id] = (header_to_plain(session.header), live_to_plain(session), session.mark)
 
     async def load(self, session_id: str) -> Session:
         found = self._sessions.get(session_id)
         if found is None:
             raise UnknownSession(session_id)
-        return session_from_plain(header_from_plain(found[0]), found[1])
+        session = session_from_plain(header_from_plain(found[0]), found[1])
+        session.mark = found[2]
+        return session
 
-    async def revision(self, session_id: str) -> int:
-        if session_id not in self._logs:
+    async def mark(self, session_id: str) -> str:
+        if session_id not in self._sessions:
             raise UnknownSession(session_id)
-        return len(self._logs[session_id])
+        return self._sessions[session_id][2]
 
-    async def revisions(self, session_ids: Sequence[str]) -> list[int]:
-        return [len(self._logs[session_id]) if session_id in self._logs else -1 for session_id in session_ids]
+    async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
+        return [self._sessions[session_id][2] if session_id in self._sessions else None for session_id in session_ids]
 
-    def submit(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
         try:
-            self._keep(session, since, entries)
+            self._keep(session, entries)
         except Conflict as conflict:
             saved(conflict)
         else:
             saved(None)
 
-    async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Bells) -> None:
+    async def save(self, session: Session, entries: Sequence[Entry], bells: Bells) -> None:
         del bells
-        self._keep(session, since, entries)
+        self._keep(session, entries)
 
-    def _keep(self, session: Session, since: int, entries: Sequence[Entry]) -> None:
+    def _keep(self, session: Session, entries: Sequence[Entry]) -> None:
         session_id = session.header.id
-        if session_id not in self._sessions or len(self._logs[session_id]) != since:
-            raise Conflict(f"session {session_id} is no longer at revision {since}", session=session_id)
-        self._sessions[session_id] = (header_to_plain(session.header), live_to_plain(session))
+        before = session.stamp(self._marks.draw())
+        if session_id not in self._sessions or self._sessions[session_id][2] != before:
+            raise changed_meanwhile(session_id)
+        self._write(session)
         self._logs[session_id] += entries
 
-    async def entries(self, session_id: str, after: int) -> list[Entry]:
-        if session_id not in self._logs:
-            raise UnknownSession(session_id)
-        return self._logs[session_id][after:]
+    async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
+        is_known = known is not None and known.mark == await self.mark(session_id)
+        session = known if is_known and known is not None else await self.load(session_id)
+        return session, self._logs[session_id][after:]
 
     async def live(self) -> int:
         return len(self._sessions)

@@ -180,9 +180,9 @@ class Door:
         done: session_pb2.ActResponse = await self.ask(request)
         return done
 
-    def watch(self, session_id: str, from_revision: int = 0) -> Any:
+    def watch(self, session_id: str, from_revision: int = 0, after_mark: int = 0) -> Any:
         """A spectator's stream."""
-        request = session_pb2.WatchRequest(session=session_id, from_revision=from_revision)
+        request = session_pb2.WatchRequest(session=session_id, from_revision=from_revision, after_mark=after_mark)
         return session_pb2_grpc.SessionServiceStub(self.channel).Watch(
             request, metadata=self.metadata, timeout=PATIENCE_S
         )

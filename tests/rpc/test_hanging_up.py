@@ -33,8 +33,8 @@ class SlowStore(MemoryStore):
         self.saved = asyncio.Event()
         self.may_answer = asyncio.Event()
 
-    async def save(self, session: Session, since: int, entries: Sequence[Entry], bells: Rung) -> None:
-        await super().save(session, since, entries, bells)
+    async def save(self, session: Session, entries: Sequence[Entry], bells: Rung) -> None:
+        await super().save(session, entries, bells)
         self.saved.set()
         await self.may_answer.wait()
 

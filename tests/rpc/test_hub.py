@@ -168,7 +168,7 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
 
             await stream.all_saved()
             assert (hub.arena.conflicts, hub.arena.is_changing(session_id)) == (1, False)
-            assert [entry.seat for entry in await other.store.entries(session_id, 0) if entry.kind == ACT] == [1, 0]
+            assert [entry.seat for entry in (await other.store.log(session_id, 0))[1] if entry.kind == ACT] == [1, 0]
             await hub.disconnect(stream)
 
     asyncio.run(scenario())

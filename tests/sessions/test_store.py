@@ -87,8 +87,8 @@ def test_what_was_created_is_there(opened: Opened, game: str) -> None:
 
         assert await store.create(session) is None
         assert same(await store.load(session.header.id), session)
-        assert await store.revision(session.header.id) == 0
-        assert await store.entries(session.header.id, 0) == []
+        assert (await store.load(session.header.id)).revision == 0
+        assert (await store.log(session.header.id, 0))[1] == []
 
     asked(opened, questions)
 
@@ -98,19 +98,19 @@ def test_a_second_create_changes_nothing_and_shows_what_is_there(opened: Opened)
         session = fresh()
         await store.create(session)
         entries = said(session)
-        await store.save(session, 0, entries, NOBODY)
+        await store.save(session, entries, NOBODY)
         other = fresh("relief", id=session.header.id)
 
         assert await store.create(other) == session.header
         assert same(await store.load(session.header.id), session)
-        assert await store.entries(session.header.id, 0) == entries
+        assert (await store.log(session.header.id, 0))[1] == entries
 
     asked(opened, questions)
 
 
 def test_nobody_knows_an_unknown_session(opened: Opened) -> None:
     async def questions(store: Store) -> None:
-        for question in (store.load("nobody"), store.revision("nobody"), store.entries("nobody", 0)):
+        for question in (store.load("nobody"), store.mark("nobody"), store.log("nobody", 0)):
             with pytest.raises(UnknownSession):
                 await question
 
@@ -123,12 +123,13 @@ def test_where_several_sessions_stand_is_one_question(opened: Opened) -> None:
         for moves, session in enumerate(sessions):
             await store.create(session)
             for _ in range(moves):
-                since = session.revision
-                await store.save(session, since, said(session), NOBODY)
+                await store.save(session, said(session), NOBODY)
 
         ids = [session.header.id for session in sessions]
-        assert await store.revisions([ids[2], "nobody", *ids]) == [2, -1, 0, 1, 2]
-        assert await store.revisions([]) == []
+        marks = [session.mark for session in sessions]
+        assert len(set(marks)) == 3
+        assert await store.marks([ids[2], "nobody", *ids]) == [marks[2], None, *marks]
+        assert await store.marks([]) == []
 
     asked(opened, questions)
 
@@ -153,27 +154,32 @@ def test_a_missing_session_is_a_mismatch(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh()
         with pytest.raises(Conflict):
-            await store.save(session, 0, said(session), NOBODY)
+            await store.save(session, said(session), NOBODY)
         with pytest.raises(UnknownSession):
             await store.load(session.header.id)
 
     asked(opened, questions)
 
 
-def test_a_save_on_an_old_revision_is_a_conflict_and_changes_nothing(opened: Opened) -> None:
+def test_a_save_on_another_position_is_a_conflict_and_changes_nothing(opened: Opened) -> None:
+    """Older, newer, or of the same revision in another history."""
+
     async def questions(store: Store) -> None:
         session = fresh()
         await store.create(session)
         slow = await store.load(session.header.id)
         entries = said(session)
-        await store.save(session, 0, entries, NOBODY)
+        await store.save(session, entries, NOBODY)
 
-        for since in (0, 2, 99):
-            late = await store.load(session.header.id) if since else slow
+        forked, ahead = await store.load(session.header.id), await store.load(session.header.id)
+        forked.mark = "another save's"
+        ahead.stamp("a save that the store has lost")
+        said(ahead)
+        for late in (slow, forked, ahead):
             with pytest.raises(Conflict):
-                await store.save(late, since, said(late, 1), NOBODY)
+                await store.save(late, said(late, 1), NOBODY)
         assert same(await store.load(session.header.id), session)
-        assert await store.entries(session.header.id, 0) == entries
+        assert (await store.log(session.header.id, 0))[1] == entries
 
     asked(opened, questions)
 
@@ -188,13 +194,13 @@ def test_a_whole_game_move_by_move_from_what_is_stored(opened: Opened) -> None:
             session = await store.load(session_id)
             since = session.revision
             entries = said(session, note=f"move {since}")
-            await store.save(session, since, entries, NOBODY)
+            await store.save(session, entries, NOBODY)
             log += entries
-            assert await store.revision(session_id) == len(log)
+            assert (await store.load(session_id)).revision == len(log)
         assert same(await store.load(session_id), session)
-        assert await store.entries(session_id, 0) == log
-        assert await store.entries(session_id, 7) == log[7:]
-        assert await store.entries(session_id, len(log)) == []
+        assert (await store.log(session_id, 0))[1] == log
+        assert (await store.log(session_id, 7))[1] == log[7:]
+        assert (await store.log(session_id, len(log)))[1] == []
         assert [entry.kind for entry in log[-2:]] == [END, REVEAL]
 
     asked(opened, questions)
@@ -210,10 +216,10 @@ def test_nobody_shares_an_object_with_the_store(opened: Opened) -> None:
         loaded = await store.load(session.header.id)
         for _ in range(12):
             said(loaded)
-        (await store.entries(session.header.id, 0)).append(Entry(END))
+        (await store.log(session.header.id, 0))[1].append(Entry(END))
 
         assert live_to_plain(await store.load(session.header.id)) == stored
-        assert await store.entries(session.header.id, 0) == []
+        assert (await store.log(session.header.id, 0))[1] == []
 
     asked(opened, questions)
 
@@ -227,14 +233,14 @@ def test_exactly_one_of_many_who_save_at_once_wins(opened: Opened) -> None:
         assert len(rivals) > 2
 
         results = await asyncio.gather(
-            *(store.save(rival, 0, made, NOBODY) for rival, made in zip(rivals, entries, strict=True)),
+            *(store.save(rival, made, NOBODY) for rival, made in zip(rivals, entries, strict=True)),
             return_exceptions=True,
         )
         winners = [place for place, result in enumerate(results) if result is None]
         assert len(winners) == 1
         assert all(isinstance(result, Conflict) for result in results if result is not None)
         assert same(await store.load(session.header.id), rivals[winners[0]])
-        assert await store.entries(session.header.id, 0) == entries[winners[0]]
+        assert (await store.log(session.header.id, 0))[1] == entries[winners[0]]
 
     asked(opened, questions)
 
@@ -245,17 +251,17 @@ def test_many_sessions_are_saved_together(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         sessions = [fresh() for _ in range(300)]
         await asyncio.gather(*(store.create(session) for session in sessions))
-        late = sessions[150]
-        await store.save(late, 0, said(late), NOBODY)
+        quicker = await store.load(sessions[150].header.id)
+        await store.save(quicker, said(quicker), NOBODY)
 
         results = await asyncio.gather(
-            *(store.save(session, 0, said(session), NOBODY) for session in sessions), return_exceptions=True
+            *(store.save(session, said(session), NOBODY) for session in sessions), return_exceptions=True
         )
         assert [place for place, result in enumerate(results) if result is not None] == [150]
         assert isinstance(results[150], Conflict)
         for session in (sessions[0], sessions[127], sessions[128], sessions[299]):
             assert same(await store.load(session.header.id), session)
-            assert await store.revision(session.header.id) == 1
+            assert (await store.load(session.header.id)).revision == 1
 
     asked(opened, questions)
 
@@ -264,7 +270,7 @@ def test_a_forgotten_session_is_gone_and_its_id_is_free(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh()
         await store.create(session)
-        await store.save(session, 0, said(session), NOBODY)
+        await store.save(session, said(session), NOBODY)
         assert session.header.id in await store.session_ids(0, 10_000)
         await store.forget(session.header.id)
         await store.forget(session.header.id)
@@ -272,10 +278,10 @@ def test_a_forgotten_session_is_gone_and_its_id_is_free(opened: Opened) -> None:
         with pytest.raises(UnknownSession):
             await store.load(session.header.id)
         with pytest.raises(UnknownSession):
-            await store.entries(session.header.id, 0)
+            await store.log(session.header.id, 0)
         assert session.header.id not in await store.session_ids(0, 10_000)
         assert await store.create(fresh(id=session.header.id)) is None
-        assert await store.entries(session.header.id, 0) == []
+        assert (await store.log(session.header.id, 0))[1] == []
 
     asked(opened, questions)
 
@@ -295,12 +301,12 @@ def test_two_copies_of_the_service_see_the_same_session(server: EmbeddedRedis) -
             session = fresh()
             await one.create(session)
             entries = said(session)
-            await other.save(session, 0, entries, NOBODY)
+            await other.save(session, entries, NOBODY)
 
             assert same(await one.load(session.header.id), session)
             stale = fresh(id=session.header.id)
             with pytest.raises(Conflict):
-                await one.save(stale, 0, said(stale, 1), NOBODY)
+                await one.save(stale, said(stale, 1), NOBODY)
 
     with_redis(server, questions)
 
@@ -309,16 +315,16 @@ def test_scripts_that_were_forgotten_are_sent_again(server: EmbeddedRedis) -> No
     async def questions(store: RedisStore) -> None:
         session = fresh()
         await store.create(session)
-        await store.save(session, 0, said(session), NOBODY)
+        await store.save(session, said(session), NOBODY)
         await store.redis.script_flush()
         sessions = [fresh() for _ in range(5)]
         for each in sessions:
             await store.create(each)
         await store.redis.script_flush()
-        await asyncio.gather(*(store.save(each, each.revision, said(each), NOBODY) for each in (session, *sessions)))
+        await asyncio.gather(*(store.save(each, said(each), NOBODY) for each in (session, *sessions)))
 
-        assert await store.revision(session.header.id) == 2
-        assert [await store.revision(each.header.id) for each in sessions] == [1] * 5
+        assert (await store.load(session.header.id)).revision == 2
+        assert [(await store.load(each.header.id)).revision for each in sessions] == [1] * 5
 
     with_redis(server, questions)
 
@@ -330,12 +336,11 @@ def test_a_killed_connection_costs_nothing(server: EmbeddedRedis) -> None:
             await store.create(session)
             for _ in range(5):
                 await operator.client_kill_filter(_type="normal", skipme=True)
-                since = session.revision
-                await store.save(session, since, said(session), NOBODY)
+                await store.save(session, said(session), NOBODY)
             await operator.client_kill_filter(_type="normal", skipme=True)
 
             assert same(await store.load(session.header.id), session)
-            assert len(await store.entries(session.header.id, 0)) == session.revision
+            assert len((await store.log(session.header.id, 0))[1]) == session.revision
 
     with_redis(server, questions)
 
@@ -355,9 +360,9 @@ def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> No
             return [ConnectionResetError()] * len(batch) if lost and lost.pop() else answers
 
         store._trip = unlucky  # type: ignore[method-assign]  # the wire between the two breaks once
-        await store.save(session, 0, entries, NOBODY)
+        await store.save(session, entries, NOBODY)
 
-        assert await store.entries(session.header.id, 0) == entries
+        assert (await store.log(session.header.id, 0))[1] == entries
 
     with_redis(server, questions)
 
@@ -372,11 +377,11 @@ def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
     async def questions(store: RedisStore) -> None:
         session = fresh()
         await store.create(session)
-        await store.save(session, 0, said(session), NOBODY)
+        await store.save(session, said(session), NOBODY)
         os.kill(server.pid, signal.SIGSTOP)
         try:
             entries = said(session)
-            saving = asyncio.create_task(store.save(session, 1, entries, NOBODY))
+            saving = asyncio.create_task(store.save(session, entries, NOBODY))
             async with asyncio.timeout(60):
                 while store._wire._connection is not None:
                     await asyncio.sleep(0.01)
@@ -384,7 +389,7 @@ def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
             os.kill(server.pid, signal.SIGCONT)
         await saving
 
-        assert await store.entries(session.header.id, 1) == entries
+        assert (await store.log(session.header.id, 1))[1] == entries
 
     with_redis(server, questions)
 
@@ -395,10 +400,9 @@ def test_keys_expire_sooner_when_the_game_is_over(server: EmbeddedRedis) -> None
         session_id = session.header.id
         await store.create(session)
         assert LIVE_TTL - 60 < await store.redis.ttl(keys.session(session_id)) <= LIVE_TTL
-        await store.save(session, 0, said(session), NOBODY)
+        await store.save(session, said(session), NOBODY)
         assert LIVE_TTL - 60 < await store.redis.ttl(keys.log(session_id)) <= LIVE_TTL
-        since = session.revision
-        await store.save(session, since, session.resign(0, START + 900), NOBODY)
+        await store.save(session, session.resign(0, START + 900), NOBODY)
         for key in (keys.session(session_id), keys.log(session_id)):
             assert ENDED_TTL - 60 < await store.redis.ttl(key) <= ENDED_TTL
 
@@ -436,13 +440,15 @@ def test_a_saved_move_is_announced_to_watchers_and_bots(server: EmbeddedRedis) -
             for _ in range(2):
                 await heard.get_message(timeout=5)
             with contextlib.suppress(Conflict):
-                await store.save(session, 9, [], Bells((bot,)))
-            await store.save(session, 0, said(session), Bells((bot,)))
+                forked = await store.load(session.header.id)
+                forked.mark = "another save's"
+                await store.save(forked, [], Bells((bot,)))
+            await store.save(session, said(session), Bells((bot,)))
             notices = [await heard.get_message(timeout=5) for _ in range(2)]
 
         told = {notice["channel"].decode(): notice["data"].decode() for notice in notices if notice}
         assert set(told) == {keys.watch(session.header.id), keys.bell(bot)}
-        assert all(read_notice(notice)[:2] == (session.header.id, 1) for notice in told.values())
+        assert all(read_notice(notice)[:2] == (session.header.id, session.mark) for notice in told.values())
 
     with_redis(server, questions)
 
@@ -457,8 +463,7 @@ def test_a_restarted_server_has_every_saved_move(tmp_path: Path, is_power_cut: b
             if not since:
                 await store.create(session)
             for _ in range(4):
-                since = session.revision
-                await store.save(session, since, said(session), NOBODY)
+                await store.save(session, said(session), NOBODY)
 
     async def across(folder: Path) -> None:
         first = EmbeddedRedis(folder, fsync="always")
@@ -475,7 +480,7 @@ def test_a_restarted_server_has_every_saved_move(tmp_path: Path, is_power_cut: b
                     await store.create(fresh())
                 late = fresh()
                 with pytest.raises(StoreUnavailable):
-                    await store.save(late, 0, said(late), NOBODY)
+                    await store.save(late, said(late), NOBODY)
         finally:
             first.stop()
         with EmbeddedRedis(folder, fsync="always") as second:
@@ -484,6 +489,6 @@ def test_a_restarted_server_has_every_saved_move(tmp_path: Path, is_power_cut: b
                     assert same(await store.load(session.header.id), session)
                 await play_a_little(store)
                 for session in sessions:
-                    assert len(await store.entries(session.header.id, 0)) == session.revision
+                    assert len((await store.log(session.header.id, 0))[1]) == session.revision
 
     asyncio.run(across(tmp_path))

@@ -21,6 +21,7 @@ from service.sessions.errors import (
     ActionRefused,
     BadRequest,
     Conflict,
+    HistoryChanged,
     NotReading,
     NotYourTurn,
     SeatForfeited,
@@ -56,6 +57,7 @@ EXAMPLES: list[tuple[Exception, StatusCode, str]] = [
     (StaleTurn("late", stands="pass", revision="9"), StatusCode.ABORTED, "STALE_TURN"),
     (Conflict("again"), StatusCode.ABORTED, "CONFLICT"),
     (TakenOver(), StatusCode.ABORTED, "TAKEN_OVER"),
+    (HistoryChanged("s1", 9), StatusCode.ABORTED, "HISTORY_CHANGED"),
     (NotReading(), StatusCode.RESOURCE_EXHAUSTED, "NOT_READING"),
     (auth.Unauthenticated("NO_TOKEN", "who?"), StatusCode.UNAUTHENTICATED, "NO_TOKEN"),
     (auth.Forbidden("no"), StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
@@ -262,7 +264,7 @@ def test_a_long_value_does_not_burst_the_trailers() -> None:
 
 
 def test_a_token_in_the_wrong_field_is_not_repeated() -> None:
-    token = auth.Signer(["s" * 32]).seat_token("s1", 0, 2**40)
+    token = auth.Signer(["s" * 32]).seat_token("s1", "b1", 0, 2**40)
 
     for exception in (UnknownSession(token), BadSetup("game", token, "another"), Unreadable(token, "a verb")):
         told_ = answer(exception)

@@ -18,7 +18,7 @@ from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, run, ser
 
 TOKENS = [
     Signer([SECRET]).bot_key("ada", 1),
-    Signer([SECRET]).seat_token("s1", 0, 2**40),
+    Signer([SECRET]).seat_token("s1", "b1", 0, 2**40),
     Signer([SECRET]).sign_blob("world", {"a": 1}, 2**40).decode(),
 ]
 
@@ -168,7 +168,7 @@ def test_every_call_has_an_id_and_its_errors_are_logged_under_it() -> None:
         stubs = Stubs(shapes, unary, stream)
         async with serving(stubs, interceptors=(logs.RequestIds(), *interceptors)) as channel:
             method: Any = channel.unary_unary("/rubble.v1.GameService/ListGames")
-            token = signer.seat_token("s1", 0, signer.expires_in(60))
+            token = signer.seat_token("s1", "b1", 0, signer.expires_in(60))
             for given in ("mine-1", "not sane!", token[:60]):
                 metadata = [("x-request-id", given), ("authorization", f"Bearer {token}")]
                 await told(method(b"", metadata=metadata))

@@ -64,7 +64,7 @@ def test_every_method_is_open_to_whom_the_table_says(kind: Kind) -> None:
         interceptors, signer, _ = doors()
         token, caller = {
             Kind.ANONYMOUS: (None, b"anonymous"),
-            Kind.SEAT: (signer.seat_token("s1", 2, signer.expires_in(60)), b"seat:s1:2"),
+            Kind.SEAT: (signer.seat_token("s1", "b1", 2, signer.expires_in(60)), b"seat:s1:2:b1"),
             Kind.BOT: (signer.bot_key("ada", 1), b"bot:ada"),
             Kind.OPERATOR: (OPERATOR, b"operator"),
         }[kind]

@@ -22,7 +22,9 @@ from service.rpc import auth
 from service.rpc.auth import BadHandle, Caller, Doorman, KeyRing, Kind, Signer, Unauthenticated
 from service.sessions import keys
 from service.sessions.errors import BadRequest, StoreUnavailable
+from service.sessions.session import Header
 from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, logged, nowhere, run, serving, told
+from tests.sessions.tables import header_of
 
 OTHER = "another-signing-secret-of-the-tests-0002"
 GET_VIEW = {"/rubble.v1.SessionService/GetView": (False, False), "/rubble.v1.BotService/Play": (True, True)}
@@ -37,6 +39,11 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def signer(*secrets: str, now: float = NOW) -> Signer:
     return Signer(secrets or (SECRET,), lambda: now)
+
+
+def table(session: str, birth: str, *bots: str) -> Header:
+    """A session with these bots on its seats."""
+    return header_of(id=session, birth=birth, bots=bots)
 
 
 def why(signer: Signer, token: str) -> str:
@@ -62,19 +69,29 @@ def test_a_bot_key_speaks_for_its_bot_and_generation() -> None:
 
 
 def test_a_seat_token_speaks_for_one_seat_of_one_session() -> None:
-    caller = signer().read(signer().seat_token("s1", 2, int(NOW) + 60))
+    caller = signer().read(signer().seat_token("s1", "b1", 2, int(NOW) + 60))
 
     assert (caller.kind, caller.session, caller.seat) == (Kind.SEAT, "s1", 2)
-    assert caller.seats_in("s1", ["", "", ""]) == (2,)
-    assert caller.seats_in("s1", ["", ""]) == ()
-    assert caller.seats_in("s2", ["", "", ""]) == ()
+    assert caller.seats_in(table("s1", "b1", "", "", "")) == (2,)
+    assert caller.seats_in(table("s1", "b1", "", "")) == ()
+    assert caller.seats_in(table("s2", "b1", "", "", "")) == ()
+    assert caller.seats_in(table("s1", "b2", "", "", "")) == ()
+    assert caller.seats_in(table("s1", "", "", "", "")) == ()
+
+
+def test_a_token_of_an_older_version_is_good_for_sessions_of_that_version_alone() -> None:
+    signed = signer()._sign("seat", msgspec.msgpack.encode(["s1", 2, int(NOW) + 60]))
+    caller = signer().read(signed)
+
+    assert caller.seats_in(table("s1", "", "", "", "")) == (2,)
+    assert caller.seats_in(table("s1", "b1", "", "", "")) == ()
 
 
 def test_a_bot_speaks_for_all_its_seats_and_the_others_for_none() -> None:
-    assert Caller(Kind.BOT, bot="ada").seats_in("s1", ["ada", "", "ada"]) == (0, 2)
-    assert Caller(Kind.BOT, bot="").seats_in("s1", ["ada", ""]) == ()
-    assert auth.OPERATOR.seats_in("s1", [""]) == ()
-    assert auth.ANONYMOUS.seats_in("s1", [""]) == ()
+    assert Caller(Kind.BOT, bot="ada").seats_in(table("s1", "b1", "ada", "", "ada")) == (0, 2)
+    assert Caller(Kind.BOT, bot="").seats_in(table("s1", "b1", "ada", "")) == ()
+    assert auth.OPERATOR.seats_in(table("s1", "b1", "")) == ()
+    assert auth.ANONYMOUS.seats_in(table("s1", "b1", "")) == ()
 
 
 def test_tokens_have_the_form_the_contract_names() -> None:
@@ -102,7 +119,7 @@ def test_a_token_changed_anywhere_is_worthless(data: st.DataObject) -> None:
 
 
 def test_a_torn_or_lengthened_token_is_worthless() -> None:
-    token = signer().seat_token("s1", 0, int(NOW) + 60)
+    token = signer().seat_token("s1", "b1", 0, int(NOW) + 60)
 
     assert {why(signer(), token[:end]) for end in range(len(token))} == {"BAD_TOKEN"}
     assert {why(signer(), token[start:]) for start in range(1, len(token))} == {"BAD_TOKEN"}
@@ -111,7 +128,7 @@ def test_a_torn_or_lengthened_token_is_worthless() -> None:
 
 def test_a_token_ends_at_its_time() -> None:
     ending = signer().bot_key("ada", 1, int(NOW) + 60)
-    seat = signer().seat_token("s1", 0, int(NOW) + 60)
+    seat = signer().seat_token("s1", "b1", 0, int(NOW) + 60)
 
     for token in (ending, seat):
         assert signer(now=NOW + 59.9).read(token).expires == int(NOW) + 60
@@ -122,7 +139,7 @@ def test_a_token_ends_at_its_time() -> None:
 def test_a_token_that_was_good_before_still_ends_at_its_time() -> None:
     moment = [NOW]
     house = Signer((SECRET,), lambda: moment[0])
-    token = house.seat_token("s1", 2, int(NOW) + 60)
+    token = house.seat_token("s1", "b1", 2, int(NOW) + 60)
     assert house.read(token) == house.read(token)
 
     moment[0] = NOW + 60
@@ -137,7 +154,7 @@ def test_a_token_of_another_house_is_worthless() -> None:
 def test_no_kind_of_token_passes_for_another() -> None:
     """A signature covers the kind: what was signed as a world cannot be presented as a key."""
     world = signer().sign_blob("world", ["ada", 1, 0, 0], int(NOW) + 60).decode()
-    seat = signer().seat_token("s1", 0, int(NOW) + 60)
+    seat = signer().seat_token("s1", "b1", 0, int(NOW) + 60)
 
     assert why(signer(), world) == "BAD_TOKEN"
     assert why(signer(), world.replace(".world.", ".bot.")) == "BAD_TOKEN"
@@ -203,8 +220,8 @@ def test_a_bad_token_is_refused_even_where_anybody_may_call(caplog: pytest.LogCa
 
     async def play() -> None:
         interceptors, good, _ = doors()
-        token = good.seat_token("s1", 0, good.expires_in(60))
-        old = good.seat_token("s1", 0, int(time.time()) - 1)
+        token = good.seat_token("s1", "b1", 0, good.expires_in(60))
+        old = good.seat_token("s1", "b1", 0, int(time.time()) - 1)
         cases = [
             (token[:-2] + ("AA" if token[-2:] != "AA" else "BB"), "BAD_TOKEN"),
             (token[:-1], "BAD_TOKEN"),
@@ -229,7 +246,7 @@ def test_a_bad_token_is_refused_even_where_anybody_may_call(caplog: pytest.LogCa
                 [("authorization", f"Bearer {token}"), ("authorization", f"Bearer {token}")],
             ):
                 assert (await told(view(b"", metadata=metadata))).reason == "BAD_TOKEN"
-            assert await view(b"", metadata=[("authorization", f"bearer  {token} ")]) == b"seat:s1:0"
+            assert await view(b"", metadata=[("authorization", f"bearer  {token} ")]) == b"seat:s1:0:b1"
 
     run(play())
     assert "rb1." not in caplog.text
@@ -243,7 +260,7 @@ def test_a_stream_is_opened_by_the_key_in_its_hello_or_in_the_metadata() -> None
         for token, reason in (
             ("", "NO_TOKEN"),
             (OPERATOR, "BAD_TOKEN"),
-            (good.seat_token("s1", 0, good.expires_in(60)), "BAD_TOKEN"),
+            (good.seat_token("s1", "b1", 0, good.expires_in(60)), "BAD_TOKEN"),
             ("nonsense", "BAD_TOKEN"),
         ):
             with pytest.raises(Unauthenticated) as caught:

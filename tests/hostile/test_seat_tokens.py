@@ -1,0 +1,63 @@
+"""A seat token of a forgotten session must not play the one that was created under the same id afterwards."""
+
+import asyncio
+
+import pytest
+from redis.asyncio import Redis
+
+from rubble.v1 import session_pb2
+from service.rpc.auth import OPERATOR, Forbidden, Signer, _current
+from service.rpc.limits import Limits
+from service.rpc.sessions import SessionServicer
+from service.sessions.arena import Arena
+from service.sessions.bells import Bells
+from service.sessions.store import MemoryStore
+from tests.sessions.tables import START
+
+
+async def _fade(session_id: str) -> None:
+    del session_id
+
+
+def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_millisecond() -> None:
+    """The clock stands still, and the second request is the first one again, with drawn seeds."""
+
+    async def scenario() -> None:
+        arena = Arena(MemoryStore(), lambda: START)
+        signer = Signer(["s" * 32])
+        limits = Limits.of(
+            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, sessions_per_caller=10_000
+        )
+        servicer = SessionServicer(arena, Bells(Redis()), signer, limits, _fade)
+        request = session_pb2.CreateSessionRequest(
+            session="s1", game="sf1906-2e", seats=[session_pb2.SeatRequest(), session_pb2.SeatRequest()]
+        )
+
+        async def create() -> list[str]:
+            _current.set(OPERATOR)
+            return list((await servicer.CreateSession(request, None)).seat_tokens)
+
+        async def act(tokens: list[str]) -> session_pb2.ActResponse:
+            seat = (await arena.read("s1")).open_seats()[0]
+            _current.set(signer.read(tokens[seat]))
+            turn = (await arena.read("s1")).clocks[seat].turn
+            return await servicer.Act(session_pb2.ActRequest(session="s1", turn=turn, index=0), None)
+
+        old = await create()
+        again = await create()
+        await act(old)
+        await act(again)  # a repeated request finds the same session: its tokens are as good
+        await arena.store.forget("s1")
+        arena.forget("s1")
+        new = await create()
+
+        for tokens in (old, again):
+            with pytest.raises(Forbidden):
+                await act(tokens)
+            _current.set(signer.read(tokens[0]))
+            assert not (await servicer.GetView(session_pb2.GetViewRequest(session="s1"), None)).HasField("question")
+            with pytest.raises(Forbidden):
+                await servicer.Resign(session_pb2.ResignRequest(session="s1"), None)
+        assert (await act(new)).revision == 1
+
+    asyncio.run(scenario())
