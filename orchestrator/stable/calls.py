@@ -5,11 +5,10 @@ A refusal looks like an ordinary error to the bot. Calls that are newer than thi
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 #: Name of a call -> its number on x86_64 and on aarch64; None: that architecture does not have it.
 _Numbers = dict[str, tuple[int | None, int | None]]
@@ -168,8 +167,7 @@ _FORBID: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.EPERM)
 _ABSENT: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.ENOSYS)
 
 
-@dataclass(frozen=True)
-class Sockets:
+class Sockets(NamedTuple):
     """What sockets a bot may open, beside TCP."""
 
     #: UDP, to look up the arena's name.
@@ -180,8 +178,8 @@ class Sockets:
 
 def missing_filter() -> str:
     """Why this machine has no filter for calls, in words; empty: it has one."""
-    if platform.machine() not in _MACHINES:
-        return f"no filter for {platform.machine()}"
+    if os.uname().machine not in _MACHINES:
+        return f"no filter for {os.uname().machine}"
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, None, 0, 0)
     # An empty address is answered with EFAULT; where filters are not known, with EINVAL.
@@ -190,7 +188,7 @@ def missing_filter() -> str:
 
 def filter_calls(sockets: Sockets) -> None:
     """Refuse the calls of the table to this process and all it starts, for good. It must not gain privileges."""
-    program = _program(sockets, platform.machine())
+    program = _program(sockets, os.uname().machine)
     code = b"".join(struct.pack("HBBI", *step) for step in program)
     kept = ctypes.create_string_buffer(code, len(code))
     given = struct.pack("HxxxxxxP", len(program), ctypes.addressof(kept))

@@ -9,7 +9,6 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 #: What a file costs beside its contents, in bytes: a million empty files are not free.
@@ -17,6 +16,7 @@ _FILE_BYTES: Final = 1024
 #: Looking through a large folder takes time: at most this part of ours.
 _DISK_SHARE: Final = 0.1
 _DISK_S: Final = 0.2
+_PROC_BYTES: Final = 1 << 20
 
 
 class Account:
@@ -73,17 +73,28 @@ def family_of(us: int) -> dict[int, list[str]]:
 def _children(pid: int, threads: Sequence[str]) -> list[int]:
     children: list[int] = []
     for thread in threads:
-        with contextlib.suppress(OSError):  # it has just ended
-            children += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+        children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
     return children
 
 
 def _memory_kib(pid: int) -> int:
     """What a process keeps in memory for itself: not its program, and not what it only reserved."""
-    with contextlib.suppress(OSError):
-        status = Path(f"/proc/{pid}/status").read_text()
-        return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssAnon", "RssShmem")))
-    return 0
+    lines = _read(f"/proc/{pid}/status").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon", b"RssShmem")))
+
+
+def _read(path: str) -> bytes:
+    """A small file of /proc; empty if its process has just ended. Read often, so without the layers of ``open``."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, _PROC_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
 
 
 def _folder_bytes(folder: str) -> int:

@@ -11,17 +11,19 @@ import ctypes
 import json
 import os
 import resource
+import select
 import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.stable import sandbox
 from orchestrator.stable.counting import Account, family_of
+from orchestrator.stable.namespaces import enter_view, probe, start_in_namespaces
+from orchestrator.stable.view import View
 
-_BOOTSTRAP: Final = str(Path(__file__).resolve().with_name("bootstrap.py"))
+_BOOTSTRAP: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
 #: Of our own environment the launcher gets what its interpreter needs to start; the bot's comes with the terms.
 LAUNCHER_ENV: Final = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _PR_SET_PDEATHSIG: Final = 1
@@ -37,6 +39,9 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 #: How often a family is counted, in seconds.
 _COUNT_S: Final = 0.1
 _NOTHING_TO_COUNT_S: Final = 3600.0
+#: Where the terms have no limit: more than a bot can use.
+_NO_LIMIT_MB: Final = 1 << 20
+_NO_LIMIT_PIDS: Final = 1 << 20
 
 
 def launched(*command: str) -> list[str]:
@@ -99,14 +104,18 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
         if os.getppid() != parent:
             return CANNOT_START
     us = os.getpid()
-    walls = terms.get("walls") or {}
-    account = Account(us, terms, walls.get("scratch"))
+    walls = sandbox.Walls.from_plain(terms["walls"]) if terms.get("walls") else None
+    has_view = walls is not None and walls.has_view
+    # In a view of its own the bot's files lie in a file system with a limit.
+    account = Account(us, terms, walls.scratch if walls is not None and not has_view else None)
     if account.counts:
         _come_first()
-    bot = os.fork()
-    if bot == 0:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        _become(command, terms, us)
+    helpers: tuple[int, ...] = ()
+    if has_view:
+        bot = _start_in_view(command, terms)
+        helpers = (bot,)
+    else:
+        bot = _fork(command, terms)
     code: int | None = None
     end = 0.0
     while code is None:
@@ -118,11 +127,44 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
             end = time.monotonic() + GRACE_S
             os.kill(bot, signal.SIGTERM)
         code = _reap(bot)
-        if code is None and account.counts and (excess := account.excess()):
+        if code is None and account.counts and (excess := account.excess(helpers)):
             print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
             code = OVER_LIMIT
     _end_all(us, bot)
     return code
+
+
+def _fork(command: Sequence[str], terms: Mapping[str, Any]) -> int:
+    us = os.getpid()
+    bot = os.fork()
+    if bot == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        _become(command, terms, us)
+    return bot
+
+
+def _start_in_view(command: Sequence[str], terms: Mapping[str, Any]) -> int:
+    """Start the bot in namespaces of its own; the process that stands for it: the first in there, whose end ends all others."""
+    walls = sandbox.Walls.from_plain(terms["walls"])
+    view = View(**terms["view"])
+    ours, theirs = os.pipe()  # theirs closes when we end
+
+    def run() -> None:
+        os.close(theirs)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if select.select([ours], [], [], 0)[0]:
+            return  # we have ended before that was set
+        disk_mb, processes = terms.get("disk_mb") or _NO_LIMIT_MB, terms.get("processes") or _NO_LIMIT_PIDS
+        enter_view(view, walls.scratch, walls.hidden, terms["cwd"], disk_mb, processes)
+        bot = _fork(command, terms)
+        code: int | None = None
+        while code is None:
+            if signal.sigwait(_SIGNALS) != signal.SIGCHLD:
+                _signal(bot, signal.SIGTERM)
+            code = _reap(bot)
+        os._exit(code)
+
+    return start_in_namespaces(run)
 
 
 def _come_first() -> None:
@@ -168,9 +210,12 @@ def main() -> None:
     """Arguments: our parent's id, --, the command. The terms are JSON on standard input, where no list of processes shows them.
 
     All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process, {memory_mb, processes, disk_mb} the
-    whole family if it is supervised, {walls} are those of ``sandbox.Walls``, {env, cwd} are the bot's, {supervise}.
+    whole family if it is supervised, {walls} are those of ``sandbox.Walls``, {view} is one of ``view.View``, {env, cwd} are the
+    bot's, {supervise}.
     """
     terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
+    if "probe" in terms:
+        sys.exit(probe(terms["probe"], View(**terms["view"])))
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     parent, command = int(sys.argv[1]), sys.argv[3:]

@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 from orchestrator.stable.launch import CANNOT_START, LAUNCHER_ENV, launched
 from orchestrator.stable.output import OutputLog
 from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.view import view_for
 
 #: The supervisor needs less: see ``launch.GRACE_S``.
 _END_S: Final = 5.0
@@ -39,8 +40,9 @@ class BotProcess:
         walls: Walls | None = None,
     ) -> None:
         self.name = name
-        terms = {**limits, "supervise": 1, "env": dict(env), "cwd": str(cwd.absolute())}
-        self._terms = json.dumps({**terms, "walls": walls.to_plain() if walls is not None else None}).encode()
+        self._terms = {**limits, "supervise": 1, "env": dict(env), "cwd": str(cwd.absolute())}
+        self._words = list(command)
+        self._walls = walls
         self._command = launched(*command)
         self._output = OutputLog(output)
         self._reader: threading.Thread | None = None
@@ -100,9 +102,19 @@ class BotProcess:
             return
         assert self._process.stdin is not None and self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError), self._process.stdin as terms:  # it has died, which is seen later
-            terms.write(self._terms)
+            terms.write(self._written_terms())
         self._reader = threading.Thread(target=self._keep_output, args=(self._process.stdout,), daemon=True)
         self._reader.start()
+
+    def _written_terms(self) -> bytes:
+        """For the launcher. What the bot is shown is looked up anew at every start: a folder may be there by now."""
+        terms = dict(self._terms)
+        if self._walls is not None:
+            terms["walls"] = self._walls.to_plain()
+            if self._walls.has_view:
+                shown = view_for(self._words, self._terms["env"], self._terms["cwd"], self._walls.readable)
+                terms["view"] = shown._asdict()
+        return json.dumps(terms).encode()
 
     def _keep_output(self, pipe: IO[bytes]) -> None:
         """Keep what the bot says, up to a limit; beyond it is read and dropped, so that the bot never blocks."""

@@ -14,17 +14,18 @@ A port is a number: the same port of another machine is as open as the arena's. 
 
 import ctypes
 import errno
-import ipaddress
 import os
 import re
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from orchestrator.stable import namespaces
 from orchestrator.stable.calls import Sockets, filter_calls, missing_filter
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # ------------------------------------------------------------------------------------------------------------- Landlock
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
@@ -45,8 +46,7 @@ _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 47, 4
 _CAPABILITIES_3: Final = 0x20080522
 
 
-@dataclass(frozen=True)
-class Walls:
+class Walls(NamedTuple):
     """What one bot may do. Goes to the launcher as JSON."""
 
     #: The only folder it may write in; it may read there too.
@@ -59,22 +59,31 @@ class Walls:
     asks_names: bool = False
     #: The arena's address is a unix socket.
     uses_unix: bool = False
+    #: It has namespaces of its own, and sees of the file system only what it needs.
+    has_view: bool = False
+    #: What it sees in addition.
+    readable: tuple[str, ...] = ()
 
     @classmethod
-    def around(cls, scratch: Path, address: str, hidden: Iterable[Path] = ()) -> "Walls":
+    def around(
+        cls, scratch: "Path", address: str, hidden: Iterable["Path"] = (), readable: Iterable[str] = ()
+    ) -> "Walls":
         """For a bot that calls the arena at this address and has this folder."""
         ports, asks_names, uses_unix = _read_address(address)
-        return cls(str(scratch.resolve()), ports, tuple(str(path.resolve()) for path in hidden), asks_names, uses_unix)
+        secret = tuple(str(path.resolve()) for path in hidden)
+        sockets = [address.removeprefix("unix:").removeprefix("//")] if uses_unix else []
+        has_view = not namespaces.offered()
+        return cls(str(scratch.resolve()), ports, secret, asks_names, uses_unix, has_view, (*readable, *sockets))
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Walls":
         """As ``to_plain`` gave it."""
         given = dict(plain)
-        return cls(**{**given, "ports": tuple(given["ports"]), "hidden": tuple(given["hidden"])})
+        return cls(**given | {name: tuple(given[name]) for name in ("ports", "hidden", "readable")})
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return self._asdict()
 
 
 def _read_address(address: str) -> tuple[tuple[int, ...], bool, bool]:
@@ -91,6 +100,8 @@ def _read_address(address: str) -> tuple[tuple[int, ...], bool, bool]:
 
 
 def _is_ip(host: str) -> bool:
+    import ipaddress  # the launcher, which starts often, does not need it
+
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -104,6 +115,8 @@ def missing(walls: Walls | None = None) -> tuple[str, ...]:
     if sys.platform != "linux":
         return ("no walls around bots: only Linux has them",)
     lacking = []
+    if reason := namespaces.offered():
+        lacking.append(f"everything this user may read can be read, and processes be seen: no namespaces ({reason})")
     version = landlock_version()
     if version < 1:
         lacking.append("files outside its folder can be written, and the arena's own files read: no Landlock here")
@@ -159,7 +172,8 @@ def _restrict_files_and_ports(walls: Walls, version: int) -> None:
     libc = _libc()
     rules = _checked(libc.syscall(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0), "landlock")
     on_file = handled & (_WRITE_FILE | _READ_FILE | _TRUNCATE)
-    _allow_path(rules, walls.scratch, handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
+    for folder in (walls.scratch, *(namespaces.WRITABLE if walls.has_view else ())):
+        _allow_path(rules, folder, handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
     for device in _DEVICES:
         if os.path.exists(device):
             _allow_path(rules, device, on_file)

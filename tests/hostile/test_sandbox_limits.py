@@ -17,13 +17,14 @@ _LIMITS = {"memory_mb": 96, "processes": 40, "disk_mb": 48, "files": 1024}
 _MOST = 400
 
 
-def _take(folder: Path, kind: str) -> tuple[int, str]:
+def _take(folder: Path, kind: str, *, has_view: bool) -> tuple[int, str]:
     """How much a bot got, 0 if it was ended for it, and what it said."""
     scratch = folder / "scratch"
     scratch.mkdir()
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch)}
     command = [sys.executable, str(HOME / "tests" / "hostile" / "bots" / "hog.py"), kind, str(_MOST)]
     walls = Walls.around(scratch, "127.0.0.1:1")
+    walls = walls._replace(has_view=walls.has_view and has_view)
     bot = BotProcess("hog", command, env, HOME, folder / "output.log", _LIMITS, walls)
     bot.look_after()
     wait_for(lambda: "got " in bot.last_words() or not bot.pid, "all it can get")
@@ -36,6 +37,7 @@ def _take(folder: Path, kind: str) -> tuple[int, str]:
     return (0 if "ended by the arena" in words or got is None else int(got[1])), words
 
 
+@pytest.mark.parametrize("has_view", [True, False], ids=["namespaces", "counted"])
 @pytest.mark.parametrize(
     ("kind", "limit"),
     [
@@ -48,8 +50,8 @@ def _take(folder: Path, kind: str) -> tuple[int, str]:
         ("deleted files", "disk_mb"),
     ],
 )
-def test_a_hog_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str) -> None:
-    got, words = _take(tmp_path, kind)
+def test_a_hog_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str, has_view: bool) -> None:
+    got, words = _take(tmp_path, kind, has_view=has_view)
     assert got <= _LIMITS[limit], words
     assert "ended by the arena: it " in words or "refused: " in words
 

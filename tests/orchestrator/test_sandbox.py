@@ -76,8 +76,9 @@ def _bot(
 
 
 @whole
-def test_inside_its_walls_a_bot_can_do_no_harm_and_still_play(house: House) -> None:
-    assert house.prowl(house.walls) == set(GOOD_DEEDS)
+@pytest.mark.parametrize("has_view", [True, False], ids=["namespaces", "without"])
+def test_inside_its_walls_a_bot_can_do_no_harm_and_still_play(house: House, has_view: bool) -> None:
+    assert house.prowl(house.walls._replace(has_view=has_view)) == set(GOOD_DEEDS)
     assert sorted(path.name for path in house.outside.iterdir()) == ["kept", "rubbish"]
     assert (house.outside / "kept").read_text() == "ours"
 
@@ -189,8 +190,10 @@ def test_machines_that_reserve_more_than_they_use_run_within_limits(
         ' System.out.println("it runs"); Thread.sleep(100000); } }'
     )
     command = [program, *(str(tmp_path / word) if word.endswith(".java") else word for word in arguments)]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     bot = _bot(
-        tmp_path, command, Walls.around(tmp_path, "127.0.0.1:1"), {"memory_mb": 512, "processes": 100, "files": 1024}
+        scratch, command, Walls.around(scratch, "127.0.0.1:1"), {"memory_mb": 512, "processes": 100, "files": 1024}
     )
     bot.look_after()
     wait_for(lambda: "it runs" in bot.last_words() or not bot.pid, "its first words")

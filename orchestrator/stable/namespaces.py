@@ -1,0 +1,202 @@
+"""Namespaces of a bot's own: a file system that shows what it needs, its own processes, and no shared memory of others.
+
+Linux lets an ordinary user make them, in a user namespace, unless the administrator forbids it. ``offered`` says whether this
+machine does, and why not; then the other parts of the sandbox are all there is.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import struct
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final
+
+from orchestrator.stable.view import View, is_inside, view_for
+
+_CLONE: Final = {"x86_64": 56, "aarch64": 220}
+_MOUNT_SETATTR, _PIVOT_ROOT = 442, {"x86_64": 155, "aarch64": 41}
+_NEW_MOUNTS, _NEW_NAME, _NEW_IPC, _NEW_USER, _NEW_PIDS = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000
+_READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 1, 2, 4, 8  # the same for mount and for mount_setattr
+_BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
+_AT_RECURSIVE: Final = 0x8000
+_DETACH: Final = 2
+_PR_SET_DUMPABLE: Final = 4
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom")
+#: Where the machine's own file system is while the view is made, and where the bot's own files are.
+_OLD, _STORE = "/.old", "/.store"
+#: Places that a bot may write beside its scratch folder: they are its own, and gone with it.
+WRITABLE: Final = ("/tmp", "/dev/shm")
+#: The kernel takes no lower limit on process ids.
+_LEAST_PIDS: Final = 301
+#: Files of a bot cost the kernel memory, however small they are.
+_FILES_PER_MIB: Final = 64
+_PROBE_S: Final = 20.0
+
+
+def start_in_namespaces(run: Callable[[], None]) -> int:
+    """Like fork: the child, which runs this and must not return, is the first process of namespaces of its own."""
+    flags = _NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_IPC | _NEW_NAME | signal.SIGCHLD
+    user, group = os.geteuid(), os.getegid()
+    libc = _libc()
+    child = int(libc.syscall(ctypes.c_long(_CLONE[os.uname().machine]), *map(ctypes.c_long, (flags, 0, 0, 0, 0))))
+    if child < 0:
+        raise OSError(ctypes.get_errno(), f"namespaces: {os.strerror(ctypes.get_errno())}")
+    if child == 0:
+        try:
+            libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # or the files below would not be ours
+            _write("/proc/self/setgroups", "deny")
+            _write("/proc/self/uid_map", f"{user} {user} 1")
+            _write("/proc/self/gid_map", f"{group} {group} 1")
+            run()
+        except OSError as error:
+            print(f"cannot start: {error.strerror}: {error.filename or ''}", file=sys.stderr, flush=True)
+        finally:
+            os._exit(127)
+    return child
+
+
+def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_mb: int, processes: int) -> None:
+    """Make this the only file system of this process, the first of its namespaces. ``hidden`` is covered, if it is shown."""
+    _mount("", "/", "", _RECURSIVE | _PRIVATE)
+    _mount("tmpfs", scratch, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=16m,mode=0755")  # any folder will do
+    os.chdir(scratch)
+    os.mkdir(f".{_OLD}")
+    _checked(_libc().syscall(_PIVOT_ROOT[os.uname().machine], b".", f".{_OLD}".encode()), "pivot_root")
+    os.chdir("/")
+    writable = (scratch, *WRITABLE)
+    _make_store(len(writable), disk_mb)
+    _make_devices()
+    for place in ("/tmp", "/proc", "/dev/shm"):
+        os.makedirs(place, exist_ok=True)
+    _mount(f"{_STORE}/1", "/tmp", "", _BIND)
+    for path in view.shown:
+        _show(path)
+    for link, target in view.links.items():
+        if not any(is_inside(link, path) for path in view.shown) and not os.path.lexists(link):
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(target, link)
+    covered = _cover(view, hidden)
+    for at, place in enumerate(writable):
+        if place != "/tmp":
+            os.makedirs(place, exist_ok=True)
+            _mount(f"{_STORE}/{at}", place, "", _BIND)
+    os.makedirs(cwd, exist_ok=True)
+    _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS)
+    with contextlib.suppress(OSError):  # a limit of these namespaces since Linux 6.14; before, they are counted only
+        _write("/proc/sys/kernel/pid_max", str(max(_LEAST_PIDS, processes + 10)))
+    for place in (_OLD, _STORE):
+        _checked(_libc().umount2(place.encode(), _DETACH), f"umount {place}")
+        os.rmdir(place)
+    for place in ("/", "/dev", "/proc", *covered):
+        _set_attributes(place, _READ_ONLY, 0)
+
+
+def _make_store(count: int, disk_mb: int) -> None:
+    """One file system for all that the bot writes, so that one limit holds for all of it."""
+    os.mkdir(_STORE)
+    size = f"size={disk_mb}m,nr_inodes={1000 + _FILES_PER_MIB * disk_mb},mode=0700"
+    _mount("tmpfs", _STORE, "tmpfs", _NO_SETUID | _NO_DEVICES, size)
+    for at in range(count):
+        os.mkdir(f"{_STORE}/{at}", 0o700)
+
+
+def _make_devices() -> None:
+    os.mkdir("/dev")
+    _mount("tmpfs", "/dev", "tmpfs", _NO_SETUID | _NO_PROGRAMS, "size=64k,mode=0755")
+    for name in _DEVICES:
+        with open(f"/dev/{name}", "x"):
+            _mount(f"{_OLD}/dev/{name}", f"/dev/{name}", "", _BIND)
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink(f"/proc/self/fd{target}", f"/dev/{name}")
+
+
+def _show(path: str) -> None:
+    """A file or folder of the machine, with all that is mounted in it, to be read only."""
+    if os.path.isdir(_OLD + path):
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "a"):
+            pass
+    _mount(_OLD + path, path, "", _BIND | _RECURSIVE)
+    _set_attributes(path, _READ_ONLY | _NO_SETUID | _NO_DEVICES, _AT_RECURSIVE)
+
+
+def _cover(view: View, hidden: Iterable[str]) -> list[str]:
+    """Lay something empty over what is hidden and lies in what is shown; the folders of it."""
+    covered = []
+    for path in sorted(hidden):
+        if not any(is_inside(path, shown) for shown in view.shown) or not os.path.exists(path):
+            continue
+        if os.path.isdir(path):
+            _mount("tmpfs", path, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=1m,mode=0755")
+            covered.append(path)
+        else:
+            _mount("/dev/null", path, "", _BIND)
+    return covered
+
+
+# ----------------------------------------------------------------------------------------------- what the machine offers
+@cache
+def offered() -> str:
+    """Why this machine does not let us make namespaces, in words; empty: it does. Tried out once, in a process of its own."""
+    if sys.platform != "linux":
+        return "only Linux has them"
+    if os.uname().machine not in _CLONE:
+        return f"not written for {os.uname().machine}"
+    import subprocess  # the launcher, which starts often, does not need these
+    import tempfile
+
+    from orchestrator.stable.launch import launched
+
+    with tempfile.TemporaryDirectory(prefix="rubble-probe-") as folder:
+        terms = json.dumps({"probe": folder, "view": view_for(["sh"], {}, "/")._asdict()})
+        done = subprocess.run(
+            launched(), input=terms, capture_output=True, text=True, timeout=_PROBE_S, env={}, check=False
+        )
+    said = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else said[-1].removeprefix("cannot start: ") if said else "they cannot be made"
+
+
+def probe(folder: str, view: View) -> int:
+    """Make namespaces as a bot's, and look whether all of it holds; the exit code."""
+
+    def look() -> None:
+        enter_view(view, folder, (), "/", 1, 1)
+        os._exit(0 if os.getpid() == 1 and os.path.exists("/proc/1/stat") and not os.path.exists(_OLD) else 1)
+
+    _, status = os.waitpid(start_in_namespaces(look), 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+# --------------------------------------------------------------------------------------------------------------- system
+@cache
+def _libc() -> Any:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc
+
+
+def _checked(result: int, what: str) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    given = (source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None)
+    _checked(_libc().mount(*given), f"mount {target}")
+
+
+def _set_attributes(path: str, attributes: int, flags: int) -> None:
+    given = struct.pack("QQQQ", attributes, 0, 0, 0)
+    size = ctypes.c_size_t(len(given))
+    _checked(_libc().syscall(_MOUNT_SETATTR, -100, path.encode(), flags, given, size), f"mount_setattr {path}")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

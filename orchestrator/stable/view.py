@@ -1,0 +1,162 @@
+"""What a bot sees of the file system: the system's programs, its own folder, and what its command and environment name.
+
+A list of what is shown instead of a list of what is hidden: a secret that nobody thought of is not in it. Everything shown can
+be read and not written. All paths are those of the machine, so that a command means the same inside as outside.
+"""
+
+import os
+import pwd
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from glob import glob
+from typing import Final, NamedTuple
+
+#: Programs, their libraries, and what runtimes read to learn how many processors and how much memory there is.
+_SYSTEM: Final = (
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/nix/store", "/gnu/store",
+    "/run/current-system", "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+)  # fmt: skip
+#: Of /etc what programs need to start, look up names and check certificates; the rest is the administrator's.
+_ETC: Final = (
+    "alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "default/locale",
+    "fonts", "gai.conf", "group", "host.conf", "hostname", "hosts", "java-*", "ld.so.cache", "ld.so.conf",
+    "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "mime.types", "nsswitch.conf", "os-release", "passwd",
+    "pki/ca-trust/extracted", "pki/java", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols",
+    "python3*", "resolv.conf", "services", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone",
+)  # fmt: skip
+#: Folders whose parent is the place where a program with all its files was installed.
+_PROGRAM_FOLDERS: Final = ("bin", "sbin", "shims")
+#: Of such a place directly in somebody's home (~/.cargo, ~/.local) only these: beside them lie passwords.
+_PROGRAM_PARTS: Final = (
+    "bin", "sbin", "shims", "lib", "lib64", "libexec", "include", "versions", "installs", "plugins", "envs", "version",
+    "pyvenv.cfg",
+)  # fmt: skip
+#: Our packages that a bot may use; where we are installed, they lie with the libraries.
+_OUR_PACKAGES: Final = ("bots", "rubble", "service")
+#: Links may lead in a circle.
+_MOST_LINKS: Final = 40
+_MOST_PARTS: Final = 1000
+
+
+class View(NamedTuple):
+    """What is shown, as it lies on the machine."""
+
+    #: Files and folders, without links on their way and none inside another.
+    shown: tuple[str, ...]
+    #: Links on the way to them, each with what it says.
+    links: Mapping[str, str]
+
+
+def view_for(command: Sequence[str], env: Mapping[str, str], cwd: str, readable: Iterable[str] = ()) -> View:
+    """What a bot with this command needs. ``readable`` is shown in addition."""
+    homes = _homes(env)
+    wanted: list[str] = [*_SYSTEM, *(path for name in _ETC for path in glob(f"/etc/{name}")), *_our_own(homes)]
+    wanted += [*readable, *([] if _is_too_wide(cwd, homes) else [cwd])]
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    for folder in folders:
+        wanted += _around_program(os.path.join(cwd, folder, "any"), homes)
+    for folder in [""] if "/" in command[0] else folders:
+        for path in _hops(os.path.join(cwd, folder, command[0])):
+            wanted += _around_program(path, homes)
+    for word in command[1:]:
+        wanted += [path for named in _paths_in(word, cwd) for path in _around_file(named, homes)]
+    for name, value in env.items():
+        if name not in ("PATH", "HOME", "TMPDIR"):
+            wanted += [path for path in _paths_in(value, cwd) if not _is_too_wide(path, homes)]
+    return _resolved(path for path in wanted if os.path.lexists(path))
+
+
+def _homes(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Folders of persons, in which everything may lie."""
+    try:
+        ours = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a container's user need not be listed
+        ours = "/root"
+    return tuple(os.path.realpath(path) for path in ("/root", ours, env.get("HOME") or ours))
+
+
+def _is_too_wide(path: str, homes: Sequence[str]) -> bool:
+    """Whether a home, or all homes, would be shown with it."""
+    real = os.path.realpath(path)
+    return real in ("/", "/home") or any(home == real or home.startswith(f"{real}/") for home in homes)
+
+
+def _our_own(homes: Sequence[str]) -> list[str]:
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    packages = [os.path.join(root, name) for name in _OUR_PACKAGES]
+    python = [path for hop in _hops(sys.executable) for path in _around_program(hop, homes)]
+    return [sys.base_prefix, *python, *packages, *glob(f"{root}/*.so")]
+
+
+def _around_program(program: str, homes: Sequence[str]) -> list[str]:
+    """The place where a program is installed, if it has one, or else its folder."""
+    folder = os.path.normpath(os.path.dirname(program))
+    prefix = os.path.dirname(folder)
+    if os.path.basename(folder) not in _PROGRAM_FOLDERS or _is_too_wide(prefix, homes):
+        return _around_file(program, homes)
+    if os.path.realpath(os.path.dirname(prefix)) in homes:
+        return [os.path.join(prefix, part) for part in _PROGRAM_PARTS]
+    return [prefix]
+
+
+def _around_file(path: str, homes: Sequence[str]) -> list[str]:
+    """A folder; a file with what lies beside it, unless that is too much."""
+    is_folder = os.path.isdir(path)
+    folder = path if is_folder else os.path.dirname(path)
+    if _is_too_wide(folder, homes):
+        return [] if is_folder else [path]
+    return [folder]
+
+
+def _paths_in(word: str, cwd: str) -> Iterator[str]:
+    """The paths that a word of a command or a variable names: ``a.jar:lib``, ``--model=x.bin``."""
+    for part in (word, *re.split(r"[=:,;]", word)):
+        path = os.path.normpath(os.path.join(cwd, part))
+        if part and path != cwd and os.path.exists(path):
+            yield path
+
+
+def _hops(path: str) -> list[str]:
+    """A path and, if it is a link, every path on the way to what it means."""
+    found: list[str] = []
+    while os.path.lexists(path) and path not in found and len(found) < _MOST_LINKS:
+        found.append(path)
+        if os.path.islink(path):
+            path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    return found
+
+
+def _resolved(wanted: Iterable[str]) -> View:
+    """Without links, which are made again, and without what lies inside of something else."""
+    links: dict[str, str] = {}
+    real: set[str] = set()
+    for path in wanted:
+        real.add(_follow(os.path.abspath(path), links))
+    shown: list[str] = []
+    for path in sorted(real, key=lambda path: path.split("/")):
+        if os.path.exists(path) and not (shown and is_inside(path, shown[-1])):
+            shown.append(path)
+    return View(tuple(shown), links)
+
+
+def _follow(path: str, links: dict[str, str]) -> str:
+    """The real path; links on the way are added."""
+    done, rest = "/", [part for part in path.split("/") if part]
+    for _ in range(_MOST_PARTS):
+        if not rest:
+            break
+        at = os.path.join(done, rest.pop(0))
+        if os.path.islink(at):
+            links[at] = os.readlink(at)
+            target = os.path.normpath(os.path.join(done, links[at]))
+            done, rest = "/", [part for part in target.split("/") if part] + rest
+        else:
+            done = at
+    return done
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is the folder or lies in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

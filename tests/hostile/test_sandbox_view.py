@@ -1,0 +1,115 @@
+"""What a bot sees: the file system that it needs, its own processes, and nothing of its neighbours."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.stable import namespaces
+from orchestrator.stable.process import BotProcess
+from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.view import is_inside, view_for
+from tests.hostile.bots.peeper import HONEST
+from tests.orchestrator.harness import HOME, alive_with, wait_for
+
+viewed = pytest.mark.skipif(bool(namespaces.offered()), reason=f"no namespaces: {namespaces.offered()}")
+
+
+def _bot(folder: Path, scratch: Path, command: list[str], **env: str) -> BotProcess:
+    scratch.mkdir()
+    env = {"PATH": os.environ["PATH"], "HOME": str(Path.home()), "TMPDIR": str(scratch)} | env
+    return BotProcess(
+        "bot", command, env, folder, scratch.with_suffix(".log"), {}, Walls.around(scratch, "127.0.0.1:1")
+    )
+
+
+@viewed
+def test_a_bot_sees_only_what_it_needs(tmp_path: Path) -> None:
+    folder, home = tmp_path / "bot", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    shutil.copy(HOME / "tests" / "hostile" / "bots" / "peeper.py", folder)
+    for path in (folder / "data", tmp_path / "secret", home / "secret"):
+        path.write_text("ours")
+    with subprocess.Popen(["sleep", "1000"]) as victim:
+        facts = {"victim": victim.pid, "secret": tmp_path / "secret", "home_secret": home / "secret", "folder": folder}
+        env = {"FACTS": json.dumps(facts, default=str), "HOME": str(home)}
+        bot = _bot(folder, tmp_path / "scratch", [sys.executable, "peeper.py"], **env)
+        bot.look_after()
+        wait_for(lambda: "worked: " in bot.last_words() or not bot.pid, "the end of its attacks")
+        bot.end()
+        victim.kill()
+    assert set(json.loads(bot.last_words().removeprefix("worked: "))) == set(HONEST)
+    assert not Path("/tmp/rubble-peeper").exists() and not Path("/dev/shm/rubble-peeper").exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["data", "peeper.py"]
+
+
+@viewed
+def test_all_its_processes_end_with_their_supervisor(tmp_path: Path) -> None:
+    """Even if that is killed, and they have left their group."""
+    code = "setsid sleep 1000 & setsid setsid sleep 1000 & echo started; wait"
+    bot = _bot(tmp_path, tmp_path / "scratch", ["/bin/sh", "-c", code])
+    bot.look_after()
+    wait_for(lambda: "started" in bot.last_words(), "its start")
+    assert len(alive_with(tmp_path / "scratch")) >= 3
+    os.kill(bot.pid, signal.SIGKILL)
+    wait_for(lambda: not alive_with(tmp_path / "scratch"), "all its processes to be gone", 20)
+    bot.end()
+
+
+@viewed
+def test_a_bot_is_told_to_stop_before_it_is_ended(tmp_path: Path) -> None:
+    bot = _bot(
+        tmp_path, tmp_path / "scratch", ["/bin/sh", "-c", "trap 'echo goodbye; exit 3' TERM; echo up; sleep 99 & wait"]
+    )
+    bot.look_after()
+    wait_for(lambda: bot.last_words() == "up", "its start")
+    bot.end()
+    assert bot.last_words() == "up\ngoodbye"
+
+
+# ------------------------------------------------------------------------------------------------------ what is shown
+def _shown(home: Path, path: Path, *command: str, cwd: Path, **env: str) -> bool:
+    """Whether a path is shown to a bot of a user with this home."""
+    view = view_for(command, {"HOME": str(home), "PATH": "/usr/bin"} | env, str(cwd))
+    return any(is_inside(str(path.resolve()), shown) for shown in view.shown)
+
+
+def test_what_a_command_names_is_shown_and_a_home_never(tmp_path: Path) -> None:
+    home, elsewhere = tmp_path / "me", tmp_path / "data"
+    files = [
+        home / name
+        for name in (".ssh/key", "bot.py", "notes", "bots/one/bot.py", "bots/one/net.bin", "bots/two/bot.py")
+    ]
+    tools = [home / name for name in (".cargo/bin/tool", ".cargo/credentials", ".nvm/v20/bin/node", ".nvm/v20/lib/npm")]
+    for path in (*files, *tools, elsewhere / "model", elsewhere / "other" / "model"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    key, script, notes, bot, net, other = files
+    tool, credentials, node, npm = tools
+    one = bot.parent
+
+    assert _shown(home, bot, "python3", "bot.py", cwd=one) and _shown(home, net, "python3", "bot.py", cwd=one)
+    assert not any(_shown(home, path, "python3", "bot.py", cwd=one) for path in (key, notes, other))
+    assert _shown(home, script, "python3", "bot.py", cwd=home), "a file in the home, without what lies beside it"
+    assert not any(_shown(home, path, "python3", "bot.py", cwd=home) for path in (key, notes, bot))
+    assert not _shown(home, key, "python3", str(home), cwd=one, EXTRA=str(home))
+
+    assert _shown(home, tool, str(tool), cwd=one) and not _shown(home, credentials, str(tool), cwd=one)
+    assert _shown(home, npm, "node", cwd=one, PATH=str(node.parent))
+    assert _shown(home, elsewhere / "model", "x", f"--model={elsewhere / 'model'}", cwd=one)
+    assert _shown(home, elsewhere / "model", "x", cwd=one, MODEL=str(elsewhere / "model"))
+    assert not _shown(home, elsewhere / "other" / "model", "x", cwd=one, MODEL=str(elsewhere / "model"))
+
+
+def test_links_lead_to_the_same_inside(tmp_path: Path) -> None:
+    real, link = tmp_path / "real" / "bot", tmp_path / "link"
+    real.mkdir(parents=True)
+    link.symlink_to("real")
+    view = view_for(["./run"], {}, str(link / "bot"))
+    assert view.links[str(link)] == "real" and str(real) in view.shown
