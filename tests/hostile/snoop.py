@@ -1,6 +1,6 @@
 """A bot that reads what it can: the files it is told of, the environments of all processes, and every unix socket.
 
-Its arguments are paths. What it could get at is written as JSON into ``seen.json`` in its scratch folder; then it waits.
+Its arguments are paths. What it could get at is printed as one line of JSON; then it waits.
 """
 
 import json
@@ -13,12 +13,12 @@ from pathlib import Path
 
 
 def _readable(path: Path) -> list[str]:
-    """The files at or beneath a path that can be read."""
+    """The files at or beneath a path that have something to read."""
     found = []
     for file in [path, *(path.rglob("*") if path.is_dir() else ())]:
         with suppress(OSError):
-            file.open("rb").close()
-            found.append(str(file))
+            if file.read_bytes():
+                found.append(str(file))
     return found
 
 
@@ -45,9 +45,7 @@ def main() -> None:
         "sockets": [str(path) for path in paths if path.suffix == ".sock" and _connects(str(path))],
         "own": dict(os.environ),
     }
-    draft = Path(os.environ["TMPDIR"], "seen.part")
-    draft.write_text(json.dumps(seen))
-    draft.rename(draft.with_name("seen.json"))
+    print(json.dumps(seen), flush=True)
     time.sleep(600)  # until it is ended
 
 

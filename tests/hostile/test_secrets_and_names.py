@@ -78,9 +78,16 @@ def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         yield opened
 
 
+def _said(folder: Path) -> list[str]:
+    """What the bots of a folder have printed."""
+    return [log.read_text() for log in folder.rglob("output.log")]
+
+
 def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: Arena, tmp_path: Path) -> None:
     """A book of an earlier version may hold such names, whatever rosters say today."""
-    write = "import os, pathlib; pathlib.Path(os.environ['TMPDIR'], 'mine').write_text('x'); print('wrote')"
+    write = (
+        "import os, pathlib; pathlib.Path(os.environ['TMPDIR'], 'mine').write_text('x'); print(os.environ['TMPDIR'])"
+    )
     names = [".", "..", "a", "A", "a#2"]
     entries = [Entry(name, command=(sys.executable, "-c", write)) for name in names]
     folder = tmp_path / "work" / "cup" / "slot-0"
@@ -88,10 +95,12 @@ def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: Are
         stable = Stable(client, "cup", 0, entries, folder, {})
         try:
             stable.bring(names)
-            wait_for(lambda: len(list(tmp_path.rglob("mine"))) == len(names), "a file of each of them")
+            wait_for(lambda: len(list(filter(None, _said(tmp_path)))) == len(names), "a word of each of them")
         finally:
             stable.close()
-    assert {path.parent.parent for path in tmp_path.rglob("mine")} == {folder}
+    scratches = [Path(said.split()[0]) for said in _said(tmp_path)]
+    assert {path.parent.parent for path in scratches} == {folder}
+    assert len({path.parent for path in scratches}) == len(names)
 
 
 def test_a_key_is_written_into_its_folder_whatever_the_server_calls_the_entrant(tmp_path: Path) -> None:
@@ -306,15 +315,17 @@ def test_a_bot_of_rubble_up_reads_no_secret_however_it_was_given(tmp_path: Path)
             roster = roster_text({**bots, "random": "random"}, name="cup", game="relief", players=2, deals=1, seed=1)
             (tmp_path / "roster.toml").write_text(roster)
             opened.rubble("tournament", "create", str(tmp_path / "roster.toml"), env=env)
-            wait_for(lambda: bool(list(opened.state.rglob("seen.json"))), lambda: f"its look around; {logs(tmp_path)}")
-            found = next(opened.state.rglob("seen.json"))
-            seen = json.loads(found.read_text())
+
+            def words() -> str:
+                found = [log.read_text() for log in opened.state.rglob("snoop/output.log")]
+                return found[0] if found else ""
+
+            wait_for(lambda: "\n" in words(), lambda: f"its look around; {logs(tmp_path)}")
+            seen = json.loads(words().splitlines()[0])
             unlisted = {path.name for path in opened.state.iterdir()} - _PUBLIC_STATE
         finally:
             opened.stop()
-    assert not [
-        file for file in seen["files"] if Path(file).parent != found.parent and Path(file).name not in _PUBLIC_STATE
-    ]
+    assert not [file for file in seen["files"] if Path(file).name not in _PUBLIC_STATE]
     assert seen["environments"] == [] and seen["sockets"] == []
     assert not [name for name, value in seen["own"].items() if token in value or secret in value or "redis" in value]
     assert unlisted <= {path.name for path in private_paths({"RUBBLE_STATE_DIR": str(opened.state)})}

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from service import games
 from service.games.chance import Stream, seeds_of
 from service.sessions.errors import ActionRefused
 from service.sessions.session import (
@@ -27,7 +28,7 @@ def header_of(game: str = "relief", seats: int = 2, number: int = 1, **changes: 
     facts: dict[str, Any] = {
         "id": f"{game}-{number}",
         "game": game,
-        "version": 1,
+        "version": games.get(game).version,
         "options": {},
         "table_seed": seeds.table,
         "deck_seed": seeds.deck,
