@@ -1,19 +1,22 @@
 """The conformance kit: good bots pass, each bad one fails the checks it should, and bad input is one line."""
 
 import asyncio
+import itertools
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from cli.app import run as rubble
-from cli.bot_check import run
+from cli.bot_check import check_answers, run
 from cli.bot_check.house import House
-from cli.bot_check.kit import Settings
+from cli.bot_check.kit import Kit, Settings
 from cli.bot_check.minutes import Minutes
 from rubble.v1 import bot_pb2, common_pb2
 from tests.bots.arena import ROOT, STARTER, clean_environment
@@ -118,6 +121,49 @@ def test_a_question_asked_again_may_be_answered_again() -> None:
     minutes.heard(bot_pb2.Choice(session="s", turn=1, index=0))
 
     assert set(minutes.counts) == {"index"}
+
+
+class _Eager:
+    """As much of a kit as check 5 needs; the first question passes the gate before the session's name comes back."""
+
+    patience_s = 1.0
+    settings = Settings(command=())
+
+    def __init__(self) -> None:
+        self.gate = SimpleNamespace(
+            on_event=lambda _, event: (event,),
+            on_choice=lambda _, choice: (choice,),
+            live=lambda: True,
+            minutes=Minutes(),
+        )
+
+    async def link(self) -> None: ...
+
+    def alive(self) -> None: ...
+
+    async def session(self) -> str:
+        self.gate.on_event(None, _turn("s", 1))
+        return "s"
+
+    async def until(self, is_true: Callable[[], bool], otherwise: str, seconds: float) -> None:
+        for turn in (1, 2):
+            if turn > 1:
+                self.gate.on_event(None, _turn("s", turn))
+            self.gate.on_choice(None, bot_pb2.Choice(session="s", turn=turn, index=0))
+        assert is_true(), otherwise
+
+
+def test_a_question_that_is_quicker_than_the_sessions_name_took_no_less_than_no_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The answer is measured against its own question: a millisecond here, never minus one."""
+    moments = itertools.count()
+    monkeypatch.setattr(check_answers, "now", lambda: next(moments) / 1000)
+
+    async def main() -> str:
+        return await check_answers.first_answer(cast(Kit, _Eager()))
+
+    assert asyncio.run(main()) == "1 ms"
 
 
 def test_counts_of_one_are_told_as_one() -> None:
