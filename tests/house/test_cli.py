@@ -294,3 +294,25 @@ def test_a_roster_may_begin_with_the_mark_that_some_editors_write(
     file = tmp_path / "roster.toml"
     file.write_text("\ufeff" + capsys.readouterr().out, encoding="utf-8")
     assert run(["roster", "check", str(file)]) == 0
+
+
+# ----------------------------------------------------------------------------------------------------------- estimates
+def test_a_roster_is_estimated_by_measured_pace_and_the_clocks_are_told_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Generous clocks make the longest time longer, not the expected one."""
+    roster = tmp_path / "roster.toml"
+    bots = "".join(f'[[bots]]\nname = "{name}"\nbundled = "{name}"\n' for name in ("greedy", "random"))
+    told = []
+    for move_ms in (1_000, 60_000):
+        roster.write_text(
+            f'name = "pace"\ngame = "relief"\nplayers = 2\ndeals = 10\ntime_control = {{ move_ms = {move_ms} }}\n{bots}'
+        )
+        told.append(json_of(capsys, "roster", "check", str(roster), "--json")["plan"])
+    page = " ".join(output_of(capsys, "roster", "check", str(roster)).split())
+
+    quick, slow = told
+    assert quick["seconds_expected"] == slow["seconds_expected"] < 60
+    assert quick["seconds_at_full_move_time"] < slow["seconds_at_full_move_time"]
+    assert "seconds with bots as quick as the bundled ones; at most " in page
+    assert " hours if every clock runs out, one match after the other" in page
