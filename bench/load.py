@@ -26,6 +26,7 @@ from rich.table import Table
 from bench.workers import ROOT
 from rubble.v1 import bot_pb2, bot_pb2_grpc
 from service.embedded import EmbeddedRedis
+from service.lifetime import ends_with_us
 from service.sessions import keys
 
 _START_S: Final = 60.0
@@ -62,7 +63,7 @@ class Service:
         command = ["serve", "--listen", "127.0.0.1:0", "--processes", str(copies), "--state-dir", str(folder / "state")]
         with self.log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "cli.main", *command, "--redis", redis_url],
+                ends_with_us([sys.executable, "-m", "cli.main", *command, "--redis", redis_url]),
                 cwd=ROOT,
                 env={**os.environ, "RUBBLE_LOG_LEVEL": "warning"},
                 stdin=subprocess.DEVNULL,
@@ -145,7 +146,7 @@ def measure(asked: argparse.Namespace) -> dict[str, Any]:
         drivers = []
         for number in range(asked.drivers):
             process = subprocess.Popen(
-                [sys.executable, "-m", "bench.load_bots"],
+                ends_with_us([sys.executable, "-m", "bench.load_bots"]),
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

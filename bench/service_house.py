@@ -17,6 +17,7 @@ import redis
 from bench.workers import ROOT, WorkerFailed
 from rubble.v1 import bot_pb2, bot_pb2_grpc
 from service.embedded import EmbeddedRedis
+from service.lifetime import ends_with_us
 
 _START_S: Final = 60.0
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -30,7 +31,7 @@ class Server:
         self.log = Path(name)
         with os.fdopen(descriptor, "w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", *command],
+                ends_with_us([sys.executable, "-m", *command]),
                 cwd=ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
                 stdin=subprocess.DEVNULL,
@@ -69,7 +70,7 @@ class Callers:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.service_clients"],
+            ends_with_us([sys.executable, "-m", "bench.service_clients"]),
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

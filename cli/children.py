@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-from orchestrator.stable.launch import launched
+from service.lifetime import ends_with_us
 
 _STOP_S: Final = 20.0
 #: A process that has not said that it is ready for so long will not be.
@@ -32,8 +32,8 @@ class Child:
         self._news = threading.Condition()
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                # If we are killed, nobody is left behind. -P: modules in the working directory are not loaded.
-                launched(sys.executable, "-P", "-m", *command),
+                # -P: modules in the working directory are not loaded.
+                ends_with_us([sys.executable, "-P", "-m", *command]),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,

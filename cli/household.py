@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from service.lifetime import ends_with_us
+
 _STOP_S: Final = 10.0
 
 
@@ -49,7 +51,8 @@ class Household:
                 environment[kept] = os.environ[kept]
         with (self.path / f"{name}.log").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", *command],  # -P: modules in the working directory are not loaded
+                # -P: modules in the working directory are not loaded.
+                ends_with_us([sys.executable, "-P", "-m", *command]),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

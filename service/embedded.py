@@ -11,9 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -21,18 +19,11 @@ from typing import IO, Final
 
 import redis
 
+from service.lifetime import ends_with_us
+
 _START_S: Final = 30.0
 _STOP_S: Final = 10.0
 _PATH_LIMIT: Final = 100  # a unix socket's path may not be much longer
-#: Turns into the server that the arguments name, which is told to stop when its parent, the first of them, dies. A process of its
-#: own asks for that, since after a fork in a process with threads nothing but exec is safe.
-_BECOME: Final = """\
-import ctypes, os, signal, sys
-PR_SET_PDEATHSIG = 1
-ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-if os.getppid() == int(sys.argv[1]):
-    os.execv(sys.argv[2], sys.argv[2:])
-"""
 
 
 class EmbeddedError(Exception):
@@ -112,11 +103,8 @@ class EmbeddedRedis:
         ]
         command += ["--daemonize", "no", "--protected-mode", "yes", "--maxmemory-policy", "noeviction"]
         command += ["--logfile", str((self.folder / "redis.log").resolve())]
-        # The kernel means the thread that starts it: one that ends before the process would take the server along.
-        if sys.platform == "linux" and threading.current_thread() is threading.main_thread():
-            command = [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), *command]
         self._process = subprocess.Popen(
-            command,
+            ends_with_us(command, signal.SIGTERM),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

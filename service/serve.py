@@ -123,8 +123,10 @@ def _go_with_parent() -> None:
     """Stop in good order when the parent dies without a word: nobody would ever stop us."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        parent.join()
+        parent.join()  # a pipe that closes with it: it makes no difference whether that was before or after we began
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_STOP_S)  # the parent itself would wait no longer
+        os._exit(1)
 
 
 class _Herd:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from service.lifetime import ends_with_us
+
 POSTGRES: Final = "RUBBLE_TEST_POSTGRES"
 RABBITMQ: Final = "RUBBLE_TEST_RABBITMQ"
 #: RabbitMQ takes a few seconds at rest, and many more on a busy machine.
@@ -147,12 +149,11 @@ def _running(
     """A server as a process with a log in the folder, ended with all it started."""
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
-            command,
+            ends_with_us(command, stop, user),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=folder,
-            user=user,
             env={**os.environ, **env},
             start_new_session=True,
         )
@@ -219,7 +220,7 @@ def main(arguments: Sequence[str]) -> int:
                 print(f"!! {error}\n!! The tests that need it will be skipped.", file=sys.stderr, flush=True)
                 continue
             print(f"{variable}={env[variable]}", file=sys.stderr, flush=True)
-        process = subprocess.Popen(arguments[1:], env=env)
+        process = subprocess.Popen(ends_with_us(arguments[1:]), env=env)
 
         def pass_on(number: int, frame: object) -> None:
             process.send_signal(number)

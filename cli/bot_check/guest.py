@@ -4,12 +4,15 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+
+from service.lifetime import ends_with_us
 
 #: Every process the bot starts inherits this variable, however far it runs.
 _MARK: Final = "RUBBLE_CHECK"
@@ -78,7 +81,8 @@ class Guest:
         self.ended_for = ""
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *self._command,
+                # A program that cannot be found is to be complained of as it was typed.
+                *(ends_with_us(self._command) if shutil.which(self._command[0]) else self._command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

@@ -12,8 +12,8 @@ from typing import Any, Final
 import grpc
 from rubble_bot import Bot, Turn
 
-from orchestrator.stable.launch import launched
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, game_pb2, game_pb2_grpc, session_pb2, session_pb2_grpc
+from service.lifetime import ends_with_us
 
 GUEST: Final = "guest"
 _RIVALS: Final = ("rival-1", "rival-2", "rival-3")
@@ -50,8 +50,8 @@ class House:
         log = self.path / "service.log"
         with log.open("a") as stderr:
             self._process = await asyncio.create_subprocess_exec(
-                # If we are killed, nobody is left behind. -P: modules in the working directory are not loaded.
-                *launched(sys.executable, *command),
+                # -P: modules in the working directory are not loaded.
+                *ends_with_us([sys.executable, *command]),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,

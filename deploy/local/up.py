@@ -5,7 +5,6 @@ data are in FOLDER. When all are well it prints one line of JSON with their addr
 started again, as Compose would. Ctrl-C or SIGTERM stops all of them. Grafana is the only one that is left out.
 """
 
-import ctypes
 import http.client
 import json
 import os
@@ -21,6 +20,7 @@ from types import FrameType
 from typing import IO, Final
 
 from deploy.local.compose import Compose, Service
+from service.lifetime import ends_with_us
 
 HOME: Final = Path(__file__).resolve().parents[2]
 TOOLS: Final = HOME / ".rubble" / "tools" / "bin"
@@ -29,7 +29,6 @@ _READY_S: Final = 180.0
 _STOP_S: Final = 30.0
 _LOOK_S: Final = 0.2
 _PAUSE_S: Final = 1.0
-_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG
 
 
 class CannotStart(Exception):
@@ -39,10 +38,6 @@ class CannotStart(Exception):
 def _kind(service: Service) -> str:
     """rubble, valkey, postgres, haproxy, prometheus or grafana."""
     return service.image.partition(":")[0].rpartition("/")[2]
-
-
-def _die_with_us() -> None:
-    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
 class Local:
@@ -83,15 +78,14 @@ class Local:
         self._logs[service.name] = log
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
         self.processes[service.name] = subprocess.Popen(
-            command,
+            ends_with_us(command, signal.SIGINT if _kind(service) == "postgres" else signal.SIGTERM, user),
             cwd=service.folder if _kind(service) != "rubble" else HOME,
             env={**inherited, "PATH": f"{PYTHON.parent}:{TOOLS}:{os.environ['PATH']}", **environment},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,  # Ctrl-C is for us: we stop them in order
-            preexec_fn=_die_with_us,  # noqa: PLW1509  # we have one thread
-            user=user,
+            umask=0o077,
         )
 
     def _command(self, service: Service) -> tuple[list[str], dict[str, str], str | None]:

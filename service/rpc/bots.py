@@ -56,7 +56,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     ) -> None:
         stream = await self._hub.connect(caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES))
         reader = asyncio.create_task(self._read(stream, requests, first))
-        guard = asyncio.create_task(self._guard(stream, caller))
+        guard = asyncio.create_task(self._guard(stream, caller, reader))
         reader.add_done_callback(lambda _: stream.leave())
         try:
             while True:
@@ -83,9 +83,9 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         caller = await self._doorman.bot_of(first.hello.bot_key)
         return caller, first.hello, list(first.choices)
 
-    async def _guard(self, stream: BotStream, caller: Caller) -> None:
-        """A key that is revoked or expires ends the stream that it opened."""
-        while True:
+    async def _guard(self, stream: BotStream, caller: Caller, reader: "asyncio.Task[None]") -> None:
+        """A key that is revoked or expires ends the stream that it opened. Also ends by itself: see ``link.end_task``."""
+        while not reader.done():
             await asyncio.sleep(_GUARD_S)
             try:
                 await self._doorman.check_again(caller)

@@ -1,7 +1,6 @@
 """One copy of the service: what it is made of, how it starts, and how it stops without losing a move."""
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -39,7 +38,7 @@ from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.errors import SessionError
 from service.sessions.fading import fade
-from service.sessions.link import AWAY, connect, connect_for_bells
+from service.sessions.link import AWAY, connect, connect_for_bells, end_task
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
 from service.sessions.sweep import Sweep
@@ -160,9 +159,7 @@ class Service:
         if self._server is not None:
             await self._server.stop(_DRAIN_S)
         for task in self._tasks:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end_task(task)
         await self._bells.stop()
         self._simulation.close()
         await self._redis.aclose()

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from service.sessions.link import AWAY
+from service.sessions.link import AWAY, end_task
 
 _LOG: Final = logging.getLogger(__name__)
 _PAUSE_S: Final = 0.5
@@ -44,9 +44,7 @@ class Bells:
     async def stop(self) -> None:
         """Listen no more."""
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end_task(self._task)
 
     async def add(self, channel: str, listener: Listener) -> None:
         """Call the listener with every notice on the channel."""

@@ -8,6 +8,8 @@
 | ``redis+cluster://host:7000,host:7001`` | a Redis Cluster |
 """
 
+import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -25,8 +27,23 @@ TIMEOUT_S = 5.0
 _CONNECTIONS = 64
 #: To servers whose clients cannot wait: more than a crowd will ever use at once.
 _MANY_CONNECTIONS = 2000
+#: A task that was cancelled and goes on is cancelled again after so long.
+_AGAIN_S = 0.1
 #: What is raised when Redis is away, of whatever kind it is; redis-py gives a Cluster's troubles a family of their own.
 AWAY = (RedisError, RedisClusterException, OSError)
+
+
+async def end_task(task: "asyncio.Task[None]") -> None:
+    """Cancel a task that may be talking to Redis, until it ends.
+
+    redis-py connects and writes within ``asyncio.wait_for``, which in Python 3.11 swallows a cancellation that comes just when the
+    inner work is done: asked once, the task may go on for ever.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_AGAIN_S)
+    with contextlib.suppress(asyncio.CancelledError):
+        task.result()
 
 
 class BadAddress(ValueError):

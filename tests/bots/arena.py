@@ -10,6 +10,7 @@ from pathlib import Path
 import grpc
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2, session_pb2_grpc
+from service.lifetime import ends_with_us
 
 ROOT = Path(__file__).parents[2]
 STARTER = str(ROOT / "bots" / "python" / "bot.py")
@@ -30,7 +31,7 @@ def start(
     """A Python process; what it says on standard error is in the log."""
     with log.open("a") as stderr:
         return subprocess.Popen(
-            [sys.executable, *command],
+            ends_with_us([sys.executable, *command]),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,

@@ -32,6 +32,7 @@ from service import games
 from service.embedded import EmbeddedRedis
 from service.games.chance import SEED_BYTES, Seeds
 from service.games.core import Outcome
+from service.lifetime import ends_with_us
 from service.sessions.replay import Replay, read_replay
 from service.sessions.replay_verify import Verdict, verify_replay
 from service.sessions.session import ACT, HOUSE
@@ -216,7 +217,12 @@ class Copy:
         environment = {**os.environ, "RUBBLE_LOG_LEVEL": "info", "PYTHONUNBUFFERED": "1", **(settings or {})}
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [*command, *flags], cwd=HOME, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                ends_with_us([*command, *flags]),
+                cwd=HOME,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self._token = state_dir / "operator_token"
         self._address = ""

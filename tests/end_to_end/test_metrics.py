@@ -1,7 +1,9 @@
 """What an operator scrapes: families that parse, and sums that are right with one process and with two."""
 
 import asyncio
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import urllib.request
@@ -136,6 +138,20 @@ def test_children_whose_parent_is_killed_stop() -> None:
         children = _children(opened)
         assert len(children) == 2
         opened.copies[0].kill()
+        wait_for(lambda: not any(_is_alive(pid) for pid in children), "the children end")
+
+
+def test_children_that_had_not_yet_begun_when_their_parent_was_killed_stop() -> None:
+    """Held as soon as there are any, so that nothing they could ask for has been asked for."""
+    with arena(0, "--processes", "2") as opened:
+        opened.start_copy()
+        wait_for(lambda: len(_children(opened)) == 2, "there are children")
+        children = _children(opened)
+        for pid in children:
+            os.kill(pid, signal.SIGSTOP)
+        opened.copies[0].kill()
+        for pid in children:
+            os.kill(pid, signal.SIGCONT)
         wait_for(lambda: not any(_is_alive(pid) for pid in children), "the children end")
 
 

@@ -17,7 +17,8 @@ MAY_KNOW = {
     "service": ("service.engine",),
     "service.logs": (),
     "service.metrics": (),
-    "service.embedded": (),
+    "service.lifetime": (),
+    "service.embedded": ("service.lifetime",),
     "service.config": (),
     "service.serve": ("service", "rubble"),  # the launcher puts all of it together
     "service.games": ("service.games",),

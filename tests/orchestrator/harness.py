@@ -20,6 +20,7 @@ from orchestrator.client import Door
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
 from service.games.chance import SEED_BYTES
+from service.lifetime import ends_with_us
 from service.sessions.replay_verify import verify_replay
 
 HOME: Final = Path(__file__).parents[2]
@@ -87,7 +88,7 @@ class Run:
 def start_run(folder: Path, *arguments: str) -> Run:
     """``rubble run`` with these arguments; ``folder`` is where it writes."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", "run", *arguments],
+        ends_with_us([sys.executable, "-m", "cli.main", "run", *arguments]),
         cwd=HOME,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -230,7 +231,7 @@ class Arena:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
         with (self.folder / f"{name}.log").open("a") as log:
             self._processes[name] = process = subprocess.Popen(
-                [sys.executable, "-m", *module],
+                ends_with_us([sys.executable, "-m", *module]),
                 cwd=HOME,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if name in self.services else log,

@@ -13,6 +13,7 @@ from redis.backoff import NoBackoff
 
 from service.embedded import EmbeddedRedis
 from service.sessions.bells import Bells
+from service.sessions.link import connect
 
 
 def test_a_server_that_is_away_is_passed_over(tmp_path: Path) -> None:
@@ -67,5 +68,24 @@ def test_a_server_that_hangs_is_left_for_the_next_one(tmp_path: Path, monkeypatc
                 await bells.stop()
                 for client in clients:
                     await client.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_whoever_stops_while_it_connects_stops_all_the_same(tmp_path: Path) -> None:
+    """redis-py swallows a cancellation that comes at a bad moment: copies of the service that were stopped at once never ended."""
+
+    async def scenario() -> None:
+        with EmbeddedRedis(tmp_path) as store:
+            for ticks in range(40):
+                client = connect(store.url)
+                bells = Bells(client)
+                await bells.start()
+                for _ in range(ticks):
+                    await asyncio.sleep(0)  # one step further into the connection
+                stopping = asyncio.create_task(bells.stop())
+                await asyncio.wait([stopping], timeout=10)
+                assert stopping.done(), f"stopped after {ticks} steps, and still there"
+                await client.aclose()
 
     asyncio.run(scenario())

@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.api.client import TournamentClient
 from orchestrator.client import Door
+from service.lifetime import ends_with_us
 from tests.orchestrator.harness import HOME, PATIENCE_S, logs, wait_for
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -36,7 +37,7 @@ class Host:
         self._said = (folder / "up.out").open("w+")
         free = ("--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--concurrency", "4")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "cli.main", "up", "--state-dir", str(self.state), *free, *arguments],
+            ends_with_us([sys.executable, "-m", "cli.main", "up", "--state-dir", str(self.state), *free, *arguments]),
             cwd=HOME,
             stdin=subprocess.DEVNULL,
             stdout=self._said,
