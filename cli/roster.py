@@ -142,18 +142,28 @@ def absent(roster: Roster, file: str) -> list[Problem]:
     for at, bot in enumerate(roster.bots):
         if not bot.command:
             continue
-        folder, program = Path(bot.cwd or "."), bot.command[0]
+        folder, program = Path(file).resolve().parent / bot.cwd, bot.command[0]
+        searched = bot.env.get("PATH", search_path())
         if not folder.is_dir():
-            key, value, expected = "cwd", bot.cwd, "a folder that is there"
-        elif shutil.which(
-            os.path.join(folder, program) if "/" in program else program, path=bot.env.get("PATH", search_path())
-        ):
+            key, value, expected = "cwd", bot.cwd, f"a folder that is there; {str(folder)!r} is not"
+        elif shutil.which(os.path.join(folder, program) if "/" in program else program, path=searched):
             continue
         else:
-            key, value, expected = "command", program, "a program that can be started"
+            key, value, expected = "command", program, _missing_program(folder, program, searched)
         line = lines.get(("bots", at, key), 1)
         found.append(Problem(file, line, f"bots[{at}].{key}", f"bots[{at}].{key} = {value!r}; expected {expected}"))
     return found
+
+
+def _missing_program(folder: Path, program: str, searched: str) -> str:
+    """What would have been a program, and what to do about it."""
+    if "/" not in program:
+        return f"a program in one of {searched}; install it, or write ./{program} for one beside the roster"
+    path = Path(os.path.normpath(folder / program))
+    if path.is_file():
+        return f"a program that can be started; do `chmod +x {path}` first"
+    hint = "run its ./build first, or set cwd" if (path.parent / "build").is_file() else "build it first, or set cwd"
+    return f"a program that can be started; there is no {str(path)!r}: {hint}"
 
 
 def refuse(file: str, bad: BadRoster, json: bool = False) -> int:

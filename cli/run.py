@@ -91,7 +91,7 @@ def command(
     at_once = read_number("--concurrency", concurrency, 1, 256)
     listen = read_address("--listen", listen)
     terms = Terms(quiet, read_number("--wait", wait, 1, 1_000_000))
-    loaded = None
+    loaded, file = None, ""
     console = Console(stderr=True)
     if resume is not None:
         folder = Path(resume)
@@ -133,7 +133,8 @@ def command(
             raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
         with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
-            return _play(arena, loaded, folder, console, terms)
+            beside = str(Path(file).resolve().parent) if loaded is not None else ""
+            return _play(arena, loaded, beside, folder, console, terms)
     except KeyboardInterrupt:
         if _is_planned(folder):
             console.print(
@@ -188,8 +189,10 @@ def _is_planned(folder: Path) -> bool:
         raise BadSetup("book", str(file), f"the book of a run, which can be read ({error})") from None
 
 
-def _play(arena: "LocalArena", roster: "Roster | None", folder: Path, console: Console, terms: "Terms") -> int:
-    """Hand matches out until all are played, then write everything down."""
+def _play(
+    arena: "LocalArena", roster: "Roster | None", beside: str, folder: Path, console: Console, terms: "Terms"
+) -> int:
+    """Hand matches out until all are played, then write everything down. ``beside`` is the roster's own folder."""
     from orchestrator import planning, tasks
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
@@ -197,7 +200,7 @@ def _play(arena: "LocalArena", roster: "Roster | None", folder: Path, console: C
     from orchestrator.roster import UNPROTECTED
 
     book = Book(arena.settings.book)
-    tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster)
+    tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster, RUNNING, beside)
     book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
     if tournament.is_reproducible:
         console.print(UNPROTECTED, style="yellow", highlight=False)

@@ -178,7 +178,8 @@ def create(
 
         text = file_text(roster)
         try:
-            made = desk.create(text)
+            # Behind an API that was named there may be other machines; an arena that was found here shares our files.
+            made = desk.create(text, folder="" if api else str(Path(roster).resolve().parent))
         except ServiceError as error:  # an API knows no file's name
             if error.reason == "BAD_ROSTER":
                 raise ServiceError(

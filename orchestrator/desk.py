@@ -24,6 +24,7 @@ LARGEST_ROSTER: Final = 1 << 20
 #: The pace is that of the last minute.
 PACE_MS: Final = 60_000
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LONGEST_FOLDER: Final = 4096
 _PAGE: Final = 100
 _PAGE_LIMIT: Final = 1000
 _PAGE_TOKEN: Final = re.compile(r"[0-9]{1,9}")
@@ -56,8 +57,12 @@ class Desk:
         self._standings: dict[str, tuple[tuple[int, int], tournament_pb2.Standings]] = {}
 
     # --------------------------------------------------------------------------------------------------------- creating
-    def create(self, text: str, *, check_only: bool = False) -> tournament_pb2.CreateTournamentResponse:
-        """Plan a roster's tournament; BadRoster with every line that is wrong."""
+    def create(
+        self, text: str, *, check_only: bool = False, folder: str = ""
+    ) -> tournament_pb2.CreateTournamentResponse:
+        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started."""
+        if folder and (not folder.startswith("/") or "\0" in folder or len(folder) > _LONGEST_FOLDER):
+            raise BadField("folder", folder, f"an absolute path of at most {_LONGEST_FOLDER} characters, or nothing")
         if len(text.encode("utf-8", "surrogatepass")) > LARGEST_ROSTER:
             raise BadField("roster", f"{len(text)} characters", f"at most {LARGEST_ROSTER // 1024} KiB")
         roster = self._roster(text)
@@ -67,7 +72,7 @@ class Desk:
         with self._planning:  # two at once would only make both slower
             existed = planning.find(self._book, roster) is not None
             waits = any(bot.remote for bot in roster.bots) and self._client is not None
-            tournament = planning.enter(self._book, roster, WAITING if waits else RUNNING)
+            tournament = planning.enter(self._book, roster, WAITING if waits else RUNNING, folder)
         response = tournament_pb2.CreateTournamentResponse(matches=matches, existed=existed)
         if self._client is not None and not existed:
             response.keys.extend(self._key(tournament, entrant) for entrant in remote_bots(tournament))

@@ -5,12 +5,13 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 from orchestrator import schedule
 from orchestrator.book import Book, Match, Tournament, UnknownTournament
 from orchestrator.book.tables import READY, RUNNING
-from orchestrator.roster import UNPROTECTED, Roster
+from orchestrator.roster import UNPROTECTED, Bot, Roster
 
 _LOG: Final = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
@@ -41,12 +42,13 @@ def _id(roster: Roster, secret: bytes) -> str:
     return schedule.content_id([schedule.SPEC_VERSION, roster.name, roster.text, roster.rules, secret.hex()])[:12]
 
 
-def enter(book: Book, roster: Roster, state: str = RUNNING) -> Tournament:
+def enter(book: Book, roster: Roster, state: str = RUNNING, folder: str = "") -> Tournament:
     """Write a roster's tournament into the book, or schedule.BadPlan. One that is there already keeps its state.
 
     A roster with a seed is entered into a book once: entering it again changes nothing, and what has been played stays played.
     All cards follow from 32 secret random bytes, which the seed only joins, unless the roster wants a reproducible run: the
-    seed of a roster is small, and the commitments that everybody sees would tell it.
+    seed of a roster is small, and the commitments that everybody sees would tell it. ``folder`` is the
+    absolute path of the roster's own, in which commands are started; empty: whatever folder a worker runs in.
     """
     known = find(book, roster)
     if known is not None:
@@ -55,7 +57,8 @@ def enter(book: Book, roster: Roster, state: str = RUNNING) -> Tournament:
     id_ = _id(roster, secret)
     plan = roster.plan(id_, secret)
     now = time.time_ns() // 1_000_000
-    book.plan(Tournament(id_, roster.name, roster.text, _spec(roster, plan, secret), state, 0, now), _matches(plan))
+    spec = _spec(roster, plan, secret, folder)
+    book.plan(Tournament(id_, roster.name, roster.text, spec, state, 0, now), _matches(plan))
     if roster.caution:
         book.note(id_, roster.caution)
     if roster.reproducible:
@@ -73,7 +76,7 @@ def _secret(roster: Roster) -> bytes:
     return drawn if roster.seed is None else schedule.joined_secret(roster.seed, drawn)
 
 
-def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
+def _spec(roster: Roster, plan: schedule.Plan, secret: bytes, folder: str) -> dict[str, Any]:
     """What workers and reports need to know, as plain data."""
     bots = {bot.name: bot for bot in roster.bots}
     limits = {name: value for name, value in asdict(roster.limits).items() if value is not None}
@@ -99,7 +102,7 @@ def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
                 "bundled": bots[entrant.bot].bundled,
                 "remote": bots[entrant.bot].remote,
                 "env": dict(bots[entrant.bot].env),
-                "cwd": bots[entrant.bot].cwd,
+                "cwd": _cwd(bots[entrant.bot], folder),
                 "isolated": bots[entrant.bot].isolated,
                 "seed": schedule.content_id(["house", secret.hex(), entrant.name]),
             }
@@ -107,6 +110,11 @@ def _spec(roster: Roster, plan: schedule.Plan, secret: bytes) -> dict[str, Any]:
         ],
         "question": None if roster.sequential is None else asdict(roster.sequential) | {"most_blocks": roster.deals},
     }
+
+
+def _cwd(bot: Bot, folder: str) -> str:
+    """Where a command is started. Bundled bots have no command, and are started where we are."""
+    return str(Path(folder, bot.cwd)) if folder and bot.command else bot.cwd
 
 
 def _matches(plan: schedule.Plan) -> Iterator[Match]:

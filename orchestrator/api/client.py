@@ -48,9 +48,11 @@ class TournamentClient:
         except grpc.RpcError as error:
             raise raised(error) from None
 
-    def create(self, text: str, *, check_only: bool = False) -> tournament_pb2.CreateTournamentResponse:
-        """Plan a roster's tournament."""
-        request = tournament_pb2.CreateTournamentRequest(roster=text, check_only=check_only)
+    def create(
+        self, text: str, *, check_only: bool = False, folder: str = ""
+    ) -> tournament_pb2.CreateTournamentResponse:
+        """Plan a roster's tournament; ``folder`` is that of its file, if workers share our files."""
+        request = tournament_pb2.CreateTournamentRequest(roster=text, check_only=check_only, folder=folder)
         found: tournament_pb2.CreateTournamentResponse = self._ask(self._stub.CreateTournament, request, _LONG_S)
         return found
 

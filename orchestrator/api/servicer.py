@@ -56,7 +56,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def CreateTournament(
         self, request: tournament_pb2.CreateTournamentRequest, context: Any
     ) -> tournament_pb2.CreateTournamentResponse:
-        return await in_thread(self._desk.create, request.roster, check_only=request.check_only)
+        return await in_thread(self._desk.create, request.roster, check_only=request.check_only, folder=request.folder)
 
     async def GetTournament(
         self, request: tournament_pb2.GetTournamentRequest, context: Any

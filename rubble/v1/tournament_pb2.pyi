@@ -300,19 +300,25 @@ class CreateTournamentRequest(_message.Message):
 
     ROSTER_FIELD_NUMBER: _builtins.int
     CHECK_ONLY_FIELD_NUMBER: _builtins.int
+    FOLDER_FIELD_NUMBER: _builtins.int
     roster: _builtins.str
     """The text of the roster file (TOML), at most 1 MiB; docs/rosters.md explains it."""
     check_only: _builtins.bool
     """Check it, and plan nothing."""
+    folder: _builtins.str
+    """The folder of the roster file, as an absolute path on the machines of the workers: commands are started there, and a relative
+    `cwd` is relative to it. Empty if they do not share the caller's files: then it is the folder in which a worker runs.
+    """
     def __init__(
         self,
         *,
         roster: _builtins.str = ...,
         check_only: _builtins.bool = ...,
+        folder: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["check_only", b"check_only", "roster", b"roster"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["check_only", b"check_only", "folder", b"folder", "roster", b"roster"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,5 +1,6 @@
 """``rubble run``: whole tournaments with real processes, interrupted ones, and rosters and bots that are no good."""
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -207,6 +208,41 @@ def test_what_such_a_bot_printed_is_shown_line_by_line_and_moves_no_cursor(tmp_p
     )
     assert "\x1b" not in complained
     assert f"rubble run --resume {run.folder}` goes on" in complained
+
+
+def test_a_command_beside_the_roster_is_found_with_and_without_a_folder(tmp_path: Path) -> None:
+    """As docs/rosters.md prints it, wherever rubble itself is started."""
+    for place in (tmp_path, tmp_path / "mine"):
+        place.mkdir(exist_ok=True)
+        program = place / "run"
+        program.write_text(f"#!/bin/sh\nexec {shlex.join(script('steady', 'x'))}\n")
+        program.chmod(0o755)
+    roster = (
+        roster_text({"beside": ["./run"], "below": ["./run"]}, game="relief", players=2, deals=1) + 'cwd = "mine"\n'
+    )
+    run = start_roster(tmp_path, roster, "--quiet")
+    code, said, complained = run.end()
+    assert code == 0, said + complained + logs(tmp_path)
+    assert not any(line["faults"] for line in run.standings()["entrants"])
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("", "there is no '{folder}/bot/run': build it first, or set cwd"),
+        ("bot/build", "there is no '{folder}/bot/run': run its ./build first, or set cwd"),
+        ("bot/run", "expected a program that can be started; do `chmod +x {folder}/bot/run` first"),
+    ],
+)
+def test_a_missing_program_is_named_with_its_path_and_what_to_do(tmp_path: Path, made: str, told: str) -> None:
+    (tmp_path / "bot").mkdir()
+    if made:
+        (tmp_path / made).write_text("#!/bin/sh\n")
+    roster = f'{_PAIR}\n[[bots]]\nname = "lost"\ncwd = "bot"\ncommand = ["./run"]\n'
+    code, _, complained = start_roster(tmp_path, roster).end()
+    line = len(roster.splitlines())
+    assert code == 2 and f"roster.toml:{line}: bots[2].command = './run'; expected a program" in complained
+    assert told.format(folder=tmp_path) in complained
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 
 from service.embedded import EmbeddedRedis
 from service.sessions.bells import Bells
-from service.sessions.link import connect
+from service.sessions.link import connect_for_bells
 
 
 def test_a_server_that_is_away_is_passed_over(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_whoever_stops_while_it_connects_stops_all_the_same(tmp_path: Path) -> N
     async def scenario() -> None:
         with EmbeddedRedis(tmp_path) as store:
             for ticks in range(40):
-                client = connect(store.url)
+                (client,) = connect_for_bells(store.url)
                 bells = Bells(client)
                 await bells.start()
                 for _ in range(ticks):
