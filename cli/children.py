@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from typing import IO, Final
 from service.lifetime import ends_with_us
 
 _STOP_S: Final = 20.0
+_TAIL_BYTES: Final = 64 << 10
+#: Lines of a traceback that say nothing by themselves; SQLAlchemy ends its own with the last two.
+_IN_TRACEBACK: Final = re.compile(r"\s|Traceback |During handling of |The above exception |\(Background on |\[SQL: ")
 #: A process that has not said that it is ready for so long will not be.
 READY_S: Final = 90.0
 
@@ -80,8 +84,7 @@ class Child:
 
     def last_words(self) -> str:
         """The end of what it said, and where the rest is."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines() if self.log.exists() else []
-        return f"{lines[-1] if lines else 'it said nothing'} (see {self.log})"
+        return f"{last_sentence(self.log) or 'it said nothing'} (see {self.log})"
 
     def check(self) -> None:
         """Broken if it has died."""
@@ -98,6 +101,17 @@ class Child:
             self.process.kill()
             self.process.wait()
         self._reader.join(_STOP_S)
+
+
+def last_sentence(log: Path) -> str:
+    """The last line of a log that tells something; of a traceback that is the exception, not where it was raised."""
+    if not log.exists():
+        return ""
+    with log.open("rb") as opened:
+        opened.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        lines = opened.read(_TAIL_BYTES).decode(errors="replace").splitlines()
+    telling = [line for line in lines if line.strip() and not _IN_TRACEBACK.match(line)]
+    return telling[-1] if telling else ""
 
 
 def inherited(*kept: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from cli.children import last_sentence
 from service.lifetime import ends_with_us
 
 _STOP_S: Final = 10.0
@@ -70,8 +71,7 @@ class Household:
                 raise Broken(f"{name} stopped with exit code {process.returncode}; {self._last_words(name)}")
 
     def _last_words(self, name: str) -> str:
-        lines = (self.path / f"{name}.log").read_text(errors="replace").splitlines()
-        return f"it said: {lines[-1] if lines else 'nothing'}"
+        return f"it said: {last_sentence(self.path / f'{name}.log') or 'nothing'}"
 
     def serve(self) -> tuple[str, str]:
         """A service of our own: its address and its operator's token."""

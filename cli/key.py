@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
 
-from cli.arena import NoToken, operator_token
+from cli.arena import NoToken, operator_token, read_card
 from cli.arguments import Json
 from cli.terminal import complain, console, print_json
 
 if TYPE_CHECKING:
     from orchestrator.client import ArenaClient
+
+_DEFAULT_ADDRESS: Final = "127.0.0.1:50051"
 
 app = typer.Typer(
     help="Issue and revoke the keys bots show at the door.",
@@ -22,7 +25,13 @@ app = typer.Typer(
 )
 
 Address = Annotated[
-    str, typer.Option("--address", metavar="ADDR", envvar="RUBBLE_ADDRESS", help="host:port of the service.")
+    str,
+    typer.Option(
+        "--address",
+        metavar="ADDR",
+        envvar="RUBBLE_ADDRESS",
+        help="host:port of the service; by default that of the `rubble up` in the state folder, or 127.0.0.1:50051.",
+    ),
 ]
 StateDir = Annotated[
     str,
@@ -30,7 +39,7 @@ StateDir = Annotated[
         "--state-dir",
         metavar="DIR",
         envvar="RUBBLE_STATE_DIR",
-        help="Where `rubble serve` keeps the operator's token, unless RUBBLE_OPERATOR_TOKEN has it.",
+        help="Where `rubble up` or `rubble serve` runs; it keeps the operator's token, unless RUBBLE_OPERATOR_TOKEN has it.",
     ),
 ]
 BotName = Annotated[
@@ -51,11 +60,14 @@ def _key(context: typer.Context) -> None:
 
 
 def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], None]") -> int:
-    """Do something as the operator; every failure is one line."""
+    """Do something as the operator; every failure is one line. Without an address the arena of the state folder is asked."""
     from orchestrator.client import ArenaClient, Door, ServiceError
 
+    card = None if address else read_card(Path(state_dir))
+    address = address or (card.service if card is not None else _DEFAULT_ADDRESS)
+    ca = os.environ.get("RUBBLE_CA", "") or (card.ca if card is not None else "")
     try:
-        with ArenaClient(Door(address, operator_token(state_dir), os.environ.get("RUBBLE_CA", ""))) as client:
+        with ArenaClient(Door(address, operator_token(state_dir), ca)) as client:
             work(client)
     except (NoToken, OSError) as error:
         complain(str(error))
@@ -67,23 +79,32 @@ def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], No
 
 
 @app.command("issue")
-def issue(bot: BotName, address: Address = "127.0.0.1:50051", state_dir: StateDir = ".rubble") -> int:
+def issue(bot: BotName, address: Address = "", state_dir: StateDir = ".rubble") -> int:
     """Make a key. It is shown once and kept nowhere."""
     return _with_client(address, state_dir, lambda client: print(client.issue_key(bot)))
 
 
 @app.command("revoke")
-def revoke(bot: BotName, address: Address = "127.0.0.1:50051", state_dir: StateDir = ".rubble") -> int:
+def revoke(bot: BotName, address: Address = "", state_dir: StateDir = ".rubble") -> int:
     """Make all keys of a bot worthless; a stream that is open ends within seconds."""
-    return _with_client(
-        address,
-        state_dir,
-        lambda client: print(f"all keys of {bot} up to generation {client.revoke_key(bot)} are worthless now"),
-    )
+
+    def take_back(client: "ArenaClient") -> None:
+        from orchestrator.client import ServiceError
+
+        try:
+            generation = client.revoke_key(bot)
+        except ServiceError as error:
+            if error.is_passing:
+                raise
+            there = ", ".join(sorted(client.connected())) or "nobody"
+            raise ServiceError(error.reason, f"{error}; connected is {there}", is_passing=False) from None
+        print(f"all keys of {bot} up to generation {generation} are worthless now")
+
+    return _with_client(address, state_dir, take_back)
 
 
 @app.command("connected")
-def connected(json: Json = False, address: Address = "127.0.0.1:50051", state_dir: StateDir = ".rubble") -> int:
+def connected(json: Json = False, address: Address = "", state_dir: StateDir = ".rubble") -> int:
     """Which bots have a live stream."""
 
     def show(client: "ArenaClient") -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from celery.beat import Service
+from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import metrics, tasks
 from orchestrator.book import Book
@@ -23,8 +24,21 @@ _CANNOT_START: Final = 1
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Work until told to stop."""
+    """Work until told to stop. Why that is not possible is the last line on standard error, in one sentence."""
     role = "worker" if not arguments or arguments[0].startswith("-") else arguments[0]
+    try:
+        _run(role, arguments)
+    except SQLAlchemyError as error:
+        print(f"rubble {role}: the book cannot be used: {str(error).splitlines()[0]}", file=sys.stderr)
+        sys.exit(_CANNOT_START)
+    except Exception as error:
+        _LOG.exception("a bug of ours")
+        told = (str(error).splitlines() or [""])[0]
+        print(f"rubble {role}: this is a bug of ours: {type(error).__name__}: {told}", file=sys.stderr)
+        sys.exit(_CANNOT_START)
+
+
+def _run(role: str, arguments: Sequence[str]) -> None:
     try:
         if role == "api":
             from orchestrator.api.serve import serve

@@ -12,6 +12,7 @@ from typing import Any, Final
 import grpc
 from rubble_bot import Bot, Turn
 
+from cli.children import last_sentence
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, game_pb2, game_pb2_grpc, session_pb2, session_pb2_grpc
 from service.lifetime import ends_with_us
 
@@ -64,8 +65,7 @@ class House:
                 self.address = line.decode().split()[-1]
                 break
         else:
-            said = log.read_text(errors="replace").splitlines()
-            raise Broken(f"the service does not start: {said[-1] if said else 'it says nothing'}")
+            raise Broken(f"the service does not start: {last_sentence(log) or 'it says nothing'}")
         token = (state / "operator_token").read_text().strip()
         self._operator = (("authorization", f"Bearer {token}"),)
         if self._channel is None:  # it finds the service again after a restart

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.arena import without_password
+from cli.children import last_sentence
 from cli.up import BadChoice, _broker_beside
 from orchestrator.api.client import TournamentClient
 from orchestrator.client import ArenaClient, Door, ServiceError
@@ -33,6 +34,42 @@ def test_the_address_of_redis_is_on_no_command_line(shared: Host) -> None:
     for word in ("cli.main serve", "orchestrator worker", "orchestrator beat", "orchestrator api"):
         line = Path(f"/proc/{shared.child(word)}/cmdline").read_text()
         assert word.split()[-1] in line and "redis" not in line
+
+
+def test_keys_are_those_of_the_arena_in_the_state_folder(shared: Host) -> None:
+    key = shared.rubble("key", "issue", "mine").strip()
+    assert key.startswith("rb1.")
+    with ArenaClient(Door(shared.card()["service"], shared.token)) as client:
+        assert "generation 1 are worthless" in shared.rubble("key", "revoke", "mine")
+        there = ", ".join(sorted(client.connected())) or "nobody"
+    told = shared.rubble("key", "revoke", "yours", code=1)
+    assert "no key of yours is on record" in told and f"connected is {there}" in told
+    assert "connected" in shared.rubble("key", "connected")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--book", "sqlite:////proc/nowhere/book.sqlite"], "the book cannot be used: "),
+        (["--book", "postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=2"], "the book cannot be used: "),
+    ],
+)
+def test_what_cannot_start_says_why_in_one_sentence(tmp_path: Path, flags: list[str], told: str) -> None:
+    free = ["--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path / "state"), *free, *flags]
+    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert told in ended.stderr and f"(see {tmp_path / 'state' / 'logs'}" in ended.stderr, ended.stderr
+    assert len(ended.stderr.splitlines()) == 1 and "Background on" not in ended.stderr
+
+
+def test_of_a_traceback_the_exception_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "ready\nTraceback (most recent call last):\n  File x\n    y()\nValueError: 7 is no seat\n(Background on x)\n"
+    )
+    assert last_sentence(log) == "ValueError: 7 is no seat"
+    assert last_sentence(tmp_path / "none") == ""
 
 
 def _second(state: Path) -> str:
