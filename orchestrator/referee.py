@@ -31,7 +31,7 @@ _FAULT_WORDS: Final = {
 }
 _ABSENT: Final = ("DISCONNECTED", "NO_SHOW")
 #: What a clock decides. Clocks run on while nobody watches, also those of bots that cannot be there.
-_BY_CLOCK: Final = (*_ABSENT, "TIMEOUT")
+_BY_CLOCK: Final = (*_ABSENT, "TIMEOUT", "MATCH_LIMIT")
 #: The fault of a seat whose entrant takes no further part.
 WITHDRAWN: Final = "WITHDRAWN"
 
@@ -70,11 +70,13 @@ def play(
     withdrawn: Collection[int] = (),
     *,
     has_changed_hands: bool = False,
+    our_outage: Callable[[], str] = str,
 ) -> Played:
     """Play a match, or go on with it. ``still_at_it`` is called every few seconds. OurFault if it has to be played again.
 
     The seats in ``withdrawn`` belong to entrants that take no further part: they are given up before the first move.
-    ``has_changed_hands``: another process watched it before, and its bots may have been away between the two.
+    ``has_changed_hands``: another process watched it before, and its bots may have been away between the two. ``our_outage``
+    tells what has failed on our side since the match was taken up, empty if nothing has.
     """
     end = time.monotonic() + terms.match_seconds
     seeds = (match.table_seed, match.deck_seed)
@@ -112,7 +114,12 @@ def play(
     session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
     recorded = _recorded(session, replay, withdrawn)
-    if has_changed_hands and match.voids < VOID_LIMIT and any(fault in _BY_CLOCK for fault in recorded.faults):
+    if outage := next((seat.outage for seat in session.seats if seat.outage), ""):
+        raise OurFault(f"the service was in trouble when a clock of match {match.id} ran out: {outage}")
+    is_by_clock = any(fault in _BY_CLOCK for fault in recorded.faults)
+    if is_by_clock and (outage := our_outage()):
+        raise OurFault(f"a clock of match {match.id} ran out, and {outage}")
+    if has_changed_hands and match.voids < VOID_LIMIT and is_by_clock:
         # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start. They may be
         # back before anybody looks at the clocks, and look slow.
         raise OurFault(f"a clock of match {match.id} ran out when the match changed hands")

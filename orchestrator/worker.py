@@ -17,6 +17,7 @@ from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.schedule import redealt
 from orchestrator.settings import Settings, owner_name
 from orchestrator.stable.stable import BotCannotStart, Entry, Stable, unconfined
+from orchestrator.stalls import StallWatch
 from service import logs
 
 _LOG: Final = logging.getLogger(__name__)
@@ -59,6 +60,10 @@ class Worker:
         self._playing: Counter[str] = Counter()
         #: Matches this process has taken up and not seen to an end: their bots are with it.
         self._watched: set[str] = set()
+        #: How often each slot went to another worker, and its bots with it.
+        self._losses: Counter[int] = Counter()
+        self._stalls = StallWatch()
+        self._stalls.start()
         self._slot = self._book.hold_slot(self._owner, SLOT_MS)
         self._slots: set[int] = {self._slot}
         self._leaving = threading.Event()
@@ -122,6 +127,7 @@ class Worker:
         """We were away for so long that another worker has taken our slot: the bots of these names are with it now."""
         _LOG.warning("slot %s belongs to another worker now", slot)
         with self._lock:
+            self._losses[slot] += 1
             self._slots.discard(slot)
             lost = [self._stables.pop(key) for key in list(self._stables) if key[1] == slot]
             if slot == self._slot:
@@ -137,6 +143,7 @@ class Worker:
     def close(self) -> None:
         """End the bots and give the slots back."""
         self._closing.set()
+        self._stalls.close()
         with self._lock:
             for stable in self._stables.values():
                 stable.close()
@@ -264,10 +271,24 @@ class Worker:
             sealed=tournament.has_shared_cards,
         )
         bots = [stable.arena_name(entrant, match.session) for entrant in entrants]
+        stalls, losses = self._stalls.count(), self._losses[slot]
+
+        def our_outage() -> str:
+            if self._stalls.count() != stalls:
+                return "this worker stood still meanwhile"
+            return "its bots went to another worker meanwhile" if self._losses[slot] != losses else ""
+
         try:
             with stable.game(coming, match.session, is_begun=match.slot >= 0, still_at_it=still_at_it):
                 return referee.play(
-                    self._client, match, bots, terms, look, withdrawn, has_changed_hands=has_changed_hands
+                    self._client,
+                    match,
+                    bots,
+                    terms,
+                    look,
+                    withdrawn,
+                    has_changed_hands=has_changed_hands,
+                    our_outage=our_outage,
                 )
         finally:
             stable.dismiss(coming, match.session)

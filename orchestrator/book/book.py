@@ -43,8 +43,20 @@ _SQLITE_WAIT_MS: Final = 30_000
 _SQLITE_PAUSE_S: Final = 0.01
 
 
+#: A wall clock that moves by more than this against the steady one was set, or the machine was asleep.
+_STEP_MS: Final = 2_000
+#: Whoever is there has prolonged what it holds within this time.
+_SETTLE_MS: Final = 8_000
+#: Nobody holds anything for longer: what ends later was written before the clock was set back.
+_FARTHEST_MS: Final = 600_000
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _steady_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 class NewerBook(SQLAlchemyError):
@@ -54,9 +66,16 @@ class NewerBook(SQLAlchemyError):
 class Book(BookReader):
     """A book in SQLite or PostgreSQL. Open it with ``Book(url)``; missing tables are made, old ones brought up to date."""
 
-    def __init__(self, url: str, now_ms: Callable[[], int] = _now_ms) -> None:
+    def __init__(
+        self, url: str, now_ms: Callable[[], int] = _now_ms, steady_ms: Callable[[], int] | None = None
+    ) -> None:
+        """``now_ms`` is the wall clock, which processes on many machines share; ``steady_ms`` one that nobody sets."""
         self.url = url
         self._now_ms = now_ms
+        self._steady_ms = steady_ms or (_steady_ms if now_ms is _now_ms else now_ms)
+        #: How far the two are apart, and until when others have time to hear that this has changed.
+        self._apart_ms = self._now_ms() - self._steady_ms()
+        self._unsettled_until_ms = self._steady_ms()
         self._engine: Engine = create_engine(url, pool_pre_ping=True)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         if self._is_sqlite:
@@ -183,8 +202,10 @@ class Book(BookReader):
         now = self._now_ms()
         with self._engine.begin() as connection:
             self._lock(connection)
-            is_expired = (matches.c.state == LEASED) & (matches.c.lease_until_ms < now)
-            for kind, are_these in (("waiting", matches.c.slot < 0), ("playing", matches.c.slot >= 0)):
+            has_ended = (matches.c.lease_until_ms < now) | (matches.c.lease_until_ms > now + _FARTHEST_MS)
+            is_expired = (matches.c.state == LEASED) & has_ended
+            kinds = (("waiting", matches.c.slot < 0), ("playing", matches.c.slot >= 0))
+            for kind, are_these in () if self._is_unsettled() else kinds:
                 expired = connection.execute(update(matches).where(is_expired, are_these).values(state=READY))
                 self._expiries[kind] += expired.rowcount
             running = select(tournaments.c.id).where(tournaments.c.state == RUNNING)
@@ -215,6 +236,15 @@ class Book(BookReader):
                 )
                 taken |= set(connection.execute(change.returning(matches.c.id)).scalars())
         return [match for match in found if match.id in taken]
+
+    def _is_unsettled(self) -> bool:
+        """Whether the clock was set or the machine asleep a moment ago: what seems to have run out is prolonged in a moment."""
+        steady = self._steady_ms()
+        apart = self._now_ms() - steady
+        if abs(apart - self._apart_ms) > _STEP_MS:
+            self._unsettled_until_ms = steady + _SETTLE_MS
+        self._apart_ms = apart
+        return steady < self._unsettled_until_ms
 
     def take_expiries(self) -> Counter[str]:
         """Leases that ran out since this was last asked: of matches waiting for a worker, and of matches being played."""
@@ -323,13 +353,15 @@ class Book(BookReader):
         now = self._now_ms()
         with self._engine.begin() as connection:
             self._lock(connection)
-            held = {row.slot: row for row in connection.execute(select(slots))}
+            owners = {row.slot: row.owner for row in connection.execute(select(slots))}
+            in_time = slots.c.until_ms.between(now, now + _FARTHEST_MS)
+            held = set(
+                owners if self._is_unsettled() else connection.execute(select(slots.c.slot).where(in_time)).scalars()
+            )
             if wanted is None:
-                mine = [slot for slot, row in held.items() if row.owner == owner]
-                free = (slot for slot in range(len(held) + 1) if slot not in held or held[slot].until_ms < now)
-                wanted = mine[0] if mine else next(free)
-            row = held.get(wanted)
-            if row is not None and row.owner != owner and row.until_ms >= now:
+                mine = [slot for slot, holder in owners.items() if holder == owner]
+                wanted = mine[0] if mine else next(slot for slot in range(len(owners) + 1) if slot not in held)
+            if owners.get(wanted, owner) != owner and wanted in held:
                 return -1
             connection.execute(delete(slots).where(slots.c.slot == wanted))
             connection.execute(insert(slots).values(slot=wanted, owner=owner, until_ms=now + hold_ms))

@@ -33,6 +33,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return address
 
 
+_HOUR_MS: Final = 3_600_000
+
+
 class Clock:
     """A clock that stands still until it is told to go on."""
 
@@ -244,6 +247,51 @@ def test_a_match_that_somebody_else_plays_by_now_cannot_be_given_back(book: Book
     assert book.lease(1, 1000), "another worker has it"
     book.give_back(late)
     assert book.lease(1, 1000) == []
+
+
+@pytest.fixture
+def set_clock(url: str) -> Iterator[tuple[Book, Clock, Clock]]:
+    """A book whose wall clock may be set while a steady one goes on."""
+    wall, steady = Clock(), Clock()
+    wall.ms = 1_000 * _HOUR_MS
+    opened = Book(url, wall, steady)
+    yield opened, wall, steady
+    opened.close()
+
+
+@pytest.mark.parametrize("step_ms", [2 * _HOUR_MS, -2 * _HOUR_MS])
+def test_a_clock_that_is_set_takes_nobody_s_match_or_slot(set_clock: tuple[Book, Clock, Clock], step_ms: int) -> None:
+    """Also after a machine has been asleep: its steady clock stood still, and the wall clock did not."""
+    book, wall, steady = set_clock
+    (match,) = _plan(book, 1)
+    assert book.hold_slot("ann", 12_000) == 0 and _ids(book.lease(1, 12_000)) == [match.id]
+    wall.ms += step_ms
+    assert book.lease(1, 12_000) == [], "its worker had no time to prolong it"
+    assert book.hold_slot("bob", 12_000, 0) == -1 and book.hold_slot("bob", 12_000) == 1
+    book.prolong(match.id, 12_000)
+    assert book.hold_slot("ann", 12_000, 0) == 0
+    for clock in (wall, steady):
+        clock.ms += 10_000
+    assert book.lease(1, 12_000) == [] and book.hold_slot("bob", 12_000, 0) == -1, "they are in use"
+    for clock in (wall, steady):
+        clock.ms += 10_000
+    assert _ids(book.lease(1, 12_000)) == [match.id], "and their worker is dead"
+    assert book.hold_slot("bob", 12_000, 0) == 0
+
+
+@pytest.mark.parametrize("step_ms", [2 * _HOUR_MS, -2 * _HOUR_MS])
+def test_what_a_dead_worker_held_is_free_though_the_clock_was_set(
+    set_clock: tuple[Book, Clock, Clock], step_ms: int
+) -> None:
+    book, wall, steady = set_clock
+    (match,) = _plan(book, 1)
+    assert book.hold_slot("ann", 12_000) == 0 and _ids(book.lease(1, 12_000)) == [match.id]
+    wall.ms += step_ms
+    assert book.lease(1, 12_000) == []
+    for clock in (wall, steady):
+        clock.ms += 15_000
+    assert _ids(book.lease(1, 12_000)) == [match.id], "it does not wait two hours"
+    assert book.hold_slot("bob", 12_000, 0) == 0
 
 
 def _now(book: Book, match: Match) -> Match:

@@ -146,6 +146,29 @@ def test_a_game_that_nobody_may_watch_counts_all_the_same(
     assert played.recorded.faults == ("", "") and played.recorded.decisions > 10
 
 
+@pytest.mark.parametrize("voids", [0, referee.VOID_LIMIT + 1])
+def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
+    client: ArenaClient, stable: Stable, monkeypatch: pytest.MonkeyPatch, voids: int
+) -> None:
+    """However often: the fault says that it is ours, be it the service's or this worker's."""
+    stable.ready(["ann", "silent"])
+    bots = [stable.arena_name(name) for name in ("ann", "silent")]
+    hasty = replace(_TERMS, time_control={**_CLOCK, "move_ms": 500, "bank_ms": 0})
+    match = cup_match("trouble", voids)
+    assert referee.play(client, match, bots, hasty, _nothing).recorded.faults == ("", "TIMEOUT")
+    with pytest.raises(referee.OurFault, match="this worker stood still"):
+        referee.play(client, match, bots, hasty, _nothing, our_outage=lambda: "this worker stood still")
+
+    def in_trouble(session: str) -> session_pb2.Session:
+        found: session_pb2.Session = type(client).session(client, session)
+        found.seats[1].outage = "the store took no writes for 40 s"
+        return found
+
+    monkeypatch.setattr(client, "session", in_trouble)
+    with pytest.raises(referee.OurFault, match="the store took no writes for 40 s"):
+        referee.play(client, match, bots, hasty, _nothing)
+
+
 def test_a_lost_session_is_void(bare_arena: Arena, client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]

@@ -1,18 +1,25 @@
 """Matches that are void and played again: with which cards, and to which end."""
 
 import json
+import os
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator import planning, referee
-from orchestrator.book import Book, Match, Tournament
+from orchestrator.book import Book, Match, Progress, Tournament
+from orchestrator.ratings.table import standings
 from orchestrator.roster import GameFacts, read_roster
+from orchestrator.stalls import LONGEST_PAUSE_S, StallWatch
 from orchestrator.worker import SAME_CARDS, Worker
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import commitment
-from tests.orchestrator.harness import Arena, roster_text
+from tests.orchestrator.cups import play_out
+from tests.orchestrator.harness import PATIENCE_S, Arena, alive_with, logs, roster_text
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 
@@ -104,3 +111,64 @@ def test_a_reproducible_match_is_played_again_as_it_was(
     _, played = _play(book, worker, tournament)
     assert _said(book.replay(played.id)) == _said(void_once[0].replay)
     assert SAME_CARDS not in book.notes(tournament.id), "nobody was promised other cards"
+
+
+def test_a_reproducible_run_whose_every_match_was_void_ends_like_one_that_nobody_disturbed(
+    book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = referee.play
+    calm = _enter(book, "calm", deals=2, reproducible=True)
+    rough = _enter(book, "rough", deals=2, reproducible=True)
+
+    def fail_at_first(client: Any, match: Match, *args: Any, **kwargs: Any) -> referee.Played:
+        played = play(client, match, *args, **kwargs)
+        if match.tournament == rough.id and match.voids == 0:
+            raise referee.OurFault("a test says so")
+        return played
+
+    monkeypatch.setattr(referee, "play", fail_at_first)
+    for tournament in (calm, rough):
+        while not book.progress(tournament.id).is_over:
+            _play(book, worker, tournament)
+    assert (book.progress(calm.id).voids, book.progress(rough.id).voids) == (0, 4)
+    digests = [standings(book.games(one.id), ("a", "b"), 2).digest for one in (calm, rough)]
+    assert digests[0] == digests[1]
+
+
+def test_a_worker_that_stood_still_knows_it() -> None:
+    now = 100.0
+    watch = StallWatch(lambda: now)
+    for _ in range(5):
+        now += LONGEST_PAUSE_S
+        assert watch.count() == 0
+    now += LONGEST_PAUSE_S + 0.1
+    assert watch.count() == 1, "whoever asks first after the pause is told"
+    assert watch.count() == 1
+
+
+@pytest.mark.slow
+def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path) -> None:
+    """A laptop's lid, or somebody's Ctrl-Z: worker and bots stop, and the clocks at the service run on."""
+    with Arena(tmp_path / "arena", concurrency=2) as arena:
+        book = Book(arena.settings.book)
+        clocks = "[time_control]\nmove_ms = 1500\nbank_ms = 0\n"
+        tournament = _enter(book, "lid", clocks, deals=20)
+        stopped: list[int] = []
+        since = 0.0
+
+        def look(progress: Progress) -> None:
+            nonlocal since
+            if not since and progress.played >= 4:
+                stopped.extend([arena.pid("worker"), *alive_with(arena.folder / "bots")])
+                for pid in stopped:
+                    os.kill(pid, signal.SIGSTOP)
+                since = time.monotonic()
+            elif stopped and time.monotonic() - since > 1.5 + 2 * LONGEST_PAUSE_S:  # all clocks have run out
+                for pid in reversed(stopped):
+                    os.kill(pid, signal.SIGCONT)
+                stopped.clear()
+
+        play_out(arena, book, tournament, PATIENCE_S, look)
+        progress = book.progress(tournament.id)
+        assert (progress.played, progress.faults) == (40, 0) and progress.voids > 0, logs(arena.folder)
+        book.close()
