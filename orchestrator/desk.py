@@ -30,6 +30,7 @@ _PAGE_LIMIT: Final = 1000
 _PAGE_TOKEN: Final = re.compile(r"[0-9]{1,9}")
 _REMEMBERED: Final = 64
 
+K = TypeVar("K")
 T = TypeVar("T")
 ReadRoster = Callable[[str], Roster]
 
@@ -54,7 +55,7 @@ class Desk:
         self._planning = threading.Lock()
         self._computing = threading.Lock()
         self._suspects: dict[str, tuple[tuple[int, int], dict[int, str]]] = {}
-        self._standings: dict[str, tuple[tuple[int, int], tournament_pb2.Standings]] = {}
+        self._standings: dict[tuple[str, bool], tuple[tuple[int, int], tournament_pb2.Standings]] = {}
 
     # --------------------------------------------------------------------------------------------------------- creating
     def create(
@@ -173,7 +174,7 @@ class Desk:
         response = tournament_pb2.ListMatchesResponse()
         hidden: Collection[int] = ()
         if tournament.has_shared_cards and not is_operator:
-            hidden = self._book.blocks_under_way(tournament.id, {match.block for match, _ in found})
+            hidden = self._book.blocks_under_way(tournament.id)
         response.matches.extend(
             match_message(match, None if match.block in hidden else recorded, names) for match, recorded in found[:size]
         )
@@ -181,19 +182,22 @@ class Desk:
             response.next_page_token = str(found[size][0].order)
         return response
 
-    def standings(self, name: str) -> tournament_pb2.Standings:
-        """The table so far."""
+    def standings(self, name: str, *, is_operator: bool = True) -> tournament_pb2.Standings:
+        """The table so far. Where a block shares its cards, only the operator's has the games of blocks that are not over."""
         tournament = self._find(name)
+        is_whole = is_operator or not tournament.has_shared_cards
         stamp = (self._book.progress(tournament.id).played, len(self._book.withdrawals(tournament.id)))
-        known = self._standings.get(tournament.id)
+        key = (tournament.id, is_whole)
+        known = self._standings.get(key)
         if known is None or known[0] != stamp:
             from orchestrator.report.evidence import gather  # the statistics take a second to import
 
             with self._computing:
-                known = (stamp, standings_message(gather(self._book, tournament.id).standings))
+                evidence = gather(self._book, tournament.id, only_whole_blocks=not is_whole)
+                known = (stamp, standings_message(evidence.standings))
             with self._lock:
                 _forget_the_oldest(self._standings)
-                self._standings[tournament.id] = known
+                self._standings[key] = known
         return known[1]
 
     def report(self, name: str) -> str:
@@ -267,7 +271,7 @@ def _page(size: int, token: str) -> tuple[int, int]:
     return size or _PAGE, int(token or 0)
 
 
-def _forget_the_oldest(kept: dict[str, T]) -> None:
+def _forget_the_oldest(kept: dict[K, T]) -> None:
     """Room for one more."""
     if len(kept) >= _REMEMBERED:
         del kept[next(iter(kept))]

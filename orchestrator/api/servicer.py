@@ -105,7 +105,8 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def GetStandings(
         self, request: tournament_pb2.GetStandingsRequest, context: Any
     ) -> tournament_pb2.GetStandingsResponse:
-        return tournament_pb2.GetStandingsResponse(standings=await in_thread(self._desk.standings, request.tournament))
+        found = await in_thread(self._desk.standings, request.tournament, is_operator=is_operator())
+        return tournament_pb2.GetStandingsResponse(standings=found)
 
     async def IssueEntrantKey(
         self, request: tournament_pb2.IssueEntrantKeyRequest, context: Any
@@ -159,7 +160,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
                 response = tournament_pb2.WatchTournamentResponse(tournament=now)
                 is_due = is_over(now) or time.monotonic() - computed >= _TABLE_S
                 if request.standings and is_due and now.progress.played != played:
-                    standings = await in_thread(self._desk.standings, first.id)
+                    standings = await in_thread(self._desk.standings, first.id, is_operator=is_operator())
                     computed, played = time.monotonic(), now.progress.played
                     if standings.digest != table:
                         table = standings.digest

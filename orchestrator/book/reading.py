@@ -250,13 +250,11 @@ class BookReader:
             )
             return int(connection.execute(query).scalar_one())
 
-    def blocks_under_way(self, tournament: str, blocks: Collection[int]) -> set[int]:
-        """Those of these blocks of which some match is not over yet."""
+    def blocks_under_way(self, tournament: str) -> set[int]:
+        """The blocks of which some match is not over yet."""
         with self._engine.begin() as connection:
             query = select(matches.c.block).where(
-                matches.c.tournament == tournament,
-                matches.c.block.in_(tuple(blocks)),
-                matches.c.state.in_((READY, LEASED)),
+                matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
             )
             return set(connection.execute(query.distinct()).scalars())
 

@@ -52,13 +52,14 @@ class Evidence:
     ended_ms: int | None
 
 
-def gather(book: Book, tournament_id: str, ended_ms: int | None = None) -> Evidence:
+def gather(book: Book, tournament_id: str, ended_ms: int | None = None, *, only_whole_blocks: bool = False) -> Evidence:
     """Reads one tournament and computes its standings; UnknownTournament."""
     tournament = book.tournament(tournament_id)
     spec = tournament.spec
     players = int(spec["players"])
     names, recorded = by_bot(spec, book.games(tournament.id))
-    games = in_schedule_order(recorded, len(names), players)
+    hidden = book.blocks_under_way(tournament.id) if only_whole_blocks else ()
+    games = in_schedule_order([game for game in recorded if game.block not in hidden], len(names), players)
     progress = book.progress(tournament.id)
     climb = climbing(games, len(names), players)
     return Evidence(

@@ -171,7 +171,7 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetStandings(self, request, context):
-        """GetStandings returns the table so far, with its intervals.
+        """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -64,7 +64,7 @@ class TournamentServiceStub:
     (duplicate = "full"), results of a block that is not over are told to the operator only.
     """
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]
-    """GetStandings returns the table so far, with its intervals."""
+    """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
     GetReport: _grpc.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]
     """GetReport returns the report, one HTML page that needs nothing beside it, in pieces. It shows the roster. Operator only."""
     ExportTournament: _grpc.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]
@@ -110,7 +110,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     (duplicate = "full"), results of a block that is not over are told to the operator only.
     """
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]  # type: ignore[assignment]
-    """GetStandings returns the table so far, with its intervals."""
+    """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
     GetReport: _aio.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]  # type: ignore[assignment]
     """GetReport returns the report, one HTML page that needs nothing beside it, in pieces. It shows the roster. Operator only."""
     ExportTournament: _aio.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]  # type: ignore[assignment]
@@ -207,7 +207,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.GetStandingsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.GetStandingsResponse, _abc.Awaitable[_tournament_pb2.GetStandingsResponse]]:
-        """GetStandings returns the table so far, with its intervals."""
+        """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
 
     @_abc_1.abstractmethod
     def GetReport(

@@ -160,7 +160,9 @@ def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, 
         listed = desk.matches(tournament.id, is_operator=is_operator).matches[:2]
         return [match.seats[0].rank for match in listed]
 
-    assert ranks(is_operator=True) == [1, 0]
+    assert ranks(is_operator=True) == [1, 0] and desk.standings(tournament.id).games == 1
     assert ranks(is_operator=False) == [1 if is_told else 0, 0]
+    assert desk.standings(tournament.id, is_operator=False).games == int(is_told), "scores can be told from the table"
     assert book.record_once(leased[1], played)
     assert ranks(is_operator=False) == [1, 1], "the block is over"
+    assert desk.standings(tournament.id, is_operator=False).games == 2
