@@ -198,6 +198,7 @@ def _play(
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
     from orchestrator.roster import UNPROTECTED
+    from orchestrator.stable.stable import protections
 
     book = Book(arena.settings.book)
     tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster, RUNNING, beside)
@@ -206,6 +207,9 @@ def _play(
         console.print(UNPROTECTED, style="yellow", highlight=False)
     tasks.configure(arena.settings)
     with ArenaClient(arena.settings.door) as client:
+        words = protections(tournament.spec["limits"], client.door.address)
+        if words and not terms.quiet:
+            console.print(words, highlight=False, markup=False)
         _check_bots(arena, client, tournament)
         _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         _play_all(arena, client, book, tournament, console, quiet=terms.quiet)

@@ -181,7 +181,7 @@ def _limits(reader: Reader, given: Mapping[str, Any], control: TimeControl, play
     numbers = {
         key: reader.number(given, ("limits",), key, getattr(default, key), 1, 10**9)
         for key in names
-        if key != "unconfined"
+        if key not in ("unconfined", "readable")
     }
     least = -(-control.shortest_ms // 1000)
     if numbers["match_seconds"] < least:
@@ -192,7 +192,12 @@ def _limits(reader: Reader, given: Mapping[str, Any], control: TimeControl, play
             "(seating_ms + bank_ms + move_ms)",
         )
     reason = reader.take(given, ("limits",), "unconfined", None, _is_reason, "a reason: a text of 1 to 200 characters")
-    return Limits(**numbers, unconfined=reason)
+    readable = reader.take(given, ("limits",), "readable", (), _are_paths, "a list of absolute paths")
+    return Limits(**numbers, unconfined=reason, readable=tuple(readable))
+
+
+def _are_paths(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(path, str) and path.startswith("/") for path in value)
 
 
 def _is_reason(value: Any) -> bool:

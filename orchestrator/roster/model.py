@@ -51,6 +51,8 @@ class Limits:
     processes: int | None = 256
     files: int | None = 1024
     disk_mb: int | None = 512
+    #: Files and folders that bots may read beside those that their commands name.
+    readable: tuple[str, ...] = ()
     #: By default as long as its clocks allow, and at least this.
     match_seconds: int = 3_600
     #: Why bots run without walls around them; None: they have walls.

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.stable import sandbox
+from orchestrator.stable.cgroups import BotGroup
 from orchestrator.stable.counting import Account, family_of
 from orchestrator.stable.namespaces import enter_view, probe, start_in_namespaces
 from orchestrator.stable.view import View
@@ -110,12 +111,10 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
     account = Account(us, terms, walls.scratch if walls is not None and not has_view else None)
     if account.counts:
         _come_first()
-    helpers: tuple[int, ...] = ()
-    if has_view:
-        bot = _start_in_view(command, terms)
-        helpers = (bot,)
-    else:
-        bot = _fork(command, terms)
+    group = BotGroup(terms["cgroup"], terms) if terms.get("cgroup") else None
+    with group.entered() if group is not None else contextlib.nullcontext():
+        bot = _start_in_view(command, terms) if has_view else _fork(command, terms)
+    helpers = (bot,) if has_view else ()
     code: int | None = None
     end = 0.0
     while code is None:
@@ -131,6 +130,11 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
             print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
             code = OVER_LIMIT
     _end_all(us, bot)
+    if group is not None:
+        if code != OVER_LIMIT and (excess := group.excess()):
+            print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
+            code = OVER_LIMIT
+        group.remove()
     return code
 
 
@@ -209,9 +213,9 @@ def _reap(bot: int) -> int | None:
 def main() -> None:
     """Arguments: our parent's id, --, the command. The terms are JSON on standard input, where no list of processes shows them.
 
-    All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process, {memory_mb, processes, disk_mb} the
-    whole family if it is supervised, {walls} are those of ``sandbox.Walls``, {view} is one of ``view.View``, {env, cwd} are the
-    bot's, {supervise}.
+    All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process; {memory_mb, processes, disk_mb} the
+    whole family if it is supervised; {walls} and {view} are those of ``sandbox.Walls`` and ``view.View``; {cgroup} is the group
+    to divide; {env, cwd} are the bot's; {supervise}.
     """
     terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     if "probe" in terms:
@@ -220,5 +224,9 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     parent, command = int(sys.argv[1]), sys.argv[3:]
     if terms.get("supervise"):
-        sys.exit(_supervise(command, terms, parent))
+        try:
+            sys.exit(_supervise(command, terms, parent))
+        except OSError as error:
+            print(f"cannot start {command[0]!r}: {error.strerror}", file=sys.stderr, flush=True)
+            sys.exit(CANNOT_START)
     _become(command, terms, parent)

@@ -35,6 +35,7 @@ _LEAST_PIDS: Final = 301
 #: Files of a bot cost the kernel memory, however small they are.
 _FILES_PER_MIB: Final = 64
 _PROBE_S: Final = 20.0
+_CANNOT_START: Final = 127
 
 
 def start_in_namespaces(run: Callable[[], None]) -> int:
@@ -53,9 +54,13 @@ def start_in_namespaces(run: Callable[[], None]) -> int:
             _write("/proc/self/gid_map", f"{group} {group} 1")
             run()
         except OSError as error:
-            print(f"cannot start: {error.strerror}: {error.filename or ''}", file=sys.stderr, flush=True)
+            print(f"cannot start: {error.strerror} {error.filename or ''}".rstrip(), file=sys.stderr, flush=True)
+        except BaseException:  # whatever it is, this process must not go on as if it were its parent
+            import traceback
+
+            traceback.print_exc()
         finally:
-            os._exit(127)
+            os._exit(_CANNOT_START)
     return child
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
+from orchestrator.stable.cgroups import divisible
 from orchestrator.stable.launch import CANNOT_START, LAUNCHER_ENV, launched
 from orchestrator.stable.output import OutputLog
 from orchestrator.stable.sandbox import Walls
@@ -108,7 +109,7 @@ class BotProcess:
 
     def _written_terms(self) -> bytes:
         """For the launcher. What the bot is shown is looked up anew at every start: a folder may be there by now."""
-        terms = dict(self._terms)
+        terms = self._terms | {"cgroup": divisible()[0]}
         if self._walls is not None:
             terms["walls"] = self._walls.to_plain()
             if self._walls.has_view:

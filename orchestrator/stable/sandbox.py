@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from orchestrator.stable import namespaces
 from orchestrator.stable.calls import Sockets, filter_calls, missing_filter
+from orchestrator.stable.cgroups import divisible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,6 +132,27 @@ def missing(walls: Walls | None = None) -> tuple[str, ...]:
     elif walls is not None and walls.asks_names:
         lacking.append("UDP is open: the arena's address is a name that has to be looked up")
     return tuple(lacking)
+
+
+def in_force(walls: Walls, limits: Mapping[str, Any]) -> str:
+    """What protects this machine from its bots, and by what means, in one sentence each: for the start of a run."""
+    means = []
+    if walls.has_view:
+        means.append("they see the files they need, and processes of their own (namespaces)")
+    if version := landlock_version() if sys.platform == "linux" else 0:
+        ports = f", connect to port {', '.join(map(str, walls.ports))} only" if version >= 4 and walls.ports else ""
+        means.append(f"they write in their own folders{ports} (Landlock {version})")
+    if sys.platform == "linux" and not missing_filter():
+        means.append("system calls are filtered (seccomp)")
+    group, why = divisible()
+    counted = "kept by the kernel (cgroup v2)" if group else f"counted ten times a second ({why})"
+    stored = "a file system of that size" if walls.has_view else "counted five times a second"
+    most = {name: value or "any number of" for name, value in limits.items()}
+    return (
+        f"Bots are confined: {'; '.join(means) or 'by nothing'}. Each may have {most['memory_mb']} MiB of memory and "
+        f"{most['processes']} processes and threads, {counted}; {most['disk_mb']} MiB of files, {stored}; "
+        f"{most['files']} open files in a process."
+    )
 
 
 def landlock_version() -> int:

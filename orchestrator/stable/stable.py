@@ -25,7 +25,7 @@ from orchestrator.entrants import arena_key, file_name
 from orchestrator.roster import Limits
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.room import Room
-from orchestrator.stable.sandbox import Walls, missing
+from orchestrator.stable.sandbox import Walls, in_force, missing
 
 _LOG: Final = logging.getLogger(__name__)
 _LOOK_S: Final = 0.2
@@ -86,9 +86,16 @@ def unconfined(limits: Mapping[str, Any], address: str) -> tuple[str, ...]:
     return tuple(f"The walls around bots have a gap: {words}" for words in lacking)
 
 
+def protections(limits: Mapping[str, Any], address: str) -> str:
+    """What protects this machine from the bots of a tournament, in words; empty if the roster wants nothing of it."""
+    if limits.get("unconfined"):
+        return ""
+    return in_force(Walls.around(Path.cwd(), address), {**_DEFAULT_LIMITS, **limits})
+
+
 @cache
-def _say_once(words: str) -> None:
-    _LOG.warning("%s", words)
+def _say_once(words: str, level: int = logging.WARNING) -> None:
+    _LOG.log(level, "%s", words)
 
 
 class Stable:
@@ -112,10 +119,14 @@ class Stable:
         self._entries = {entry.name: entry for entry in entries}
         self._folder = folder
         self._hidden = (folder, *hidden)
-        self._limits = {**_DEFAULT_LIMITS, **{name: value for name, value in limits.items() if name != "unconfined"}}
+        self._limits = {**_DEFAULT_LIMITS, **limits}
+        self._limits.pop("unconfined", None)
+        self._readable = tuple(self._limits.pop("readable", ()))
         self._is_confined = not limits.get("unconfined")
         for words in unconfined(limits, client.door.address):
             _say_once(words)
+        if words := protections(limits, client.door.address):
+            _say_once(words, logging.INFO)
         self._bots: dict[str, BotProcess] = {}
         #: Since when a bot has not been connected, by its name in the arena. Whoever is here is not in it.
         self._away: dict[str, float] = {}
@@ -248,7 +259,9 @@ class Stable:
                 env["OPENBLAS_NUM_THREADS"] = "1"
                 env["RUBBLE_BOT_SEED"] = entry.seed  # every user of a machine can read the command lines on it
             cwd = Path(entry.cwd) if entry.cwd else Path.cwd()
-            walls = Walls.around(scratch, env["RUBBLE_ADDRESS"], self._hidden) if self._is_confined else None
+            walls = None
+            if self._is_confined:
+                walls = Walls.around(scratch, env["RUBBLE_ADDRESS"], self._hidden, self._readable)
             bot = BotProcess(entrant, command_of(entry), env, cwd, folder / "output.log", self._limits, walls)
             self._bots[name] = bot
             bot.look_after()

@@ -13,6 +13,7 @@ import pytest
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.stable import protections
 from orchestrator.stable.view import is_inside, view_for
 from tests.hostile.bots.peeper import HONEST
 from tests.orchestrator.harness import HOME, alive_with, wait_for
@@ -113,3 +114,18 @@ def test_links_lead_to_the_same_inside(tmp_path: Path) -> None:
     link.symlink_to("real")
     view = view_for(["./run"], {}, str(link / "bot"))
     assert view.links[str(link)] == "real" and str(real) in view.shown
+
+
+def test_the_start_of_a_run_says_what_protects_the_machine() -> None:
+    words = protections({"memory_mb": 77}, "127.0.0.1:1906")
+    assert "77 MiB of memory and 256 processes and threads, " in words and "512 MiB of files, " in words
+    assert ("(namespaces)" in words) == (not namespaces.offered())
+    assert protections({"unconfined": "asks a model next door"}, "127.0.0.1:1906") == ""
+
+
+def test_a_roster_can_show_more(tmp_path: Path) -> None:
+    model = tmp_path / "models" / "model"
+    assert not _shown(tmp_path, model, "x", cwd=tmp_path)
+    model.parent.mkdir()
+    model.write_text("")
+    assert str(model.parent) in view_for(["x"], {}, "/", [str(model.parent)]).shown
