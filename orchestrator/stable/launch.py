@@ -219,7 +219,10 @@ def main() -> None:
     """
     terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     if "probe" in terms:
-        sys.exit(probe(terms["probe"], View(**terms["view"])))
+        try:
+            sys.exit(probe(terms["probe"], View(**terms["view"])))
+        except OSError as error:
+            sys.exit(error.strerror)
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     parent, command = int(sys.argv[1]), sys.argv[3:]

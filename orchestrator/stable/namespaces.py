@@ -48,10 +48,10 @@ def start_in_namespaces(run: Callable[[], None]) -> int:
         raise OSError(ctypes.get_errno(), f"namespaces: {os.strerror(ctypes.get_errno())}")
     if child == 0:
         try:
-            libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # or the files below would not be ours
             _write("/proc/self/setgroups", "deny")
             _write("/proc/self/uid_map", f"{user} {user} 1")
             _write("/proc/self/gid_map", f"{group} {group} 1")
+            libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # its memory is not the bot's to read
             run()
         except OSError as error:
             print(f"cannot start: {error.strerror} {error.filename or ''}".rstrip(), file=sys.stderr, flush=True)
@@ -158,13 +158,16 @@ def offered() -> str:
 
     from orchestrator.stable.launch import launched
 
-    with tempfile.TemporaryDirectory(prefix="rubble-probe-") as folder:
-        terms = json.dumps({"probe": folder, "view": view_for(["sh"], {}, "/")._asdict()})
-        done = subprocess.run(
-            launched(), input=terms, capture_output=True, text=True, timeout=_PROBE_S, env={}, check=False
-        )
+    try:
+        with tempfile.TemporaryDirectory(prefix="rubble-probe-") as folder:
+            terms = json.dumps({"probe": folder, "view": view_for(["sh"], {}, "/")._asdict()})
+            done = subprocess.run(
+                launched(), input=terms, capture_output=True, text=True, timeout=_PROBE_S, env={}, check=False
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"they cannot be tried out: {error}"
     said = done.stderr.strip().splitlines()
-    return "" if done.returncode == 0 else said[-1].removeprefix("cannot start: ") if said else "they cannot be made"
+    return "" if done.returncode == 0 else said[-1].removeprefix("cannot start: ") if said else "they do not hold"
 
 
 def probe(folder: str, view: View) -> int:

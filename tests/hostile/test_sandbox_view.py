@@ -13,7 +13,7 @@ import pytest
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import Walls
-from orchestrator.stable.stable import protections
+from orchestrator.stable.stable import protections, unconfined
 from orchestrator.stable.view import is_inside, view_for
 from tests.hostile.bots.peeper import HONEST
 from tests.orchestrator.harness import HOME, alive_with, wait_for
@@ -72,6 +72,31 @@ def test_a_bot_is_told_to_stop_before_it_is_ended(tmp_path: Path) -> None:
     wait_for(lambda: bot.last_words() == "up", "its start")
     bot.end()
     assert bot.last_words() == "up\ngoodbye"
+
+
+@viewed
+def test_what_is_hidden_is_covered_where_it_lies_in_the_bots_own_folder(tmp_path: Path) -> None:
+    """As when a tournament is run in the folder of a bot. The scratch folder lies in what is hidden."""
+    arena, book, scratch = tmp_path / "arena", tmp_path / "book.sqlite", tmp_path / "arena" / "bots" / "scratch"
+    scratch.mkdir(parents=True)
+    for path in (arena / "token", book, tmp_path / "data"):
+        path.write_text(f"contents of {path.name}\n")
+    walls = Walls.around(scratch, "127.0.0.1:1", [arena, book])
+    code = "cat arena/token book.sqlite arena/bots/other data; echo notes > arena/bots/scratch/notes; ls -R arena; sleep 99"
+    bot = BotProcess("bot", ["/bin/sh", "-c", code], {"PATH": "/usr/bin:/bin"}, tmp_path, tmp_path / "log", {}, walls)
+    bot.look_after()
+    wait_for(lambda: bot.last_words().endswith("notes") or not bot.pid, "the end of its look around")
+    bot.end()
+    words = bot.last_words()
+    assert "contents of data" in words and "contents of token" not in words and "contents of book" not in words
+    assert "\ntoken" not in words and not list(scratch.iterdir())
+
+
+def test_a_machine_without_namespaces_says_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "offered", lambda: "forbidden here")
+    (words,) = [words for words in unconfined({}, "127.0.0.1:1") if "namespaces" in words]
+    assert words.endswith("can be read, and processes be seen: no namespaces (forbidden here)")
+    assert "(namespaces)" not in protections({}, "127.0.0.1:1")
 
 
 # ------------------------------------------------------------------------------------------------------ what is shown

@@ -68,7 +68,7 @@ ATTACKS: Final[dict[str, Callable[[], object]]] = {
     "sched_setscheduler": lambda: os.sched_setscheduler(_VICTIM, os.SCHED_OTHER, os.sched_param(0)),
     "sched_setparam": lambda: os.sched_setparam(_VICTIM, os.sched_param(0)),
     "sched_setattr": lambda: call(314, 274, _VICTIM, (48).to_bytes(4, "little") + bytes(44), 0),
-    "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, _VICTIM, 1),
+    "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, _VICTIM, 19),
     "ioprio_set": lambda: call(251, 30, 1, _VICTIM, 0x4004),
     "kcmp": lambda: call(312, 272, _VICTIM, _VICTIM, 2, 0, 0),
     "process_vm_readv": lambda: call(310, 270, _VICTIM, None, 0, None, 0, 0),
