@@ -16,13 +16,16 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.stable import sandbox
 from orchestrator.stable.cgroups import BotGroup
 from orchestrator.stable.counting import Account, family_of
 from orchestrator.stable.namespaces import enter_view, probe, start_in_namespaces
 from orchestrator.stable.view import View
+
+if TYPE_CHECKING:
+    import socket
 
 _BOOTSTRAP: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
 #: Of our own environment the launcher gets what its interpreter needs to start; the bot's comes with the terms.
@@ -112,9 +115,10 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
     if account.counts:
         _come_first()
     group = BotGroup(terms["cgroup"], terms) if terms.get("cgroup") else None
+    arena, forwarder = _start_forwarder() if walls is not None and walls.has_network else (None, 0)
     with group.entered() if group is not None else contextlib.nullcontext():
-        bot = _start_in_view(command, terms) if has_view else _fork(command, terms)
-    helpers = (bot,) if has_view else ()
+        bot = _start_in_view(command, terms, arena) if has_view else _fork(command, terms)
+    helpers = (bot, forwarder) if has_view else ()
     code: int | None = None
     end = 0.0
     while code is None:
@@ -125,7 +129,7 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
         elif found is not None and found.si_signo != signal.SIGCHLD and not end:
             end = time.monotonic() + GRACE_S
             os.kill(bot, signal.SIGTERM)
-        code = _reap(bot)
+        code = _reap(bot, forwarder)
         if code is None and account.counts and (excess := account.excess(helpers)):
             print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
             code = OVER_LIMIT
@@ -147,7 +151,28 @@ def _fork(command: Sequence[str], terms: Mapping[str, Any]) -> int:
     return bot
 
 
-def _start_in_view(command: Sequence[str], terms: Mapping[str, Any]) -> int:
+def _start_forwarder() -> "tuple[socket.socket, int]":
+    """A process that connects the bot's network with the arena: the end for those inside, and its id."""
+    import socket  # only where there is such a network
+
+    from orchestrator.stable.network import forward
+
+    us = os.getpid()
+    inside, outside = socket.socketpair()
+    forwarder = os.fork()
+    if forwarder == 0:
+        try:
+            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            inside.close()
+            if os.getppid() == us:
+                forward(outside)
+        finally:
+            os._exit(CANNOT_START)
+    outside.close()
+    return inside, forwarder
+
+
+def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "socket.socket | None") -> int:
     """Start the bot in namespaces of its own; the process that stands for it: the first in there, whose end ends all others."""
     walls = sandbox.Walls.from_plain(terms["walls"])
     view = View(**terms["view"])
@@ -158,6 +183,10 @@ def _start_in_view(command: Sequence[str], terms: Mapping[str, Any]) -> int:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if select.select([ours], [], [], 0)[0]:
             return  # we have ended before that was set
+        if arena is not None:
+            from orchestrator.stable.network import listen_inside
+
+            listen_inside(walls.ports, arena)
         disk_mb, processes = terms.get("disk_mb") or _NO_LIMIT_MB, terms.get("processes") or _NO_LIMIT_PIDS
         enter_view(view, walls.scratch, walls.hidden, terms["cwd"], disk_mb, processes)
         bot = _fork(command, terms)
@@ -168,7 +197,10 @@ def _start_in_view(command: Sequence[str], terms: Mapping[str, Any]) -> int:
             code = _reap(bot)
         os._exit(code)
 
-    return start_in_namespaces(run)
+    started = start_in_namespaces(run, has_network=arena is not None)
+    if arena is not None:
+        arena.close()
+    return started
 
 
 def _come_first() -> None:
@@ -197,8 +229,8 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _reap(bot: int) -> int | None:
-    """Take leave of every child that has ended; the bot's exit code if it was one of them."""
+def _reap(bot: int, forwarder: int = 0) -> int | None:
+    """Take leave of every child that has ended; the bot's exit code if it was one of them, or lost its way to the arena."""
     code = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -207,6 +239,8 @@ def _reap(bot: int) -> int | None:
                 break
             if pid == bot:
                 code = os.waitstatus_to_exitcode(status)
+            elif pid == forwarder and code is None:
+                code = CANNOT_START
     return code if code is None or code >= 0 else 128 - code
 
 

@@ -20,6 +20,7 @@ from orchestrator.stable.view import View, is_inside, view_for
 _CLONE: Final = {"x86_64": 56, "aarch64": 220}
 _MOUNT_SETATTR, _PIVOT_ROOT = 442, {"x86_64": 155, "aarch64": 41}
 _NEW_MOUNTS, _NEW_NAME, _NEW_IPC, _NEW_USER, _NEW_PIDS = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000
+_NEW_NETWORK: Final = 0x40000000
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 1, 2, 4, 8  # the same for mount and for mount_setattr
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _AT_RECURSIVE: Final = 0x8000
@@ -38,9 +39,10 @@ _PROBE_S: Final = 20.0
 _CANNOT_START: Final = 127
 
 
-def start_in_namespaces(run: Callable[[], None]) -> int:
+def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
     """Like fork: the child, which runs this and must not return, is the first process of namespaces of its own."""
     flags = _NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_IPC | _NEW_NAME | signal.SIGCHLD
+    flags |= _NEW_NETWORK if has_network else 0
     user, group = os.geteuid(), os.getegid()
     libc = _libc()
     child = int(libc.syscall(ctypes.c_long(_CLONE[os.uname().machine]), *map(ctypes.c_long, (flags, 0, 0, 0, 0))))
@@ -177,7 +179,7 @@ def probe(folder: str, view: View) -> int:
         enter_view(view, folder, (), "/", 1, 1)
         os._exit(0 if os.getpid() == 1 and os.path.exists("/proc/1/stat") and not os.path.exists(_OLD) else 1)
 
-    _, status = os.waitpid(start_in_namespaces(look), 0)
+    _, status = os.waitpid(start_in_namespaces(look, has_network=True), 0)
     return os.waitstatus_to_exitcode(status)
 
 

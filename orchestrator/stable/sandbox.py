@@ -47,6 +47,10 @@ _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 47, 4
 _CAPABILITIES_3: Final = 0x20080522
 
 
+#: An arena at one of these can be reached from a network of the bot's own.
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
 class Walls(NamedTuple):
     """What one bot may do. Goes to the launcher as JSON."""
 
@@ -64,6 +68,8 @@ class Walls(NamedTuple):
     has_view: bool = False
     #: What it sees in addition.
     readable: tuple[str, ...] = ()
+    #: It has a network of its own, in which there is only the arena.
+    has_network: bool = False
 
     @classmethod
     def around(
@@ -74,7 +80,9 @@ class Walls(NamedTuple):
         secret = tuple(str(path.resolve()) for path in hidden)
         sockets = [address.removeprefix("unix:").removeprefix("//")] if uses_unix else []
         has_view = not namespaces.offered()
-        return cls(str(scratch.resolve()), ports, secret, asks_names, uses_unix, has_view, (*readable, *sockets))
+        has_network = has_view and bool(ports) and {host for host, _ in _hosts_and_ports(address)} <= _LOOPBACK
+        shown = (*readable, *sockets)
+        return cls(str(scratch.resolve()), ports, secret, asks_names, uses_unix, has_view, shown, has_network)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Walls":
@@ -91,13 +99,17 @@ def _read_address(address: str) -> tuple[tuple[int, ...], bool, bool]:
     """Ports, whether a name has to be looked up, and whether it is a unix socket; gRPC's addresses come in many forms."""
     if address.startswith("unix"):
         return (), False, True
-    ports, is_name = [], False
+    found = _hosts_and_ports(address)
+    return tuple(port for _, port in found), not all(host == "localhost" or _is_ip(host) for host, _ in found), False
+
+
+def _hosts_and_ports(address: str) -> list[tuple[str, int]]:
+    found = []
     for one in re.sub(r"^(ipv4:|ipv6:|dns:(//[^/]*/)?)", "", address).split(","):
-        found = re.fullmatch(r"\[?(?P<host>.*?)\]?(?::(?P<port>\d+))?", one)
-        assert found is not None  # any text fits
-        ports.append(int(found["port"] or 443))
-        is_name = is_name or not (found["host"] == "localhost" or _is_ip(found["host"]))
-    return tuple(ports), is_name, False
+        parts = re.fullmatch(r"\[?(?P<host>.*?)\]?(?::(?P<port>\d+))?", one)
+        assert parts is not None  # any text fits
+        found.append((parts["host"], int(parts["port"] or 443)))
+    return found
 
 
 def _is_ip(host: str) -> bool:
@@ -129,7 +141,11 @@ def missing(walls: Walls | None = None) -> tuple[str, ...]:
         lacking.append(f"other processes of this user can be signalled: Landlock {version} here, 6 is needed")
     if reason := missing_filter():
         lacking.append(f"any system call can be made, so other sockets opened, other processes limited: {reason}")
-    elif walls is not None and walls.asks_names:
+    if walls is not None and walls.ports and not walls.has_network and version >= 4:
+        ports = ", ".join(map(str, walls.ports))
+        why = "no namespaces" if not walls.has_view else "the arena is not on this machine's loopback"
+        lacking.append(f"port {ports} of any machine can be reached: no network of their own ({why})")
+    if walls is not None and walls.asks_names and not missing_filter():
         lacking.append("UDP is open: the arena's address is a name that has to be looked up")
     return tuple(lacking)
 
@@ -138,7 +154,8 @@ def in_force(walls: Walls, limits: Mapping[str, Any]) -> str:
     """What protects this machine from its bots, and by what means, in one sentence each: for the start of a run."""
     means = []
     if walls.has_view:
-        means.append("they see the files they need, and processes of their own (namespaces)")
+        network = ", and have a network in which there is only the arena" if walls.has_network else ""
+        means.append(f"they see the files they need, and processes of their own{network} (namespaces)")
     if version := landlock_version() if sys.platform == "linux" else 0:
         ports = f", connect to port {', '.join(map(str, walls.ports))} only" if version >= 4 and walls.ports else ""
         means.append(f"they write in their own folders{ports} (Landlock {version})")

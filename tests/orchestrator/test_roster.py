@@ -235,7 +235,7 @@ def test_another_word_or_argument_is_another_version() -> None:
         (HEAD + "time_control = {move_ms = 0, bank_ms = 0}\n" + TWO, "roster.toml:4: time_control leaves no time at all"),
         (HEAD + "time_control = 3\n" + TWO, "roster.toml:4: time_control = 3; expected a table"),
         (HEAD + "limits.unconfined = true\n" + TWO, "roster.toml:4: limits.unconfined = true; expected a reason: a text"),
-        (HEAD + 'limits.readable = ["models"]\n' + TWO, "roster.toml:4: limits.readable = ['models']; expected a list of absolute paths"),
+        (HEAD + 'limits.readable = ["models"]\n' + TWO, "roster.toml:4: limits.readable = ['models']; expected a list of"),
         (HEAD + "limits.memory_mb = 0\n" + TWO, "roster.toml:4: limits.memory_mb = 0; expected a whole number from 1"),
         (HEAD + 'name = "a b"\n' + TWO, "roster.toml:4: name = 'a b'; expected a letter or digit, then up to"),
         (HEAD + "seed = \n" + TWO, "roster.toml:4: Invalid value (column 8)"),
