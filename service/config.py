@@ -67,9 +67,17 @@ class Settings:
     #: Where those secrets lie that nobody gave us, to be named in the first line the service says.
     kept_in: tuple[Path, ...]
     max_message_bytes: int
+    #: Memory for requests that are being read or answered: of one caller, and of all players together. Strangers have a
+    #: quarter of it, the operator as much again.
+    request_bytes_per_caller: int
+    request_bytes: int
     streams_per_bot: int
     sessions_per_caller: int
     watchers_per_session: int
+    #: Of one caller (of one address, without a token): so many places in a session, and ten times as many in all.
+    watchers_per_caller: int
+    #: Choices of one bot that may be refused in a second; one that sends more is read more slowly.
+    refusals_per_second: int
     simulation_ms_per_second: int
     log_level: str
     log_format: str
@@ -94,9 +102,13 @@ FLAGS: Final = (
     "tls_client_ca",
     "state_dir",
     "max_message_bytes",
+    "request_bytes_per_caller",
+    "request_bytes",
     "streams_per_bot",
     "sessions_per_caller",
     "watchers_per_session",
+    "watchers_per_caller",
+    "refusals_per_second",
     "simulation_ms_per_second",
     "log_level",
     "log_format",
@@ -129,9 +141,13 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
         state_dir=state_dir,
         kept_in=tuple(kept_in),
         max_message_bytes=reader.get("max_message_bytes", _MIB, _number(1024, 4 * _MIB)),
+        request_bytes_per_caller=reader.get("request_bytes_per_caller", 8 * _MIB, _number(_MIB, 1024 * _MIB)),
+        request_bytes=reader.get("request_bytes", 64 * _MIB, _number(_MIB, 16 * 1024 * _MIB)),
         streams_per_bot=reader.get("streams_per_bot", 16, _number(1, 1000)),
         sessions_per_caller=reader.get("sessions_per_caller", 10_000, _number(1, 10_000_000)),
         watchers_per_session=reader.get("watchers_per_session", 100, _number(1, 100_000)),
+        watchers_per_caller=reader.get("watchers_per_caller", 20, _number(1, 100_000)),
+        refusals_per_second=reader.get("refusals_per_second", 200, _number(1, 100_000)),
         simulation_ms_per_second=reader.get("simulation_ms_per_second", 500, _number(1, 256_000)),
         log_level=reader.get("log_level", "info", _one_of(_LEVELS)),
         log_format=reader.get("log_format", "logfmt", _one_of(_FORMATS)),

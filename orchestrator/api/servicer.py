@@ -122,8 +122,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         page = (await in_thread(self._desk.report, request.tournament)).encode()
         for start in range(0, len(page), _PIECE):
             piece = tournament_pb2.GetReportResponse(data=page[start : start + _PIECE])
-            if not await hand_over(context, piece, asyncio.timeout(_PATIENCE_S)):
-                return
+            await hand_over(context, piece, asyncio.timeout(_PATIENCE_S))
 
     async def ExportTournament(  # type: ignore[override]  # see GetReport
         self, request: tournament_pb2.ExportTournamentRequest, context: Any
@@ -133,8 +132,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             path, data = found
             for start in range(0, len(data) or 1, _PIECE):
                 piece = tournament_pb2.ExportTournamentResponse(path=path, data=data[start : start + _PIECE])
-                if not await hand_over(context, piece, asyncio.timeout(_PATIENCE_S)):
-                    return
+                await hand_over(context, piece, asyncio.timeout(_PATIENCE_S))
 
     async def _look(self, tournament: str) -> tournament_pb2.Tournament:
         """How a tournament stands, or stood less than a second ago."""
@@ -167,8 +165,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
                         response.standings.CopyFrom(standings)
                 if now != told or response.HasField("standings"):
                     told = now
-                    if not await hand_over(context, response, asyncio.timeout(_PATIENCE_S)):
-                        return
+                    await hand_over(context, response, asyncio.timeout(_PATIENCE_S))
                 if is_over(now):
                     return
                 try:

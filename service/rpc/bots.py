@@ -10,7 +10,7 @@ import grpc
 from rubble.v1 import bot_pb2, bot_pb2_grpc
 from service.rpc.auth import Caller, Doorman, KeyRing, Unauthenticated
 from service.rpc.hub import BotStream, Hub
-from service.rpc.limits import Limits
+from service.rpc.limits import LimitReached, Limits
 from service.rpc.writing import hand_over
 from service.sessions.errors import BadRequest
 from service.sessions.presence import Presence
@@ -21,6 +21,8 @@ _GUARD_S: Final = 5.0
 _MAX_GAMES: Final = 1024
 #: Answers of one bot that are being looked at, before the next message is read.
 _AT_ONCE: Final = 256
+#: … and those of one session: a question has one answer, and whoever plays at the same table must not wait behind more.
+_AT_ONCE_IN_A_SESSION: Final = 2
 #: After so many answers of one message the others have their turn.
 _BREATH: Final = 16
 #: A message that cannot be handed over for so long means that nobody reads at the other end.
@@ -54,6 +56,9 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         requests: AsyncIterator[bot_pb2.PlayRequest],
         context: Any,
     ) -> None:
+        await context.send_initial_metadata(
+            ()
+        )  # a status can follow a message that is not read only if these went before
         stream = await self._hub.connect(caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES))
         reader = asyncio.create_task(self._read(stream, requests, first))
         guard = asyncio.create_task(self._guard(stream, caller, reader))
@@ -65,8 +70,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
                     if reader.done():
                         reader.result()  # raises what ended the bot's side; nothing if it just hung up
                     return  # or drained: the bot has been sent elsewhere
-                if not await hand_over(context, message, stream.patience(_PATIENCE_S)):
-                    return
+                await hand_over(context, message, stream.patience(_PATIENCE_S))
         finally:
             reader.cancel()
             guard.cancel()
@@ -119,10 +123,12 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
             for number, choice in enumerate(choices, 1):
                 if not number % _BREATH:
                     await asyncio.sleep(0)  # a long message must not keep the other streams waiting
+                if stream.wasted:
+                    await self._slow_down(stream)
                 # While an answer is looked into, those behind it in the same session wait their turn.
                 if not looked_into[choice.session] and stream.choose_now(choice, received):
                     continue
-                if len(at_work) >= _AT_ONCE:
+                while len(at_work) >= _AT_ONCE or looked_into[choice.session] >= _AT_ONCE_IN_A_SESSION:
                     await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
                 look_into(choice, received)
 
@@ -130,10 +136,23 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         async for request in requests:
             if request.HasField("hello"):
                 raise BadRequest("hello", "a second one", "Hello in the first message of a stream only")
+            if not request.choices:
+                stream.wasted += 1
+                await self._slow_down(stream)
             await take(list(request.choices))
         if at_work:
             await asyncio.wait(at_work)
         await stream.all_saved()
+
+    async def _slow_down(self, stream: BotStream) -> None:
+        """Wait until the bot may waste our time again. Meanwhile nothing of its stream is read, and the bot has to wait too."""
+        refusals = self._limits.refusals
+        refusals.charge(stream.bot, stream.wasted)
+        stream.wasted = 0
+        try:
+            refusals.admit(stream.bot)
+        except LimitReached as limit:
+            await asyncio.sleep(limit.retry_after_ms / 1000)
 
     async def IssueKey(self, request: bot_pb2.IssueKeyRequest, context: Any) -> bot_pb2.IssueKeyResponse:
         key, generation = await self._ring.issue_key(request.bot, request.expires_in_s)

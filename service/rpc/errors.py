@@ -5,6 +5,7 @@ revision, rule …). Where waiting helps, RetryInfo says how long. A bug of ours
 gets the id and nothing else.
 """
 
+import asyncio
 import inspect
 import logging
 import uuid
@@ -22,6 +23,7 @@ from grpc_status import rpc_status
 from service.games.core import BadSetup, Refused, Unreadable
 from service.rpc.auth import BadHandle, Forbidden, Unauthenticated, redact
 from service.rpc.limits import LimitReached
+from service.rpc.writing import PATIENCE_S, hand_over, leave, say_farewell
 from service.sessions.errors import (
     ActionRefused,
     BadRequest,
@@ -244,7 +246,7 @@ def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
             try:
                 async with aclosing(behaviour(request, context)) as responses:
                     async for response in responses:
-                        await context.write(response)
+                        await hand_over(context, response, asyncio.timeout(PATIENCE_S))
             except grpc.aio.AbortError:
                 raise
             except Exception as error:
@@ -273,6 +275,8 @@ def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
 async def _abort(context: Any, error: Exception, more: tuple[Row, ...]) -> None:
     if context.done() and isinstance(error, grpc.aio.UsageError):
         return  # the caller left while we wrote to it: nobody is there to be told, and nothing is wrong
+    if isinstance(error, grpc.aio.InternalError):
+        leave()  # what gRPC says of a call whose caller has left
     status = rpc_status.to_status(rich_status(answer(error, more)))
     if not context.done():
-        await context.abort(status.code, status.details, status.trailing_metadata)
+        await say_farewell(context, status)

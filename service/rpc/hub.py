@@ -111,6 +111,8 @@ class BotStream:
         #: Answers that are being saved, and what is set when none is any more.
         self._unsaved = 0
         self._all_saved = asyncio.Event()
+        #: What the bot sent that nobody had asked for, since this was last set to 0.
+        self.wasted = 0
 
     # ------------------------------------------------------------------------------------------------------- to the bot
     def send(self, event: bytes) -> None:
@@ -337,16 +339,18 @@ class BotStream:
             think_ms = place.think_ms(turn, received_ms)
             answer = _answer_of(choice)
             question = place.question
-            await self._hub.arena.answer(
+            accepted = await self._hub.arena.answer(
                 session_id, place.seat, turn, answer, choice.note, think_ms, received_ms, question
             )
             place.answered(question)
+            self.wasted += accepted.repeated
         except Exception as error:
             self._refuse(choice, error)
 
     def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
         session_id, turn = choice.session, choice.turn
         if isinstance(error, SessionError):
+            self.wasted += not isinstance(error, StoreUnavailable | Conflict)  # those are no fault of the bot
             is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
             is_open = not is_closed and self._is_open(session_id, turn)
         else:

@@ -1,31 +1,76 @@
-"""Bytes that are no message: gRPC would call them an unknown error of ours; here they are a bad request like any other."""
+"""Reading requests: memory is reserved before, their bytes are bounded before they are parsed, and what is no message is a bad
+request like any other (gRPC would call it an unknown error of ours).
+"""
 
+import asyncio
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import aclosing
 from typing import Any, Final, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
 
+from service.rpc.auth import Kind, current_caller
+from service.rpc.bounds import Shape
+from service.rpc.intake import Held, Intake
+from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.errors import BadRequest
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
-_OURS: Final = "/rubble."
+#: In so few bytes nothing is too long, and nothing comes too often.
+_SMALL: Final = 1024
+#: The first message of a conversation says who comes, and little else.
+FIRST_BYTES: Final = 16 << 10
+#: How long to wait for the first message of a call, in seconds, while memory is reserved for it.
+_READ_S: Final = 15.0
+#: These have limits of their own: they are long, and hold no request.
+_HAVE_PLACES: Final = ("/Play", "/Watch")
 
 
-@dataclass(frozen=True, slots=True)
-class _Unreadable:
-    size: int
+class _Reader:
+    """Makes a request of its bytes."""
 
+    def __init__(self, method: str, parse: Any) -> None:
+        self._method = method
+        self._parse = parse
+        descriptor = getattr(getattr(parse, "__self__", None), "DESCRIPTOR", None)
+        self._shape = None if descriptor is None else Shape.of(descriptor)
 
-def _read(request: Any, expected: str) -> Any:
-    if isinstance(request, _Unreadable):
-        raise BadRequest("message", f"{request.size} bytes", expected)
-    return request
+    def read(self, data: bytes) -> Any:
+        """The request, or BadRequest."""
+        if self._parse is None:
+            return data
+        try:
+            if self._shape is not None and len(data) > _SMALL:
+                self._shape.check(data)
+            return self._parse(data)
+        except (DecodeError, IndexError):
+            expected = f"the request of {self._method} as protobuf writes it"
+            raise BadRequest("message", f"{len(data)} bytes", expected) from None
+
+    async def read_first(self, context: Any, held: Held | None, most: int = 0) -> Any:
+        """The first request of a call, which must come soon; EOF: there is none."""
+        # Not from gRPC's iterator of requests: that keeps the last one until the garbage is collected.
+        try:
+            async with asyncio.timeout(_READ_S):
+                data = await context.read()
+        except TimeoutError:
+            raise BadRequest("message", "nothing", f"a request within {_READ_S:.0f} seconds") from None
+        if data is grpc.aio.EOF:
+            return data
+        if held is not None:
+            held.shrink(len(data))
+        if most and len(data) > most:
+            raise BadRequest("message", f"{len(data)} bytes", f"at most {most} in the first message of a stream")
+        return self.read(data)
 
 
 class Letters(grpc.aio.ServerInterceptor):
-    """Opens requests where errors are given their status. It goes after the interceptor that does so."""
+    """Reads requests where errors are given their status. It goes after the interceptors that do so and that know the caller."""
+
+    def __init__(self, intake: Intake | None = None) -> None:
+        self._intake = intake
 
     async def intercept_service(
         self,
@@ -33,34 +78,106 @@ class Letters(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "Handler | None":
         handler: Any = await continuation(handler_call_details)
+        if handler is None:
+            return None
         method = handler_call_details.method
-        if handler is None or not method.startswith(_OURS):
-            return handler  # type: ignore[no-any-return]  # whatever it was
-        parse = handler.request_deserializer
-        expected = f"the request of {method} as protobuf writes it"
-
-        def open_letter(data: bytes) -> Any:
-            try:
-                return parse(data)
-            except DecodeError:
-                return _Unreadable(len(data))
-
+        reader = _Reader(method, handler.request_deserializer)
+        has_places = method.endswith(_HAVE_PLACES)
         if handler.request_streaming:
-            conversation = handler.stream_stream
+            return self._conversation(handler, reader, has_places)
+        if self._intake is not None and current_caller().kind is Kind.ANONYMOUS:
+            return self._stranger(handler, reader, has_places)
+        return await self._single(handler, reader, has_places)
 
-            async def converse(requests: AsyncIterator[Any], context: Any) -> Any:
-                async def opened() -> AsyncIterator[Any]:
-                    async for request in requests:
-                        yield _read(request, expected)
-
-                return await conversation(opened(), context)
-
-            return grpc.stream_stream_rpc_method_handler(converse, open_letter, handler.response_serializer)
+    async def _single(self, handler: Any, reader: _Reader, has_places: bool) -> Handler:
+        """One request of a known caller. Memory is reserved here, before gRPC reads it."""
+        held: Held | None = None
+        if self._intake is not None:
+            held = await self._intake.reserve(current_caller())
+            task = asyncio.current_task()
+            assert task is not None
+            # The call's own task: it also ends where the caller leaves before its request has come.
+            task.add_done_callback(lambda _: held.release())
         answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
 
+        def read(data: bytes) -> Any:
+            if held is not None:
+                held.shrink(len(data))
+            try:
+                return reader.read(data)
+            except BadRequest as error:
+                return error  # raised where it is given its status
+
         async def call(request: Any, context: Any) -> Any:
-            return await answer(_read(request, expected), context)
+            if isinstance(request, BadRequest):
+                raise request
+            if held is not None and has_places:
+                held.release()
+            return await answer(request, context)
 
         if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(call, open_letter, handler.response_serializer)
-        return grpc.unary_unary_rpc_method_handler(call, open_letter, handler.response_serializer)
+            return grpc.unary_stream_rpc_method_handler(call, read, handler.response_serializer)
+        return grpc.unary_unary_rpc_method_handler(call, read, handler.response_serializer)
+
+    def _stranger(self, handler: Any, reader: _Reader, has_places: bool) -> Handler:
+        """One request of somebody we know by address only, which a handler of streams learns before anything is read."""
+        answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
+        intake = self._intake
+        assert intake is not None
+
+        async def call(_: Any, context: Any) -> None:
+            held = await intake.reserve(current_caller(), context)
+            try:
+                request = await reader.read_first(context, held)
+                if request is grpc.aio.EOF:
+                    return  # the caller left
+                if has_places:
+                    held.release()
+                response = await answer(request, context)
+                if not handler.response_streaming:
+                    await hand_over(context, response, asyncio.timeout(PATIENCE_S))
+            finally:
+                held.release()
+
+        return grpc.stream_stream_rpc_method_handler(call, None, handler.response_serializer)
+
+    def _conversation(self, handler: Any, reader: _Reader, has_places: bool) -> Handler:
+        """Many requests. Memory is reserved for the first; of the others one at a time is read."""
+        answer = handler.stream_stream
+        intake = self._intake
+
+        async def reserve(context: Any) -> Held | None:
+            return None if intake is None else await intake.reserve(current_caller(), context)
+
+        async def opened(context: Any, held: Held | None) -> AsyncIterator[Any]:
+            request = await reader.read_first(context, held, FIRST_BYTES)
+            if request is grpc.aio.EOF:
+                return
+            yield request
+            if held is not None and has_places:
+                held.release()  # the handler reads on, so it knows who comes
+            while (data := await context.read()) is not grpc.aio.EOF:
+                request = reader.read(data)
+                del data  # the next one may be long in coming
+                yield request
+
+        async def converse(_: Any, context: Any) -> None:
+            held = await reserve(context)
+            try:
+                await answer(opened(context, held), context)
+            finally:
+                if held is not None:
+                    held.release()
+
+        async def generate(_: Any, context: Any) -> AsyncIterator[Any]:
+            held = await reserve(context)
+            try:
+                async with aclosing(answer(opened(context, held), context)) as responses:
+                    async for response in responses:
+                        yield response
+            finally:
+                if held is not None:
+                    held.release()
+
+        behaviour = generate if inspect.isasyncgenfunction(answer) else converse
+        return grpc.stream_stream_rpc_method_handler(behaviour, None, handler.response_serializer)

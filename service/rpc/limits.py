@@ -16,6 +16,13 @@ from service.sessions.errors import SessionError
 RETRY_MS: Final = 1000
 #: A budget that was saved up: so many seconds' worth may be spent in one go.
 BURST_S: Final = 2.0
+#: Calls at once on one connection; more wait at the caller. A program with many bots may use one connection for all.
+_STREAMS_PER_CONNECTION: Final = 1024
+#: All metadata of a call. A token has a few hundred bytes.
+_METADATA_BYTES: Final = 16 << 10
+_UNREAD_BYTES: Final = 16 << 10
+#: One caller may watch so many sessions with all the places it may have in each.
+_SESSIONS_WATCHED: Final = 10
 #: Callers whose budgets are remembered; a full budget need not be.
 _REMEMBERED: Final = 10_000
 
@@ -58,6 +65,28 @@ class Places:
                 self._taken[key] = left
             else:  # a key without places is forgotten, or the table would grow for ever
                 del self._taken[key]
+
+
+class WatchPlaces:
+    """Who may watch a session: the public shares the places of a session, and no one caller has them all. The operator, whose
+    referee must see the end of every game, has places of its own.
+    """
+
+    def __init__(self, per_session: int, per_caller: int) -> None:
+        self._operator = Places("watchers of the operator for each session", per_session)
+        self._public = Places("watchers for each session", per_session)
+        self._here = Places("watchers for each session and caller", per_caller)
+        self._everywhere = Places("watchers for each caller", per_caller * _SESSIONS_WATCHED)
+
+    @contextmanager
+    def hold(self, session: str, caller: str, *, is_operator: bool) -> Iterator[None]:
+        """One place as long as the block runs, or LimitReached."""
+        if is_operator:
+            with self._operator.hold(session):
+                yield
+            return
+        with self._everywhere.hold(caller), self._here.hold(f"{caller} {session}"), self._public.hold(session):
+            yield
 
 
 class Budget:
@@ -108,17 +137,27 @@ class Limits:
     """All limits of one process. The numbers come from the settings."""
 
     streams: Places
-    watchers: Places
+    watchers: WatchPlaces
+    #: Choices that were refused, by bot.
+    refusals: Budget
     simulation: Budget
     sessions_per_caller: int
 
     @classmethod
     def of(
-        cls, *, streams_per_bot: int, watchers_per_session: int, simulation_ms_per_second: int, sessions_per_caller: int
+        cls,
+        *,
+        streams_per_bot: int,
+        watchers_per_session: int,
+        simulation_ms_per_second: int,
+        sessions_per_caller: int,
+        watchers_per_caller: int = 20,
+        refusals_per_second: int = 200,
     ) -> "Limits":
         return cls(
             streams=Places("streams for each bot", streams_per_bot),
-            watchers=Places("watchers for each session", watchers_per_session),
+            watchers=WatchPlaces(watchers_per_session, watchers_per_caller),
+            refusals=Budget("refused choices a second for each bot", refusals_per_second),
             simulation=Budget("milliseconds of simulation a second for each caller", simulation_ms_per_second),
             sessions_per_caller=sessions_per_caller,
         )
@@ -130,5 +169,13 @@ class Limits:
 
 
 def message_options(max_message_bytes: int) -> list[tuple[str, int]]:
-    """Channel options that make gRPC itself turn away a message that is too long, before it is read into memory."""
-    return [("grpc.max_receive_message_length", max_message_bytes)]
+    """Channel options that make gRPC itself turn away what is too long or too many, before it is read into memory."""
+    return [
+        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.max_concurrent_streams", _STREAMS_PER_CONNECTION),
+        ("grpc.max_metadata_size", _METADATA_BYTES),
+        ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
+        # So little is buffered of a call that we have not begun to read; with probes it would be as much as the line carries.
+        ("grpc.http2.lookahead_bytes", _UNREAD_BYTES),
+        ("grpc.http2.bdp_probe", 0),
+    ]

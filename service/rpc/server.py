@@ -28,6 +28,7 @@ from service.rpc.bots import BotServicer, add_bot_service
 from service.rpc.errors import Answers
 from service.rpc.games import GameService
 from service.rpc.hub import Hub
+from service.rpc.intake import Intake
 from service.rpc.leaks import LeakWatch
 from service.rpc.letters import Letters
 from service.rpc.limits import Limits, message_options
@@ -97,6 +98,13 @@ class Service:
             watchers_per_session=settings.watchers_per_session,
             simulation_ms_per_second=settings.simulation_ms_per_second,
             sessions_per_caller=settings.sessions_per_caller,
+            watchers_per_caller=settings.watchers_per_caller,
+            refusals_per_second=settings.refusals_per_second,
+        )
+        self._intake = Intake(
+            largest=settings.max_message_bytes,
+            per_caller=settings.request_bytes_per_caller,
+            total=settings.request_bytes,
         )
         self._health = health.aio.HealthServicer()
         self._simulation = SimulationServicer(self.arena, self._signer, self._limits)
@@ -112,7 +120,7 @@ class Service:
         """Begin to serve; returns the address that was really bound."""
         server = grpc.aio.server(
             # The first one is the outermost: errors wrap the doorman, and the meter sees what the caller sees.
-            interceptors=(RequestIds(), Meter(), Answers(), self._doorman, Letters()),
+            interceptors=(RequestIds(), Meter(), Answers(), self._doorman, Letters(self._intake)),
             options=[
                 *message_options(self._settings.max_message_bytes),
                 ("grpc.so_reuseport", int(reuse_port)),

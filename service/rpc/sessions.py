@@ -13,8 +13,9 @@ from service.games.chance import SEED_BYTES
 from service.rpc import codec
 from service.rpc.auth import Caller, Forbidden, Kind, Signer, current_caller
 from service.rpc.gallery import Gallery
+from service.rpc.intake import peer_of
 from service.rpc.limits import LimitReached, Limits
-from service.rpc.writing import hand_over
+from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.errors import BadRequest, HistoryChanged, SessionRunning, SessionSealed, UnknownSession
@@ -37,8 +38,6 @@ from service.sessions.session import (
 T = TypeVar("T")
 NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HOUR_MS: Final = 3_600_000
-#: A watcher that has not taken a message for this long is let go.
-_PATIENCE_S: Final = 15.0
 _POLL_S: Final = 2.0
 #: A seat token outlives any session.
 _TOKEN_S: Final = 48 * 3600
@@ -267,8 +266,14 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: session_pb2.WatchRequest, context: Any
     ) -> None:
-        _check_seal(await self._arena.read(request.session))
-        with self._limits.watchers.hold(request.session), metrics.WATCHERS.track_inprogress():
+        caller = current_caller()
+        is_operator = caller.kind is Kind.OPERATOR
+        name = peer_of(context) if caller.kind is Kind.ANONYMOUS else caller.id
+        place = self._limits.watchers.hold(request.session, name, is_operator=is_operator)
+        with place, metrics.WATCHERS.track_inprogress():
+            _check_seal(await self._arena.read(request.session))
+            # A status can follow a message that is not read only if these went before.
+            await context.send_initial_metadata(())
             async with self._gallery.enter(request.session) as room:
                 after = max(0, min(request.from_revision, _FAR) - 1)
                 mark = request.after_mark
@@ -279,8 +284,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                         raise HistoryChanged(request.session, after)
                     after, mark = seen.after, seen.mark
                     if seen.response.events:
-                        if not await hand_over(context, seen.response, asyncio.timeout(_PATIENCE_S)):
-                            return
+                        await hand_over(context, seen.response, asyncio.timeout(PATIENCE_S))
                         if not seen.is_over:
                             await asyncio.sleep(room.rest_s)
                     if seen.is_over:

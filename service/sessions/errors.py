@@ -1,5 +1,14 @@
 """What can go wrong with a session. ``rpc/errors.py`` gives each of these its status; no other file does."""
 
+from typing import Final
+
+_SHOWN: Final = 120
+
+
+def shorten(value: object) -> str:
+    """A value as an error shows it: what a caller sent may be as long as a message, and errors are kept and logged."""
+    return repr(value[:_SHOWN] if isinstance(value, str | bytes) else value)[:_SHOWN]
+
 
 class SessionError(Exception):
     """Something a caller did that a session cannot take. ``reason`` is a word a program can branch on."""
@@ -17,7 +26,7 @@ class BadRequest(SessionError):
     reason = "BAD_REQUEST"
 
     def __init__(self, field: str, value: object, expected: str) -> None:
-        shown = repr(value)[:120]
+        shown = shorten(value)
         super().__init__(
             f"{field}: {shown} is not possible; expected {expected}", field=field, value=shown, expected=expected
         )
@@ -29,7 +38,9 @@ class UnknownSession(SessionError):
     reason = "UNKNOWN_SESSION"
 
     def __init__(self, session: str) -> None:
-        super().__init__(f"there is no session {session!r}; it never was, or it ended and expired", session=session)
+        super().__init__(
+            f"there is no session {shorten(session)}; it never was, or it ended and expired", session=session[:_SHOWN]
+        )
 
 
 class SessionExists(SessionError):

@@ -129,6 +129,7 @@ def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
             async with (
                 bots(opened, 4) as players,
                 opened.operator() as operator,
+                opened.door() as anybody,
                 opened.door(deaf=True) as first,
                 opened.door(deaf=True) as second,
                 opened.door(deaf=True) as third,
@@ -142,8 +143,8 @@ def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
                 assert time.monotonic() - begin < 40
                 await check_story(operator, session, "sf1906-2e", 4)
                 with pytest.raises(grpc.aio.AioRpcError):  # they are all still there
-                    await operator.watch(session).read()
-                await until(lambda: _is_free(operator, session), "the deaf watchers have lost their places", 40)
+                    await anybody.watch(session).read()
+                await until(lambda: _is_free(anybody, session), "the deaf watchers have lost their places", 40)
                 ends = [await _end_of(stream) for stream in deaf]
                 # One that was about to lose its place when another had may still be told everything, now that it reads.
                 assert "NOT_READING" in ends
@@ -176,17 +177,17 @@ async def _is_free(door: Door, session: str) -> bool:
 def test_there_are_places_for_so_many_watchers_and_they_are_given_back() -> None:
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_WATCHERS_PER_SESSION": "3"}) as opened:
-            async with opened.operator() as operator:
+            async with opened.operator() as operator, opened.door() as anybody:
                 session = (await lay(operator, "sf1906-2e", ["", "", ""])).session.session
                 await operator.ask(session_pb2.ResignRequest(session=session, seat=0))
-                streams = [operator.watch(session) for _ in range(3)]
+                streams = [anybody.watch(session) for _ in range(3)]
                 for stream in streams:
                     await stream.read()
-                told = await refusal(operator.watch(session).read())
+                told = await refusal(anybody.watch(session).read())
                 assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
                 assert told.retry_s
                 for stream in streams:
                     stream.cancel()
-                await until(lambda: _is_free(operator, session), "the places are free again")
+                await until(lambda: _is_free(anybody, session), "the places are free again")
 
     run(scenario)

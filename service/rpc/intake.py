@@ -1,0 +1,158 @@
+"""Memory for requests: reserved before a request is read, by caller and in total, given back when it has been answered.
+
+How long a request is can only be known once it has been read, so the largest possible one is reserved and the rest given back
+then. What does not fit waits unread, which makes the sender wait too. Callers that wait have their turn one after another,
+whatever each of them has sent. Strangers, players and the operator have memory of their own and cannot take each other's.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from ipaddress import IPv6Address, ip_address
+from typing import Any, Final
+from urllib.parse import unquote
+
+from service.rpc.auth import Caller, Kind
+from service.rpc.limits import LimitReached
+
+#: What a call counts as at least: its task, its buffers and its answer take memory too.
+LEAST_BYTES: Final = 64 << 10
+#: Calls of one caller that wait; more are told to come back. A crowd of bots may come at once from one address.
+_WAITING: Final = 512
+#: Strangers have this part of what players have.
+_STRANGERS: Final = 4
+
+
+def peer_of(context: Any) -> str:
+    """The address of a caller without its port. Of IPv6 the first 64 bits, since one caller usually has all of these."""
+    kind, _, rest = unquote(context.peer()).partition(":")
+    if kind not in ("ipv4", "ipv6"):
+        return kind
+    address = ip_address(rest.rpartition(":")[0].strip("[]").partition("%")[0])
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
+
+
+class Held:
+    """Memory that one call has reserved."""
+
+    __slots__ = ("_bytes", "_caller", "_pool")
+
+    def __init__(self, pool: "RequestBytes", caller: str, size: int) -> None:
+        self._pool = pool
+        self._caller = caller
+        self._bytes = size
+
+    def shrink(self, size: int) -> None:
+        """The request has been read and is so long."""
+        size = min(self._bytes, max(size, LEAST_BYTES))
+        self._pool.give_back(self._caller, self._bytes - size)
+        self._bytes = size
+
+    def release(self) -> None:
+        """The call is over. May be said more than once."""
+        size, self._bytes = self._bytes, 0
+        self._pool.give_back(self._caller, size)
+
+
+class RequestBytes:
+    """Memory for the requests of many callers."""
+
+    def __init__(self, largest: int, per_caller: int, total: int) -> None:
+        self._largest = max(largest, LEAST_BYTES)
+        self._per_caller = max(per_caller, self._largest)
+        self._total = max(total, self._per_caller)
+        self._used: dict[str, int] = {}
+        self._used_in_total = 0
+        #: Callers that wait, in the order of their turns, and their calls.
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    @property
+    def used(self) -> int:
+        """Bytes that are reserved now."""
+        return self._used_in_total
+
+    async def reserve(self, caller: str) -> Held:
+        """Memory for a request of any size, after a wait if need be. LimitReached if too many calls of the caller wait already."""
+        if caller in self._waiting or not self._fits(caller):
+            queue = self._waiting.setdefault(caller, deque())
+            if len(queue) >= _WAITING:
+                raise LimitReached("bytes of requests at once for each caller", self._per_caller)
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            queue.append(turn)
+            try:
+                await asyncio.shield(turn)  # so that it is not cancelled while it still stands in the queue
+            except asyncio.CancelledError:
+                self._leave(caller, turn)
+                raise
+        else:
+            self._take(caller)
+        return Held(self, caller, self._largest)
+
+    def give_back(self, caller: str, size: int) -> None:
+        """Memory is free again: for the callers that wait, each in its turn."""
+        if not size:
+            return
+        self._used_in_total -= size
+        left = self._used[caller] - size
+        if left:
+            self._used[caller] = left
+        else:
+            del self._used[caller]
+        if self._waiting:
+            self._serve()
+
+    def _fits(self, caller: str) -> bool:
+        return (
+            self._used.get(caller, 0) + self._largest <= self._per_caller
+            and self._used_in_total + self._largest <= self._total
+        )
+
+    def _take(self, caller: str) -> None:
+        self._used[caller] = self._used.get(caller, 0) + self._largest
+        self._used_in_total += self._largest
+
+    def _serve(self) -> None:
+        """One call of each caller that waits, until nothing fits."""
+        for caller in list(self._waiting):
+            if self._used_in_total + self._largest > self._total:
+                return
+            if not self._fits(caller):
+                continue
+            queue = self._waiting.pop(caller)
+            turn = queue.popleft()
+            if queue:
+                self._waiting[caller] = queue  # behind the others
+            self._take(caller)
+            turn.set_result(None)
+
+    def _leave(self, caller: str, turn: "asyncio.Future[None]") -> None:
+        """A call that waited is given up. It may have been given its memory this very moment."""
+        if turn.done():
+            self.give_back(caller, self._largest)
+            return
+        queue = self._waiting[caller]
+        queue.remove(turn)
+        if not queue:
+            del self._waiting[caller]
+
+
+class Intake:
+    """The memory of all kinds of callers."""
+
+    def __init__(self, *, largest: int, per_caller: int, total: int) -> None:
+        strangers = RequestBytes(largest, per_caller // 2, total // _STRANGERS)
+        players = RequestBytes(largest, per_caller, total)
+        #: The operator is one caller with many programs.
+        operator = RequestBytes(largest, total, total)
+        self._pools = {
+            Kind.ANONYMOUS: strangers,
+            Kind.SEAT: players,
+            Kind.BOT: players,
+            Kind.OPERATOR: operator,
+        }
+
+    async def reserve(self, caller: Caller, context: Any = None) -> Held:
+        """Memory for one request of a caller; a stranger is known by the address in its context only."""
+        name = peer_of(context) if caller.kind is Kind.ANONYMOUS else caller.id
+        return await self._pools[caller.kind].reserve(name)

@@ -1,0 +1,301 @@
+"""Strangers and bots that flood the service: its memory stays bounded, and games go on beside them.
+
+Memory is the largest the process ever had (VmHWM). The bounds are generous; without the limits each flood takes several times
+as much.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from bench import flooders
+from rubble.v1 import bot_pb2, session_pb2
+from tests.end_to_end.arena import (
+    Arena,
+    Bot,
+    Refusal,
+    arena,
+    bots,
+    check_story,
+    fresh,
+    lay,
+    refusal,
+    run,
+    silent,
+    until,
+)
+
+_MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def flooded() -> Iterator[Arena]:
+    """A service for all floods that leave no trace. Each is measured from where it stood."""
+    with arena(1) as opened:
+        yield opened
+
+
+def _peak(opened: Arena) -> int:
+    """The largest memory of the service since it was last asked to forget it, in bytes."""
+    status = Path(f"/proc/{opened.copies[0].process.pid}/status").read_text()
+    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+@contextlib.asynccontextmanager
+async def _within(opened: Arena, most: int) -> AsyncIterator[None]:
+    """Meanwhile the service takes at most so much more memory, and two bots play a game as if nothing happened."""
+    async with bots(opened, 2) as players, opened.operator() as operator:
+        # So that 5 starts a new peak: see proc(5), clear_refs.
+        Path(f"/proc/{opened.copies[0].process.pid}/clear_refs").write_text("5")
+        before = _peak(opened)
+        session = fresh("beside")
+        await lay(operator, "relief", [bot.name for bot in players], session)
+        yield
+        for bot in players:
+            await bot.finished([session])
+            assert (bot.refusals, bot.endings) == ([], [])
+        await check_story(operator, session, "relief", 2)
+        grown = _peak(opened) - before
+        assert grown < most, f"{grown / _MIB:.0f} MiB more than before the flood; at most {most / _MIB:.0f}"
+
+
+async def _key(opened: Arena) -> str:
+    async with opened.operator() as operator:
+        key: str = (await operator.ask(bot_pb2.IssueKeyRequest(bot=fresh("hostile")))).bot_key
+        return key
+
+
+def test_a_stranger_cannot_make_us_parse_half_a_million_choices(flooded: Arena) -> None:
+    """Play without a token: a first message is short, and only so many are read at once."""
+
+    async def scenario() -> None:
+        async with _within(flooded, 120 * _MIB):
+            await flooders.tokenless_choices({"address": flooded.addresses[0], "at_once": 16, "rounds": 8})
+
+    run(scenario)
+
+
+def test_long_ids_are_refused_before_they_are_kept_anywhere(flooded: Arena) -> None:
+    async def scenario() -> None:
+        async with _within(flooded, 120 * _MIB):
+            await flooders.long_ids({"address": flooded.addresses[0], "at_once": 64, "rounds": 8})
+        async with flooded.door() as stranger:
+            told = await refusal(stranger.session("s" * 2000))
+            assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "session")
+            assert len(told.message) < 500
+
+    run(scenario)
+
+
+def test_one_key_cannot_fill_the_memory_with_simulations(flooded: Arena) -> None:
+    async def scenario() -> None:
+        key = await _key(flooded)
+        async with _within(flooded, 150 * _MIB):
+            await flooders.large_simulations({"address": flooded.addresses[0], "key": key, "at_once": 300, "rounds": 1})
+
+    run(scenario)
+
+
+def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
+    """By default 8 MiB of one key are read at once, 512 calls wait, and the next ones are refused. The others do not notice."""
+
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_REQUEST_BYTES_PER_CALLER": str(_MIB)}) as opened:
+            key = await _key(opened)
+            async with opened.door(key) as greedy, opened.operator() as operator:
+                # A request that is announced and never sent keeps its memory.
+                open_calls: list[Any] = []
+                for _ in range(514):
+                    call = greedy.channel.stream_unary("/rubble.v1.SimulationService/Simulate")(
+                        metadata=greedy.metadata
+                    )
+                    open_calls.append(call)
+
+                await until(lambda: any(call.done() for call in open_calls), "one call too many")
+                (refused,) = [call for call in open_calls if call.done()]
+                told = await refusal(refused)
+                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                assert told.retry_s
+                session = (await lay(operator, "relief", ["", ""])).session.session
+                async with opened.door() as stranger:
+                    assert (await stranger.session(session)).session == session
+                for call in open_calls:
+                    call.cancel()
+                request = bot_pb2.ListConnectedRequest()
+
+                async def is_served() -> bool:
+                    told = await refusal(greedy.ask(request))
+                    return told.code is grpc.StatusCode.PERMISSION_DENIED
+
+                await until(is_served, "the memory of those that left is free again")
+
+    run(scenario)
+
+
+def test_a_message_of_too_many_choices_ends_the_stream_with_a_reason(flooded: Arena) -> None:
+    async def scenario() -> None:
+        key = await _key(flooded)
+        hello = bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key))
+        for messages, field in (
+            ([hello, bot_pb2.PlayRequest(choices=[bot_pb2.Choice()] * 1025)], "choices"),
+            ([bot_pb2.PlayRequest(choices=[bot_pb2.Choice()] * 10_000)], "message"),
+            ([bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key="k" * 2000))], "bot_key"),
+        ):
+            async with flooded.door() as door:
+                call = door.play()
+                for message in messages:
+                    await call.write(message)
+                with contextlib.suppress(grpc.aio.AioRpcError):
+                    while await call.read() != grpc.aio.EOF:
+                        pass
+                told = await _ending(call)
+                assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, field), told
+
+    run(scenario)
+
+
+async def _ending(call: Any) -> Refusal:
+    return Refusal.of(
+        grpc.aio.AioRpcError(
+            await call.code(), await call.initial_metadata(), await call.trailing_metadata(), await call.details()
+        )
+    )
+
+
+def test_watchers_that_never_read_keep_neither_the_operator_nor_the_public_out() -> None:
+    """A hundred of one address: it has so many places and no more, the public has the others, the operator its own."""
+
+    async def scenario() -> None:
+        settings = {"RUBBLE_WATCHERS_PER_SESSION": "30"}
+        with arena(1, settings=settings) as opened:
+            async with (
+                bots(opened, 2) as players,
+                bots(opened, 1, policy=silent) as (spectator,),
+                opened.operator() as operator,
+                opened.door(deaf=True) as stranger,
+                opened.door(spectator.key) as other,
+            ):
+                session = fresh("watched")
+                await lay(operator, "sf1906-2e", ["", *(bot.name for bot in players)], session)
+                deaf = [stranger.watch(session) for _ in range(100)]
+
+                await until(lambda: sum(call.done() for call in deaf) == 80, "eighty were told that there is no place")
+                for call in deaf:
+                    if call.done():
+                        told = await _ending(call)
+                        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                # The public has ten places left, and then none: the referee's watch does not need one.
+                more = [other.watch(session) for _ in range(11)]
+                await until(lambda: any(call.done() for call in more), "the public places are taken")
+                referee = operator.watch(session)
+                await operator.ask(session_pb2.ResignRequest(session=session, seat=0))
+                events = [event async for message in referee for event in message.events]
+                assert events[-1].WhichOneof("event") == "end"
+                for call in (*deaf, *more):
+                    call.cancel()
+
+    run(scenario)
+
+
+@pytest.mark.slow
+def test_watchers_that_never_read_lose_their_places_without_a_word_in_the_log() -> None:
+    """Not even their first message is taken, which is all there is of a game that has ended."""
+
+    async def scenario() -> None:
+        settings = {"RUBBLE_WATCHERS_PER_SESSION": "20"}
+        with arena(1, settings=settings) as opened:
+            async with bots(opened, 2) as players, opened.operator() as operator, opened.door(deaf=True) as stranger:
+                session = fresh("ended")
+                await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
+                for bot in players:
+                    await bot.finished([session])
+                deaf = [stranger.watch(session) for _ in range(21)]
+                await until(lambda: any(call.done() for call in deaf), "all places are taken")
+
+                async def is_free() -> bool:
+                    async with opened.door() as other:
+                        with contextlib.suppress(grpc.aio.AioRpcError):
+                            return bool((await other.watch(session).read()).events)
+                    return False
+
+                await until(is_free, "the places are free again")
+                told = await refusal(_read_all(deaf[0]))
+                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING")
+
+    run(scenario)
+
+
+async def _read_all(call: Any) -> int:
+    return len([message async for message in call])
+
+
+def test_leaving_in_the_middle_is_no_error_of_ours(flooded: Arena) -> None:
+    """Reflection, health and watching, each left at once, after a request and in the middle of an answer; the log stays clean."""
+
+    async def scenario() -> None:
+        ask = reflection_pb2.ServerReflectionRequest(file_containing_symbol="rubble.v1.SessionService")
+        async with flooded.operator() as operator, flooded.door(deaf=True) as stranger:
+            session = (await lay(operator, "relief", ["", ""])).session.session
+            channel: Any = stranger.channel
+            reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+            health: Any = stranger.channel.unary_stream(
+                "/grpc.health.v1.Health/Watch", request_serializer=health_pb2.HealthCheckRequest.SerializeToString
+            )
+            for turn in range(60):
+                call = reflection.ServerReflectionInfo()
+                with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                    for _ in range(turn % 4):
+                        await call.write(ask)
+                    if turn % 4 and turn % 3 == 0:
+                        await call.read()
+                call.cancel()
+                watched = (health(health_pb2.HealthCheckRequest()), stranger.watch(session))
+                if turn % 2:
+                    await watched[0].read()
+                for stream in watched:
+                    stream.cancel()
+        async with flooded.door() as after:
+            assert await after.is_serving()
+
+    run(scenario)
+    assert "error" not in flooded.logs().lower()
+
+
+def test_a_stream_of_wrong_choices_is_read_slowly_and_nobody_else_waits() -> None:
+    """One refusal a second here. Beside it a whole game is played; then the flood has not been answered by far."""
+
+    async def scenario() -> None:
+        with arena(1, settings={"RUBBLE_REFUSALS_PER_SECOND": "1"}) as opened:
+            key = await _key(opened)
+            async with bots(opened, 2) as players, opened.operator() as operator, opened.door() as door:
+                session = fresh("beside")
+                call = door.play()
+                await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
+                flood = [bot_pb2.Choice(session="nowhere", turn=1, index=number) for number in range(1000)]
+                await call.write(bot_pb2.PlayRequest(choices=flood))
+                refused = 0
+
+                async def count() -> None:
+                    nonlocal refused
+                    while (message := await call.read()) != grpc.aio.EOF:
+                        refused += sum(event.HasField("refused") for event in message.events)
+
+                counting = asyncio.create_task(count())
+                await until(lambda: refused > 0, "the flood is being answered")
+                await lay(operator, "relief", [bot.name for bot in players], session)
+                for bot in players:
+                    await bot.finished([session])
+                    assert isinstance(bot, Bot)
+                    assert bot.refusals == []
+                assert refused < 1000
+                counting.cancel()
+                call.cancel()
+
+    run(scenario)

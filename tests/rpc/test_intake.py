@@ -1,0 +1,130 @@
+"""Memory for requests: bounded for each caller and in total, in turns, and always given back."""
+
+import asyncio
+import random
+
+import pytest
+
+from service.rpc.intake import LEAST_BYTES, Held, RequestBytes, peer_of
+from service.rpc.limits import LimitReached
+
+_MIB = 1 << 20
+
+
+class Peer:
+    """A caller's address, as gRPC writes it."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def peer(self) -> str:
+        return self._address
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("ipv4:192.0.2.7:50312", "192.0.2.7"),
+        ("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:50312", "2001:db8:1:2::"),
+        ("ipv6:[2001:db8:1:2:ffff::9]:1", "2001:db8:1:2::"),
+        ("ipv6:[::ffff:192.0.2.7]:1", "192.0.2.7"),
+        ("ipv6:[fe80::1%25eth0]:1", "fe80::"),
+        ("unix:/run/rubble.sock", "unix"),
+        ("unix:", "unix"),
+    ],
+)
+def test_a_stranger_is_known_by_its_address_without_the_port(address: str, name: str) -> None:
+    assert peer_of(Peer(address)) == name
+
+
+def test_a_caller_has_so_much_and_the_others_are_served_beside_it() -> None:
+    async def scenario() -> None:
+        pool = RequestBytes(_MIB, 2 * _MIB, 4 * _MIB)
+        first, second = await pool.reserve("ada"), await pool.reserve("ada")
+        third = asyncio.create_task(pool.reserve("ada"))
+        eve = await pool.reserve("eve")
+        await asyncio.sleep(0)
+        assert not third.done()
+        first.shrink(10)
+        await asyncio.sleep(0)
+        assert not third.done(), "what is left of the first is not enough"
+        second.release()
+        held = await third
+        for each in (first, second, second, eve, held):
+            each.release()
+        assert pool.used == 0
+
+    asyncio.run(scenario())
+
+
+def test_callers_that_wait_have_their_turns_whatever_each_has_sent() -> None:
+    async def scenario() -> None:
+        pool = RequestBytes(_MIB, 2 * _MIB, 2 * _MIB)
+        order: list[str] = []
+
+        async def ask(caller: str) -> None:
+            held = await pool.reserve(caller)
+            order.append(caller)
+            await asyncio.sleep(0)
+            held.release()
+
+        block = [await pool.reserve("block"), await pool.reserve("block")]
+        calls = [asyncio.create_task(ask("greedy")) for _ in range(50)]
+        await asyncio.sleep(0)
+        calls.append(asyncio.create_task(ask("modest")))
+        await asyncio.sleep(0)
+        for held in block:
+            held.release()
+        await asyncio.gather(*calls)
+        assert order.index("modest") <= 2
+        assert pool.used == 0
+
+    asyncio.run(scenario())
+
+
+def test_too_many_calls_that_wait_are_told_to_come_back() -> None:
+    async def scenario() -> None:
+        pool = RequestBytes(_MIB, _MIB, 2 * _MIB)
+        held = await pool.reserve("ada")
+        calls = [asyncio.create_task(pool.reserve("ada")) for _ in range(600)]
+        await asyncio.sleep(0)
+        refused = [call for call in calls if call.done()]
+        assert len(refused) == 600 - 512
+        with pytest.raises(LimitReached) as caught:
+            refused[0].result()
+        assert caught.value.retry_after_ms > 0
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        held.release()
+        assert pool.used == 0
+        (await pool.reserve("ada")).release()
+
+    asyncio.run(scenario())
+
+
+def test_whatever_is_given_up_in_the_middle_all_memory_comes_back() -> None:
+    async def scenario(seed: int) -> None:
+        chance = random.Random(seed)
+        pool = RequestBytes(_MIB, 3 * _MIB, 7 * _MIB)
+
+        async def ask(caller: str) -> None:
+            held: Held = await pool.reserve(caller)
+            try:
+                assert pool.used <= 7 * _MIB
+                await asyncio.sleep(chance.random() / 1000)
+                held.shrink(chance.randrange(2 * LEAST_BYTES))
+                await asyncio.sleep(chance.random() / 1000)
+            finally:
+                held.release()
+
+        calls = [asyncio.create_task(ask(f"caller {chance.randrange(5)}")) for _ in range(300)]
+        while not all(call.done() for call in calls):
+            chance.choice(calls).cancel()
+            await asyncio.sleep(0)
+        assert pool.used == 0
+        assert not pool._waiting
+        assert not pool._used
+
+    for seed in range(5):
+        asyncio.run(scenario(seed))
