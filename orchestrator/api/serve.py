@@ -25,6 +25,7 @@ from service import logs
 from service.config import BadSetting as BadTls
 from service.config import is_exposed, server_credentials
 from service.rpc.errors import Answers
+from service.rpc.health import Health
 from service.rpc.letters import Letters
 from service.rpc.limits import message_options
 from service.rpc.meter import Meter
@@ -63,7 +64,7 @@ async def _run(settings: ApiSettings, book: Book, desk: Desk) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     servicer = TournamentServicer(desk)
-    told = health.aio.HealthServicer()
+    told = Health()
     server = grpc.aio.server(
         # The first one is the outermost: errors wrap the porter, and the meter sees what the caller sees.
         interceptors=(

@@ -25,7 +25,7 @@ FIRST_BYTES: Final = 16 << 10
 #: How long to wait for the first message of a call, in seconds, while memory is reserved for it.
 _READ_S: Final = 15.0
 #: These have limits of their own: they are long, and hold no request.
-_HAVE_PLACES: Final = ("/Play", "/Watch")
+_HAVE_PLACES: Final = ("/rubble.v1.BotService/Play", "/rubble.v1.SessionService/Watch")
 
 
 class _Reader:
@@ -82,7 +82,7 @@ class Letters(grpc.aio.ServerInterceptor):
             return None
         method = handler_call_details.method
         reader = _Reader(method, handler.request_deserializer)
-        has_places = method.endswith(_HAVE_PLACES)
+        has_places = method in _HAVE_PLACES
         if handler.request_streaming:
             return self._conversation(handler, reader, has_places)
         if self._intake is not None and current_caller().kind is Kind.ANONYMOUS:

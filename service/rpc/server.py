@@ -27,6 +27,7 @@ from service.rpc.auth import Doorman, KeyRing, Signer
 from service.rpc.bots import BotServicer, add_bot_service
 from service.rpc.errors import Answers
 from service.rpc.games import GameService
+from service.rpc.health import Health
 from service.rpc.hub import Hub
 from service.rpc.intake import Intake
 from service.rpc.leaks import LeakWatch
@@ -106,7 +107,7 @@ class Service:
             per_caller=settings.request_bytes_per_caller,
             total=settings.request_bytes,
         )
-        self._health = health.aio.HealthServicer()
+        self._health = Health()
         self._simulation = SimulationServicer(self.arena, self._signer, self._limits)
         self._conflicts_counted = 0
         self._server: grpc.aio.Server | None = None

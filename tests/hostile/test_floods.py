@@ -113,7 +113,7 @@ def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
                 # A request that is announced and never sent keeps its memory.
                 open_calls: list[Any] = []
                 for _ in range(514):
-                    call = greedy.channel.stream_unary("/rubble.v1.SimulationService/Simulate")(
+                    call: Any = greedy.channel.stream_unary("/rubble.v1.SimulationService/Simulate")(
                         metadata=greedy.metadata
                     )
                     open_calls.append(call)

@@ -1,0 +1,41 @@
+"""Health is told whatever those do who listen."""
+
+import asyncio
+from typing import Any
+
+from grpc_health.v1 import health_pb2
+
+from service.rpc.health import Health
+
+_STATES = health_pb2.HealthCheckResponse
+
+
+class Context:
+    """A caller that reads nothing, until it does."""
+
+    def __init__(self) -> None:
+        self.reads = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.heard: list[int] = []
+
+    async def write(self, response: Any) -> None:
+        self.asked.set()
+        await self.reads.wait()
+        self.heard.append(response.status)
+
+
+def test_a_listener_that_does_not_read_keeps_nobody_from_telling() -> None:
+    async def scenario() -> None:
+        health = Health()
+        await health.set("", _STATES.SERVING)
+        context = Context()
+        listening = asyncio.create_task(health.Watch(health_pb2.HealthCheckRequest(), context))
+        await context.asked.wait()
+        async with asyncio.timeout(10):
+            await health.set("", _STATES.NOT_SERVING)
+            context.reads.set()
+            while context.heard != [_STATES.SERVING, _STATES.NOT_SERVING]:
+                await asyncio.sleep(0.01)  # between two looks
+        listening.cancel()
+
+    asyncio.run(scenario())
