@@ -27,10 +27,12 @@ class PlayRequest(_message.Message):
     CHOICES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hello(self) -> Global___Hello:
-        """First message of the stream only."""
+        """First message of the stream only, and that message has at most 16 KiB."""
 
     @_builtins.property
-    def choices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Choice]: ...
+    def choices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Choice]:
+        """At most 1024 in one message. A bot whose choices are refused again and again is read more slowly."""
+
     def __init__(
         self,
         *,
