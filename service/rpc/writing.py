@@ -40,6 +40,7 @@ async def say_farewell(context: Any, status: Any) -> None:
         own.add_done_callback(partial(_forget_cause, end))
         raise
     except (TimeoutError, grpc.aio.BaseError):
+        _cut_off_soon()
         leave()
 
 
@@ -51,6 +52,11 @@ def _forget_cause(end: BaseException, _: object) -> None:
 
 
 def leave() -> NoReturn:
+    """End a call whose caller has left: grpc.aio takes this quietly."""
+    raise asyncio.CancelledError
+
+
+def _cut_off_soon() -> None:
     """Let go of the call that the current task answers: gRPC resets a stream that nobody holds any more.
 
     grpc.aio offers no way to cancel a call from the server. Its keeper waits for the caller to close, so the keeper is ended,
@@ -63,5 +69,4 @@ def leave() -> NoReturn:
             scopes = gc.get_referents(coroutine)
             if any(found is own for scope in scopes for found in gc.get_referents(scope)):
                 asyncio.get_running_loop().call_later(_PAUSE_S, task.cancel)
-                break
-    raise asyncio.CancelledError  # what grpc.aio takes quietly as the end of a call
+                return
