@@ -8,6 +8,8 @@ from cli.terminal import complain
 
 _SICK: Final = 1
 _BAD_INPUT: Final = 2
+#: The trailer in which a service says what is wrong.
+_PROBLEM: Final = "rubble-problem"
 
 
 def command(
@@ -57,12 +59,13 @@ def _ask(address: str, service: str, ca: str, seconds: float) -> str:
     with channel:
         try:
             stub: Any = health_pb2_grpc.HealthStub(channel)  # its methods are made at run time
-            answer = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=seconds)
+            answer, done = stub.Check.with_call(health_pb2.HealthCheckRequest(service=service), timeout=seconds)
         except grpc.RpcError as error:
             call: Any = error  # every error of a call is the call too, which the types cannot say
             return f"{call.code().name}: {call.details()}"
     status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
-    return "" if status == "SERVING" else status
+    problem = dict(done.trailing_metadata() or ()).get(_PROBLEM, "")
+    return "" if status == "SERVING" else f"{status}: {problem}" if problem else status
 
 
 def _scrape(address: str, seconds: float) -> str:

@@ -36,6 +36,9 @@ BATCH_MOVES: Final = Histogram(
 CONFLICTS: Final = Counter("rubble_store_conflicts_total", "Moves made on an old state and made again.")
 IS_SERVING: Final = Gauge("rubble_serving", "1 while this arena takes calls.", multiprocess_mode="livemin")
 REDIS_UP: Final = Gauge("rubble_redis_up", "1 while Redis answers this copy.", multiprocess_mode="livemin")
+REDIS_WRITABLE: Final = Gauge(
+    "rubble_redis_writable", "1 while Redis takes what this copy writes.", multiprocess_mode="livemin"
+)
 LEAK_CHECKS: Final = Counter(
     "rubble_leak_checks_total", "Positions dealt anew to see whether an eye can tell.", ["game"]
 )

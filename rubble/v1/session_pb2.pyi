@@ -290,7 +290,9 @@ class SeatStatus(_message.Message):
     """Answers it gave that were refused."""
     bank_ms: _builtins.int
     outage: _builtins.str
-    """Why the fault is ours and not the seat's: what failed in the arena while its clock ran. Empty: nothing did."""
+    """If the seat's clock ran out (TIMEOUT, DISCONNECTED, NO_SHOW) and an outage of the arena fell into the time it had: which outage, in words.
+    Such a fault may be ours; a referee should not hold it against the bot. Empty: there was none.
+    """
     used_ms: _builtins.int
     """Milliseconds it has used so far: for all its answers, and for the question that is open since it was put."""
     def __init__(
@@ -688,17 +690,21 @@ class FaultEvent(_message.Message):
 
     SEAT_FIELD_NUMBER: _builtins.int
     FAULT_FIELD_NUMBER: _builtins.int
+    OUTAGE_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     fault: _common_pb2.Fault.ValueType
+    outage: _builtins.str
+    """As in SeatStatus."""
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
         fault: _common_pb2.Fault.ValueType = ...,
+        outage: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fault", b"fault", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fault", b"fault", "outage", b"outage", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
@@ -38,10 +37,13 @@ from service.rpc.sessions import SessionServicer
 from service.rpc.simulation import SimulationServicer
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
+from service.sessions.clock import SteadyClock
 from service.sessions.errors import SessionError
 from service.sessions.fading import fade
-from service.sessions.link import AWAY, connect, connect_for_bells, end_task
+from service.sessions.link import connect, connect_for_bells, end_task
+from service.sessions.outages import Outages
 from service.sessions.presence import Presence
+from service.sessions.pulse import Pulse
 from service.sessions.redis_store import RedisStore
 from service.sessions.sweep import Sweep
 
@@ -50,8 +52,8 @@ _ALARM_S: Final = 0.05
 _SWEEP_S: Final = 1.0
 _LEAKS_S: Final = 1.0
 _HEALTH_S: Final = 1.0
-_HEALTH_PATIENCE_S: Final = 2.0
 _DRAIN_S: Final = 5.0
+
 
 #: What is served here, by its full name; health is told for each of them.
 SERVICES: Final = tuple(
@@ -63,11 +65,6 @@ SERVICES: Final = tuple(
         (simulation_pb2, "SimulationService"),
     )
 )
-
-
-def now_ms() -> int:
-    """The clock of this machine. All copies that share a Redis should agree on the time to a few milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class CannotListen(Exception):
@@ -86,7 +83,11 @@ class Service:
         self._bell_redis = connect_for_bells(redis_url)
         store = RedisStore(self._redis)
         store.on_trip = count_trip
-        self.arena = Arena(store, now_ms)
+        clock = SteadyClock()
+        outages = Outages(clock())
+        self._pulse = Pulse(self._redis, clock, outages)
+        store.on_failure = self._pulse.failed
+        self.arena = Arena(store, clock, outages)
         self._bells = Bells(*self._bell_redis)
         self._presence = Presence(self._redis)
         self.hub = Hub(self.arena, self._presence, self._bells)
@@ -165,6 +166,7 @@ class Service:
         for name in ("", *SERVICES):
             await self._health.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
         await self.hub.drain()
+        await self._pulse.stop()
         if self._server is not None:
             await self._server.stop(_DRAIN_S)
         for task in self._tasks:
@@ -193,15 +195,15 @@ class Service:
         self._conflicts_counted = self.arena.conflicts
 
     async def _check_health(self) -> None:
-        """NOT_SERVING while Redis is away, back by itself."""
-        try:
-            async with asyncio.timeout(_HEALTH_PATIENCE_S):
-                await self._redis.ping()
-            is_well = True
-        except (*AWAY, TimeoutError):
-            is_well = False
-        metrics.REDIS_UP.set(int(is_well))
-        is_well = is_well and not self._is_stopping  # or a balancer would send calls to a copy that is about to go
+        """NOT_SERVING while Redis is away or takes no writes, back by itself."""
+        if not self._is_stopping:
+            await self._pulse.beat()
+        metrics.REDIS_UP.set(int(self._pulse.is_readable))
+        metrics.REDIS_WRITABLE.set(int(not self._pulse.trouble))
+        self._health.problem = self._pulse.trouble
+        is_well = (
+            not self._pulse.trouble and not self._is_stopping
+        )  # or a balancer would send calls to a copy that is about to go
         serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
         metrics.IS_SERVING.set(int(is_well))
         for name in ("", *SERVICES):

@@ -357,7 +357,7 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
             )
             response.events.add(revision=revision, action=action, mark=entry_mark(session.header, entry))
         elif entry.kind == FAULT:
-            fault = session_pb2.FaultEvent(seat=entry.seat, fault=codec.fault_of(entry.text))
+            fault = session_pb2.FaultEvent(seat=entry.seat, fault=codec.fault_of(entry.text), outage=entry.note)
             response.events.add(revision=revision, fault=fault, mark=entry_mark(session.header, entry))
         elif entry.kind == END:
             end = session_pb2.EndEvent(status=codec.status_value(session.status))

@@ -24,6 +24,7 @@ from service.sessions.errors import (
     StaleTurn,
     UnknownSession,
 )
+from service.sessions.outages import Outages
 from service.sessions.session import ACTIVE, FAULTS, Accepted, Entry, Header, Session, new_session
 from service.sessions.store import Bells, Saved, Store
 
@@ -78,9 +79,10 @@ def _take(lock: asyncio.Lock) -> bool:
 class Arena:
     """Sessions, for everybody who asks. ``now_ms`` is the only clock."""
 
-    def __init__(self, store: Store, now_ms: Callable[[], int]) -> None:
+    def __init__(self, store: Store, now_ms: Callable[[], int], outages: Outages | None = None) -> None:
         self.store = store
         self.now_ms = now_ms
+        self.outages = outages or Outages()
         self._cache: OrderedDict[str, Session] = OrderedDict()
         #: Birth, revision and mark of the last positions that this copy knows to have been saved, ended sessions included.
         self._saved: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
@@ -322,10 +324,14 @@ class Arena:
                     turn=str(turn),
                     revision=str(session.revision),
                 )
-            if 0 < deadline < heard_ms and turn == clock.turn:
-                raise _Late(f"seat {seat} answered too late")
             if think_ms is None:
                 think_ms = max(0, heard_ms - clock.asked_ms)
+            own_time_ends = clock.asked_ms + session.header.time_control.move_ms
+            if clock.asked_ms and turn == clock.turn and heard_ms > min(deadline, own_time_ends):
+                lost_ms = self.outages.lost_ms(clock.asked_ms, heard_ms)
+                if deadline + lost_ms < heard_ms:
+                    raise _Late(f"seat {seat} answered too late")
+                think_ms = max(0, think_ms - lost_ms)
         return session.answer(seat, turn, choice, note, self.now_ms(), think_ms)
 
     async def answer(
@@ -419,13 +425,20 @@ class Arena:
                 not bot or seat == speaking or await self.is_connected(bot)
                 for seat, bot in enumerate(session.header.bots)
             ]
-            await self.change(
-                session_id, lambda session: (None, session.expire(self.now_ms(), lambda seat: connected[seat]))
-            )
+            await self.change(session_id, lambda session: (None, self._expire(session, connected)))
             return await self.refresh(session_id)
         except UnknownSession:
             self.forget(session_id)
             return None
+
+    def _expire(self, session: Session, connected: Sequence[bool]) -> list[Entry]:
+        now = self.now_ms()
+
+        def excuse(seat: int) -> tuple[int, str]:
+            asked = session.clocks[seat].asked_ms
+            return self.outages.lost_ms(asked, now), self.outages.told(asked, now)
+
+        return session.expire(now, lambda seat: connected[seat], excuse)
 
 
 async def _nobody(bot: str) -> bool:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.sessions import keys
 from service.sessions.errors import StoreUnavailable
-from service.sessions.link import AWAY
+from service.sessions.link import AWAY, trouble_of
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis, RedisCluster
@@ -22,4 +22,4 @@ async def fade(redis: "Redis | RedisCluster", session_id: str) -> None:
     try:
         await pipe.execute()
     except AWAY as error:
-        raise StoreUnavailable(f"the session store does not answer: {type(error).__name__}") from error
+        raise StoreUnavailable(trouble_of(error)) from error

@@ -10,6 +10,10 @@ PREFIX = "rubble"
 DUE = f"{PREFIX}:due"
 #: Sessions by the time of their creation, for lists.
 SESSIONS = f"{PREFIX}:sessions"
+#: Hash: copies of the service, and when each of them last wrote (milliseconds).
+COPIES = f"{PREFIX}:copies"
+#: Outages of the arena by the time of their end (milliseconds).
+OUTAGES = f"{PREFIX}:outages"
 #: Names of bots with a live stream.
 CONNECTED = f"{PREFIX}:connected"
 

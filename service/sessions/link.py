@@ -10,6 +10,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -19,7 +20,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel, SentinelManagedConnection
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import RedisClusterException, RedisError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisClusterException, RedisError, ResponseError
 
 #: A server that says nothing for so long is given up: one that died without a word never closes its connections.
 TIMEOUT_S = 5.0
@@ -31,6 +32,24 @@ _MANY_CONNECTIONS = 2000
 _AGAIN_S = 0.1
 #: What is raised when Redis is away, of whatever kind it is; redis-py gives a Cluster's troubles a family of their own.
 AWAY = (RedisError, RedisClusterException, OSError)
+#: What Redis calls a refusal, such as MISCONF (it cannot write its file) or NOREPLICAS.
+_CODE = re.compile(r"\b[A-Z]{4,}\b")
+
+
+def trouble_of(error: Exception) -> str:
+    """Why the store takes no writes, in a few words."""
+    match error:
+        case OutOfMemoryError():
+            return "the store takes no writes: OOM, it has reached its maxmemory"
+        case ReadOnlyError():
+            return "the store takes no writes: READONLY, it is a replica"
+        case ResponseError():
+            code = _CODE.search(str(error))
+            return f"the store takes no writes: {code[0] if code else type(error).__name__}"
+        case TimeoutError():
+            return "the store does not answer: TimeoutError"
+        case _:
+            return f"the store does not answer: {type(error).__name__}"
 
 
 async def end_task(task: "asyncio.Task[None]") -> None:

@@ -8,7 +8,7 @@ from redis.asyncio import Redis, RedisCluster
 
 from service.sessions import keys
 from service.sessions.errors import StoreUnavailable
-from service.sessions.link import AWAY
+from service.sessions.link import AWAY, trouble_of
 
 #: A copy that dies without a word is missed after this many seconds; a living one says so three times as often.
 LIFE_S: Final = 15
@@ -99,7 +99,7 @@ class Presence:
         try:
             return await call
         except AWAY as error:
-            raise StoreUnavailable(f"the session store does not answer: {type(error).__name__}") from error
+            raise StoreUnavailable(trouble_of(error)) from error
 
 
 def _write(stream: Stream) -> bytes:

@@ -19,7 +19,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.sessions import keys
 from service.sessions.errors import StoreUnavailable, UnknownSession
-from service.sessions.link import AWAY
+from service.sessions.link import AWAY, trouble_of
 from service.sessions.session import (
     ACTIVE,
     Entry,
@@ -122,8 +122,6 @@ class _Save:
 
     def problem(self, answer: Any) -> Exception | None:
         """What the script's answer means: None if the session is saved."""
-        if isinstance(answer, Exception):
-            return _unavailable(answer)
         # A trip whose answer was lost is sent again: then the mark is ours already. The state would prove nothing: another
         # copy may have made the very same move in the same millisecond.
         if answer[0] == 1 or answer[1] == self.arguments[5].encode():
@@ -147,6 +145,8 @@ class RedisStore:
         self._marks = Marks()
         #: Called after every trip with what it was for, its seconds, and how many moves it carried.
         self.on_trip: Callable[[str, float, int], None] = lambda what, seconds, moves: None
+        #: Called with the reason for which a move could not be saved.
+        self.on_failure: Callable[[Exception], None] = lambda _: None
 
     # ------------------------------------------------------------------------------------------------------ store
     async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
@@ -261,12 +261,12 @@ class RedisStore:
                 self.on_trip("save", time.perf_counter() - begin, len(batch))
             except Exception as error:
                 # Whoever waits must hear of it, whatever it was; a bug is logged where it is answered.
-                told = _unavailable(error) if isinstance(error, AWAY) else error
+                told = self._away(error) if isinstance(error, AWAY) else error
                 for save in batch:
                     save.end(told)
                 continue
             for save, answer in zip(batch, answers, strict=True):
-                save.end(save.problem(answer))
+                save.end(self._away(answer) if isinstance(answer, Exception) else save.problem(answer))
 
     async def _send(self, batch: list[_Save]) -> list[Any]:
         """One script call a session; a lost connection or an unknown script is answered by sending once more."""
@@ -304,7 +304,11 @@ class RedisStore:
                     setattr(self, name, await self._load_script(text))
                     return await self.redis.evalsha(getattr(self, name), key_count, *arguments)
         except AWAY as error:
-            raise _unavailable(error) from error
+            raise StoreUnavailable(trouble_of(error)) from error
+
+    def _away(self, error: Exception) -> StoreUnavailable:
+        self.on_failure(error)
+        return StoreUnavailable(trouble_of(error))
 
     async def _ask(self, call: Any) -> Any:
         """One command; a Redis that is away becomes StoreUnavailable."""
@@ -315,7 +319,7 @@ class RedisStore:
                 self.on_trip("ask", time.perf_counter() - begin, 0)
                 return answer
         except AWAY as error:
-            raise _unavailable(error) from error
+            raise StoreUnavailable(trouble_of(error)) from error
 
 
 def _session(header: bytes, live: bytes, mark: bytes | None) -> Session:
@@ -337,7 +341,3 @@ def _text(mark: bytes | None) -> str:
 
 def _is_worth_a_second_trip(answer: Any) -> bool:
     return isinstance(answer, (NoScriptError, RedisConnectionError, RedisTimeoutError, OSError))
-
-
-def _unavailable(error: Exception) -> StoreUnavailable:
-    return StoreUnavailable(f"the session store does not answer: {type(error).__name__}")

@@ -220,10 +220,14 @@ def entry_line(revision: int, entry: Entry) -> dict[str, Any]:
     if entry.kind == ACT:
         line["think_ms"] = entry.think_ms
     if entry.note:
-        line["note"] = entry.note
+        line[_note_name(entry.kind)] = entry.note
     if entry.secret:
         line["secret"] = True
     return line
+
+
+def _note_name(kind: str) -> str:
+    return "outage" if kind == FAULT else "note"
 
 
 def outcome_line(session: Session) -> dict[str, Any]:
@@ -350,6 +354,7 @@ _MAY: Final[dict[str, dict[str, Check]]] = {
     ACT: {"note": _is_said, "secret": _is_true},
     HOUSE: {"secret": _is_true},
     REFUSAL: {"note": _is_said},
+    FAULT: {"outage": _is_said},
     END: {"note": _is_said},
 }
 
@@ -501,7 +506,7 @@ def _entry(line: dict[str, Any]) -> Entry:
         line.get("turn", 0),
         line[_TEXT_NAMES[kind]] if kind in _TEXT_NAMES else "",
         line.get("think_ms", 0),
-        line.get("note", ""),
+        line.get(_note_name(kind), ""),
         line.get("secret", False),
         line["at_ms"],
     )

@@ -194,7 +194,9 @@ class _Referee:
             case life.FAULT if said.text in (FAULTS[RESIGNED], FAULTS[MATCH_LIMIT]):
                 return session.resign(said.seat, now, FAULTS.index(said.text))
             case life.FAULT:
-                return session.expire(now, lambda seat: self._was_connected(seat, place))
+                return session.expire(
+                    now, lambda seat: self._was_connected(seat, place), lambda seat: self._excuse(seat, place)
+                )
             case life.HOUSE:  # nothing before it asked the house to move, so the operator did, for everybody
                 return session.adjudicate([], now)
             case life.END if said.text == STATUSES[CANCELLED]:
@@ -210,6 +212,14 @@ class _Referee:
         faults = (entry for entry in self.entries[place:] if entry.kind == life.FAULT and entry.seat == seat)
         fault = next(faults, None)
         return fault is not None and fault.text == FAULTS[TIMEOUT]
+
+    def _excuse(self, seat: int, place: int) -> tuple[int, str]:
+        """What the file has for a seat whose clock has run out: its fault at this moment, or an outage that saved it."""
+        now = self.entries[place].at_ms
+        for entry in self.entries[place:]:
+            if entry.kind == life.FAULT and entry.seat == seat and entry.at_ms == now:
+                return 0, entry.note
+        return now, ""
 
     def _why_not(self, place: int) -> str:
         said = self.entries[place]

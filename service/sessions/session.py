@@ -8,7 +8,7 @@ forgets the session.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from service import games
 from service.games.chance import Seeds, Stream
@@ -107,6 +107,7 @@ class Entry:
     #: An action's notation; for a fault its name; for a refusal its reason; for the end its status.
     text: str = ""
     think_ms: int = 0
+    #: For a fault: the outage of ours that fell into the time it had.
     note: str = ""
     #: Said secretly: nobody else may read it until the seats speak openly again.
     secret: bool = False
@@ -146,6 +147,12 @@ class SeatClock:
     #: The mark of the save that put the open question. After a loss in the store the same turn may be asked in another
     #: position: its number is the same, its mark is not.
     question: str = ""
+    #: If it was forfeited although an outage of ours fell into the time it had: which outage.
+    outage: str = ""
+
+
+#: By seat: how much of its question's time, up to now, was lost to outages of ours, and which these were.
+Excuse: TypeAlias = Callable[[int], tuple[int, str]]
 
 
 class Session:
@@ -348,13 +355,21 @@ class Session:
             entries += self._forfeit([seat], REFUSED_ACTIONS, now_ms)
         return entries
 
-    def expire(self, now_ms: int, is_connected: Callable[[int], bool]) -> list[Entry]:
-        """Forfeit every seat whose clock has run out, in the order in which they ran out: the earlier fault is the lower."""
+    def expire(
+        self, now_ms: int, is_connected: Callable[[int], bool], excuse: Excuse = lambda _: (0, "")
+    ) -> list[Entry]:
+        """Forfeit every seat whose clock has run out, in the order in which they ran out: the earlier fault is the lower.
+
+        What was lost to outages of ours is not counted.
+        """
         entries: list[Entry] = []
         for seat in sorted(self.open_seats(), key=self.deadline_ms):
             if self.status == ACTIVE and self.clocks[seat].asked_ms and now_ms > self.deadline_ms(seat):
+                lost_ms, outage = excuse(seat)
+                if now_ms <= self.deadline_ms(seat) + lost_ms:
+                    continue
                 fault = TIMEOUT if is_connected(seat) else DISCONNECTED
-                entries += self._forfeit([seat], fault if self.clocks[seat].seated else NO_SHOW, now_ms)
+                entries += self._forfeit([seat], fault if self.clocks[seat].seated else NO_SHOW, now_ms, outage)
         return entries
 
     def resign(self, seat: int, now_ms: int, fault: int = RESIGNED) -> list[Entry]:
@@ -437,14 +452,15 @@ class Session:
         self.game.apply(self.state, seat, action)
         return self._wrote(Entry(HOUSE, seat, 0, self.game.text(action), secret=secret, at_ms=now_ms))
 
-    def _forfeit(self, seats: list[int], fault: int, now_ms: int) -> list[Entry]:
+    def _forfeit(self, seats: list[int], fault: int, now_ms: int, outage: str = "") -> list[Entry]:
         entries: list[Entry] = []
         for seat in seats:
             clock = self.clocks[seat]
             clock.fault_order = 1 + max(other.fault_order for other in self.clocks)
             clock.fault = fault
             clock.asked_ms = 0
-            entries += self._wrote(Entry(FAULT, seat, clock.turn, FAULTS[fault], at_ms=now_ms))
+            clock.outage = outage
+            entries += self._wrote(Entry(FAULT, seat, clock.turn, FAULTS[fault], note=outage, at_ms=now_ms))
         if sum(not clock.fault for clock in self.clocks) < min(2, len(self.clocks)):
             # Nobody is left to play against: the ranking is settled, and so is a solo game without its player.
             ranks = [1] * len(self.clocks)
@@ -579,6 +595,7 @@ def live_to_plain(session: Session) -> Any:
         outcome_to_plain(session.outcome),
         session.revealed,
         [clock.question if clock.asked_ms else "" for clock in session.clocks],
+        [clock.outage for clock in session.clocks],
     ]
 
 
@@ -592,9 +609,9 @@ def session_from_plain(header: Header, plain: Any) -> Session:
     session.ended_ms = plain[4]
     session.outcome = outcome_from_plain(plain[5])
     session.revealed = plain[6]
-    if len(plain) > 7:  # sessions written by older versions have no marks
-        for clock, question in zip(session.clocks, plain[7], strict=True):
-            clock.question = question
+    if len(plain) > 7:  # sessions written by older versions have neither marks nor outages
+        for clock, question, outage in zip(session.clocks, plain[7], plain[8], strict=True):
+            clock.question, clock.outage = question, outage
     return session
 
 

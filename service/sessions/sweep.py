@@ -14,7 +14,7 @@ from redis.asyncio import Redis, RedisCluster
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.errors import SessionError, StoreUnavailable
-from service.sessions.link import AWAY
+from service.sessions.link import AWAY, trouble_of
 from service.sessions.presence import Presence
 from service.sessions.redis_store import LATE_MS
 from service.sessions.session import ACTIVE
@@ -82,4 +82,4 @@ class Sweep:
         try:
             return await call
         except AWAY as error:
-            raise StoreUnavailable(f"the session store does not answer: {type(error).__name__}") from error
+            raise StoreUnavailable(trouble_of(error)) from error

@@ -432,6 +432,8 @@ class Bot:
     stubborn: bool = False
     _said: dict[tuple[str, int], bot_pb2.Choice] = field(default_factory=dict)
     _task: "asyncio.Task[None] | None" = None
+    #: One message at a time: gRPC breaks a stream on which two are written at once.
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def moves(self) -> int:
@@ -492,7 +494,8 @@ class Bot:
                 for event in message.events:
                     await self._hear(event, door.address, call, ready, thinking)
                 if ready.choices:
-                    await call.write(ready)
+                    async with self._writing:
+                        await call.write(ready)
             code = await call.code()
             if code is not grpc.StatusCode.OK:
                 raise grpc.aio.AioRpcError(
@@ -549,7 +552,8 @@ class Bot:
     async def _say_again(self, call: Any, choice: bot_pb2.Choice) -> None:
         await asyncio.sleep(0.1)  # the store is away; a polite pause
         with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            await call.write(bot_pb2.PlayRequest(choices=[choice]))
+            async with self._writing:
+                await call.write(bot_pb2.PlayRequest(choices=[choice]))
 
 
 _unique: Counter[str] = Counter()

@@ -32,6 +32,7 @@ _FAMILIES = {
     "rubble_store_conflicts",
     "rubble_serving",
     "rubble_redis_up",
+    "rubble_redis_writable",
     "rubble_leak_checks",
     "rubble_leaks",
     "rubble_doorbell_seconds",

@@ -161,6 +161,7 @@ def session_message(session: Session, now_ms: int) -> session_pb2.Session:
                 refusals=clock.refusals,
                 bank_ms=clock.bank_ms,
                 used_ms=session.used_ms(seat, now_ms),
+                outage=clock.outage,
             )
             for seat, (bot, clock) in enumerate(zip(header.bots, session.clocks, strict=True))
         ],

@@ -1,0 +1,91 @@
+"""Outages of ours: times in which bots could not play through no fault of their own. Pure: time comes in as a number.
+
+A question's clock stands still during an outage and for a moment after it, in which bots come back. A seat whose clock runs out
+all the same is forfeited, and the fault names the outage, so that nobody who reads it is misled.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+#: A copy writes once a second; if it has not for so long, in milliseconds, bots cannot have played through it.
+LATE_MS: Final = 3000
+#: How long bots have at most to come back after an outage; after a shorter one they have as long as it lasted.
+RETURN_MS: Final = 15_000
+#: For how long a copy that has fallen silent counts as an outage; its bots go to another one meanwhile.
+SILENT_MS: Final = 15_000
+#: Outages are remembered as long as the longest session may last, and no more than so many of them.
+KEPT_MS: Final = 48 * 3600 * 1000
+KEPT: Final = 100
+_LONGEST_TEXT: Final = 300
+
+
+class Outage(msgspec.Struct, array_like=True, frozen=True):
+    """One outage: from when to when, and what was wrong."""
+
+    start_ms: int
+    end_ms: int
+    what: str
+
+    @property
+    def over_ms(self) -> int:
+        """When bots have had time to come back."""
+        return self.end_ms + min(RETURN_MS, self.end_ms - self.start_ms)
+
+    def __str__(self) -> str:
+        return f"{self.what} for {max(1, round((self.end_ms - self.start_ms) / 1000))} s"
+
+
+class Outages:
+    """All outages that a copy knows of: those that ended, and the one that goes on."""
+
+    def __init__(self, now_ms: int = 0) -> None:
+        #: When this copy last wrote to the store; 0: it need not write, as in tests and tools.
+        self.wrote_ms = now_ms
+        #: Why it cannot write; empty if nothing was heard of a reason.
+        self.trouble = ""
+        self._ended: list[Outage] = []
+        #: Other copies that have not written for a while, by their ids.
+        self.silent: dict[str, Outage] = {}
+
+    def add(self, outages: Iterable[Outage]) -> None:
+        """Remember outages that have ended; those that are known already are not doubled."""
+        known = set(self._ended) | set(outages)
+        self._ended = sorted(known, key=lambda outage: outage.end_ms)[-KEPT:]
+
+    def drop(self, outage: Outage) -> None:
+        """Forget an outage: it has turned out to be longer."""
+        self._ended = [known for known in self._ended if known != outage]
+
+    def own(self, now_ms: int) -> Outage | None:
+        """The outage that this copy is in at this moment, or has just come out of without having written since."""
+        is_late = now_ms - self.wrote_ms > LATE_MS or self.trouble
+        if not self.wrote_ms or not is_late:
+            return None
+        return Outage(self.wrote_ms, now_ms, self.trouble or "a copy of the service stood still")
+
+    def _between(self, since_ms: int, until_ms: int) -> Iterator[Outage]:
+        own = self.own(until_ms)
+        known = [*self._ended, *self.silent.values(), *([own] if own else [])]
+        for outage in sorted(known, key=lambda outage: outage.start_ms):
+            if outage.start_ms < until_ms and since_ms < outage.over_ms:
+                yield outage
+
+    def lost_ms(self, since_ms: int, until_ms: int) -> int:
+        """How much of the time between two moments does not count against a bot."""
+        lost, reached = 0, since_ms
+        for outage in self._between(since_ms, until_ms):
+            end = min(outage.over_ms, until_ms)
+            lost += max(0, end - max(outage.start_ms, reached))
+            reached = max(reached, end)
+        return lost
+
+    def told(self, since_ms: int, until_ms: int) -> str:
+        """What was wrong between two moments, in words; empty if nothing was."""
+        longest: dict[str, Outage] = {}
+        for outage in self._between(since_ms, until_ms):
+            known = longest.get(outage.what)
+            if known is None or outage.end_ms - outage.start_ms > known.end_ms - known.start_ms:
+                longest[outage.what] = outage
+        return "; ".join(map(str, longest.values()))[:_LONGEST_TEXT]

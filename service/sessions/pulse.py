@@ -1,0 +1,143 @@
+"""The pulse of one copy: once a second it writes to the store, and learns from that what is wrong with the store, with itself
+and with the other copies.
+
+Reading proves nothing: a Redis that is full, or a replica, answers every question and takes no move.
+"""
+
+import asyncio
+import logging
+import secrets
+from typing import Any, Final
+
+import msgspec
+from redis.asyncio import Redis, RedisCluster
+
+from service.sessions import keys
+from service.sessions.clock import SteadyClock
+from service.sessions.link import AWAY, trouble_of
+from service.sessions.outages import KEPT, KEPT_MS, LATE_MS, RETURN_MS, SILENT_MS, Outage, Outages
+
+_LOG: Final = logging.getLogger(__name__)
+_PATIENCE_S: Final = 2.0
+#: The field for the time at which a copy last stopped of its own accord.
+_STOPPED: Final = "stopped"
+
+
+class Pulse:
+    """Writes, and keeps the copy's list of outages."""
+
+    def __init__(self, redis: "Redis | RedisCluster", clock: SteadyClock, outages: Outages) -> None:
+        self._redis = redis
+        self._clock = clock
+        self._outages = outages
+        self._copy = secrets.token_hex(8)
+        #: Outages that are not written down yet.
+        self._untold: list[Outage] = []
+        #: By copy: what it wrote last, and when that was seen here to have changed. Their clocks may differ from ours.
+        self._others: dict[str, tuple[int, int]] = {}
+        #: The time in which moves could not be saved, as far as it has been seen.
+        self._failing: Outage | None = None
+        self._is_first = True
+        #: Whether the store answers questions, and why it takes no writes; empty if it does.
+        self.is_readable = False
+        self.trouble = "the store has not been asked yet"
+
+    async def beat(self) -> None:
+        """Write once, and see what that tells. Never raises for a store that is away or full: ``trouble`` says so."""
+        now = self._clock()
+        step = self._clock.step_ms()
+        if abs(step) > LATE_MS:
+            _LOG.warning("the time of day was set by %.1f s; clocks of sessions go on as before", step / 1000)
+            # Whether the machine slept or its clock was set: bots elsewhere may have lost their connections.
+            self._note(Outage(now, now + RETURN_MS, f"the time of day was set by {step / 1000:.0f} s"))
+        own = self._outages.own(now)
+        written = [*self._untold, *([own] if own else [])]
+        pipe: Any = self._redis.pipeline(transaction=False)
+        for outage in written:
+            pipe.zadd(keys.OUTAGES, {msgspec.msgpack.encode(outage): outage.end_ms})
+        pipe.zremrangebyrank(keys.OUTAGES, 0, -KEPT - 1)
+        pipe.hset(keys.COPIES, self._copy, now)
+        pipe.hgetall(keys.COPIES)
+        pipe.zrangebyscore(keys.OUTAGES, now - KEPT_MS, "+inf")
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                answers = await pipe.execute(raise_on_error=False)
+        except (*AWAY, TimeoutError) as error:
+            answers = [error]
+        problem = next((answer for answer in answers if isinstance(answer, Exception)), None)
+        self.is_readable = not isinstance(answers[-1], Exception)
+        trouble = trouble_of(problem) if problem is not None else ""
+        if trouble != self.trouble and trouble:
+            _LOG.warning("%s", trouble)
+        self.trouble = trouble
+        if problem is not None:
+            self._outages.trouble = trouble
+            return
+        if own is not None:
+            _LOG.warning("an outage of ours has ended: %s; clocks stood still meanwhile", own)
+        self._untold = [outage for outage in self._untold if outage not in written]
+        self._outages.add(written)
+        self._outages.add(msgspec.msgpack.decode(raw, type=Outage) for raw in answers[-1])
+        self._outages.wrote_ms, self._outages.trouble = now, ""
+        await self._look_at_others({_text(name): int(at) for name, at in answers[-2].items()}, now)
+
+    def _note(self, outage: Outage) -> None:
+        self._untold.append(outage)
+        self._outages.add([outage])
+
+    def failed(self, error: Exception) -> None:
+        """A trip to the store failed; in a Cluster the node that is away may be another one than the pulse is written to."""
+        now = self._clock()
+        last, start = self._failing, now
+        if last is not None and now - last.end_ms < LATE_MS:  # it goes on
+            start = last.start_ms
+            self._untold = [outage for outage in self._untold if outage != last]
+            self._outages.drop(last)
+        self._failing = Outage(start, now, trouble_of(error))
+        self._note(self._failing)
+
+    async def _look_at_others(self, copies: dict[str, int], now: int) -> None:
+        """Copies that have fallen silent: their bots are cut off, and another copy must not forfeit them for that."""
+        if self._is_first:
+            self._is_first = False
+            last = max((at for name, at in copies.items() if name != self._copy), default=now)
+            if now - last > LATE_MS:
+                self._note(Outage(last, now, "no copy of the service was running"))
+                gone = [name for name, at in copies.items() if name != self._copy and now - at > SILENT_MS]
+                await self._remove(gone)
+        self._outages.silent.clear()
+        for name, at in copies.items():
+            if name in (self._copy, _STOPPED):
+                continue
+            seen, changed = self._others.get(name, (-1, now))
+            if seen != at:
+                self._others[name] = (at, now)
+                continue
+            outage = Outage(changed, now, "a copy of the service fell silent")
+            if now - changed > SILENT_MS:
+                self._note(outage)
+                await self._remove([name])
+            elif now - changed > LATE_MS:
+                self._outages.silent[name] = outage
+        for name in self._others.keys() - copies.keys():
+            del self._others[name]
+
+    async def _remove(self, names: list[str]) -> None:
+        if names:
+            await self._quietly(self._redis.hdel(keys.COPIES, *names))
+
+    async def stop(self) -> None:
+        """This copy stops of its own accord: its bots were told to go elsewhere."""
+        await self._quietly(self._redis.hset(keys.COPIES, _STOPPED, str(self._clock())))
+        await self._remove([self._copy])
+
+    @staticmethod
+    async def _quietly(call: Any) -> None:
+        try:
+            await call
+        except AWAY as error:
+            _LOG.warning("%s", trouble_of(error))
+
+
+def _text(name: object) -> str:
+    return name.decode() if isinstance(name, bytes) else str(name)

@@ -1,0 +1,145 @@
+"""When we fail, nobody is blamed: a store that takes no writes, and a service that stands still."""
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import redis
+
+from rubble.v1 import common_pb2, session_pb2
+from tests.end_to_end.arena import (
+    HOME,
+    Arena,
+    Door,
+    arena,
+    bots,
+    check_story,
+    fresh,
+    lay,
+    replay_of,
+    run,
+    silent,
+    until,
+)
+
+#: Less than the outages last: without them everybody would be late.
+_SHORT = common_pb2.TimeControl(move_ms=1500, bank_ms=500, seating_ms=600_000)
+
+
+def _health(address: str) -> tuple[int, str]:
+    """What `rubble health` says, and its exit code."""
+    asked = subprocess.run(
+        [sys.executable, "-m", "cli.main", "health", address], cwd=HOME, capture_output=True, text=True, check=False
+    )
+    return asked.returncode, asked.stdout + asked.stderr
+
+
+async def _is_serving(opened: Arena, *, is_well: bool) -> None:
+    async with opened.door() as door:
+
+        async def told() -> bool:
+            return await door.is_serving() is is_well
+
+        await until(told, f"serving: {is_well}")
+
+
+@pytest.mark.parametrize("seconds", [5, pytest.param(25, marks=pytest.mark.slow)])
+def test_a_full_store_is_told_and_forfeits_nobody(seconds: int) -> None:
+    """Redis takes no writes for longer than anybody's clock, or than a bot's presence is remembered.
+
+    Bots are told to try again, and the games end as they would have.
+    """
+
+    async def scenario() -> None:
+        with arena(2, fsync="no") as opened:
+            store: Any = redis.Redis.from_url(opened.redis.url)
+            async with bots(opened, 2, apart=True) as players, opened.operator() as operator:
+                sessions = [fresh("full") for _ in range(4)]
+                for session in sessions:
+                    await lay(operator, "relief", [bot.name for bot in players], session, _SHORT)
+                await until(lambda: all(bot.moves > 20 for bot in players), "the games are under way")
+                store.set("rubble:test", 1, px=seconds * 1000)
+                store.config_set("maxmemory", "1")
+                await _is_serving(opened, is_well=False)
+                code, text = _health(opened.addresses[0])
+                assert (code, "NOT_SERVING" in text, "OOM" in text) == (1, True, True), text
+                await until(lambda: not store.exists("rubble:test"), "the outage has lasted long enough")
+                store.config_set("maxmemory", "0")
+                await _is_serving(opened, is_well=True)
+                assert _health(opened.addresses[0]) == (0, "well\n")
+                for bot in players:
+                    await bot.finished(sessions)
+                for session in sessions:
+                    await check_story(operator, session, "relief", 2)
+                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+            store.close()
+
+    run(scenario)
+
+
+@pytest.mark.slow
+def test_a_seat_that_stays_away_after_an_outage_is_forfeited_and_the_outage_is_named() -> None:
+    async def scenario() -> None:
+        with arena(1, fsync="no") as opened:
+            store: Any = redis.Redis.from_url(opened.redis.url)
+            async with bots(opened, 2, policy=silent) as players, opened.operator() as operator:
+                session = fresh("full")
+                await lay(operator, "sf1906-2e", [bot.name for bot in players], session, _SHORT)
+                await until(lambda: any(bot.turns for bot in players), "a question is out")
+                store.config_set("maxmemory", "1")
+                await _is_serving(opened, is_well=False)
+                code, text = _health(opened.addresses[0])
+                assert (code, "OOM" in text) == (1, True), text
+                store.config_set("maxmemory", "0")
+                await until(lambda: all(bot.overs for bot in players), "the game is over")
+                faulted = [seat for seat in (await operator.session(session)).seats if seat.fault]
+                assert [seat.fault for seat in faulted] == [common_pb2.FAULT_TIMEOUT]
+                assert "OOM" in faulted[0].outage
+                replay = await replay_of(operator, session)
+                assert [entry.note for entry in replay.entries if entry.kind == "fault"] == [faulted[0].outage]
+            store.close()
+
+    run(scenario)
+
+
+def test_a_service_that_stood_still_forfeits_nobody() -> None:
+    """Both copies are stopped for longer than anybody's clock, as a machine without air would; then they go on."""
+
+    async def scenario() -> None:
+        with arena(2, fsync="no") as opened:
+            store: Any = redis.Redis.from_url(opened.redis.url)
+            created: session_pb2.CreateSessionResponse
+            async with opened.operator() as operator:
+                created = await lay(operator, "sf1906-2e", ["", ""], "", _SHORT)
+            session = created.session.session
+            doors = [opened.door(token) for token in created.seat_tokens]
+
+            async def answer(door: Door) -> None:
+                view = await door.look(session)
+                if view.HasField("question"):
+                    await door.act(session, view.question.turn, 0)
+
+            for door in doors:
+                await answer(door)
+            store.set("rubble:test", 1, px=6000)  # longer than the clock
+            for copy in opened.copies:
+                copy.process.send_signal(signal.SIGSTOP)
+            await until(lambda: not store.exists("rubble:test"), "six seconds have passed")
+            for copy in opened.copies:
+                copy.process.send_signal(signal.SIGCONT)
+            for _ in range(4):
+                for door in doors:
+                    await answer(door)
+            async with opened.operator() as operator:
+                found = await operator.session(session)
+                assert (found.status, [seat.fault for seat in found.seats]) == (
+                    session_pb2.SESSION_STATUS_ACTIVE,
+                    [common_pb2.FAULT_UNSPECIFIED] * 2,
+                )
+            for door in doors:
+                await door.channel.close()
+            store.close()
+
+    run(scenario)

@@ -1,0 +1,277 @@
+"""Outages of ours: whose clock stands still, for how long, and what is said of it. And the clock they are measured with."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
+
+from service.embedded import EmbeddedRedis
+from service.sessions.arena import Arena
+from service.sessions.clock import SteadyClock
+from service.sessions.link import trouble_of
+from service.sessions.outages import KEPT, LATE_MS, RETURN_MS, SILENT_MS, Outage, Outages
+from service.sessions.pulse import Pulse
+from service.sessions.replay import read_replay, write_replay
+from service.sessions.replay_verify import verify_replay
+from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT, live_to_plain, session_from_plain
+from service.sessions.store import MemoryStore
+from tests.sessions.tables import START, Table, header_of
+
+FULL = "the store takes no writes: OOM"
+
+
+class Ticking:
+    """A machine whose two clocks are set by hand, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.time_of_day = START
+        self.steady = 5000
+
+    def clock(self) -> SteadyClock:
+        return SteadyClock(lambda: self.time_of_day * 1_000_000, lambda: self.steady * 1_000_000)
+
+    def wait(self, milliseconds: int) -> None:
+        self.time_of_day += milliseconds
+        self.steady += milliseconds
+
+
+# ------------------------------------------------------------------------------------------------------------------ the clock
+def test_a_clock_that_is_set_two_hours_ahead_moves_no_clock_of_ours() -> None:
+    machine = Ticking()
+    clock = machine.clock()
+    assert clock() == START
+    machine.wait(250)
+    machine.time_of_day += 7_200_000
+
+    assert clock() == START + 250
+    assert clock.step_ms() == 7_200_000
+    machine.wait(1000)
+    assert (clock(), clock.step_ms()) == (START + 1250, 0)
+    machine.time_of_day -= 7_200_000
+    assert (clock(), clock.step_ms()) == (START + 1250, -7_200_000)
+
+
+# --------------------------------------------------------------------------------------------------------------- what is lost
+def test_what_overlaps_is_lost_once_and_bots_have_time_to_come_back() -> None:
+    outages = Outages()
+    outages.add([Outage(START + 1000, START + 4000, FULL), Outage(START + 3000, START + 5000, "another copy says")])
+
+    assert outages.lost_ms(START, START + 900) == 0
+    assert outages.lost_ms(START, START + 3500) == 2500
+    assert outages.lost_ms(START, START + 100_000) == 6000  # to 4 s, and as long again to come back
+    assert outages.lost_ms(START + 6900, START + 100_000) == 100
+    assert outages.lost_ms(START + 7000, START + 100_000) == 0
+    assert outages.told(START, START + 100_000) == f"{FULL} for 3 s; another copy says for 2 s"
+    assert outages.told(START + 7000, START + 100_000) == ""
+
+
+def test_the_outage_that_goes_on_counts_before_anybody_has_written_it_down() -> None:
+    """After a stall the clocks may be looked at first."""
+    outages = Outages(START)
+    assert outages.lost_ms(START, START + LATE_MS) == 0
+    assert outages.lost_ms(START, START + 60_000) == 60_000
+    assert outages.told(START, START + 60_000) == "a copy of the service stood still for 60 s"
+
+
+def test_outages_are_bounded() -> None:
+    outages = Outages()
+    outages.add(Outage(START + place, START + place + 1, str(place)) for place in range(3 * KEPT))
+    assert len(outages.told(START, START + 10_000_000)) <= 300
+    assert outages.lost_ms(START, START + 10_000_000) <= 2 * KEPT
+
+
+# ------------------------------------------------------------------------------------------------------------------- sessions
+class _Late:
+    """A table at which both seats have a question and nobody answers, and an arena that knows of outages."""
+
+    def __init__(self) -> None:
+        self.now = START
+        self.outages = Outages()
+        self.arena = Arena(MemoryStore(), lambda: self.now, self.outages)
+        self.id = ""
+
+    async def open(self) -> "_Late":
+        self.id = (await self.arena.create(header_of("relief", 2))).header.id
+        for seat in range(2):
+            await self.arena.take_seat(self.id, seat)
+        return self
+
+    async def faults(self) -> list[int]:
+        session = await self.arena.enforce(self.id)
+        assert session is not None
+        return [clock.fault for clock in session.clocks]
+
+
+def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
+    async def scenario() -> None:
+        table = await _Late().open()
+        deadline = (await table.arena.read(table.id)).deadline_ms(0)
+        table.outages.add([Outage(START + 1000, START + 111_000, FULL)])
+
+        table.now = deadline + 110_000 + RETURN_MS
+        assert await table.faults() == [NO_FAULT, NO_FAULT]
+        table.now += 1
+        assert await table.faults() == [DISCONNECTED, NO_FAULT]
+        session, entries = await table.arena.read_log(table.id, 0)
+        assert [clock.outage for clock in session.clocks] == [f"{FULL} for 110 s", ""]
+        assert [clock.outage for clock in session_from_plain(session.header, live_to_plain(session)).clocks] == [
+            f"{FULL} for 110 s",
+            "",
+        ]
+        text = write_replay(session, entries)
+        assert f'"outage":"{FULL} for 110 s"' in text
+        assert verify_replay(text).ok
+        assert read_replay(text).entries == tuple(entries[:-1])
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -> None:
+    async def scenario() -> None:
+        table = await _Late().open()
+        session = await table.arena.read(table.id)
+        bank = session.clocks[0].bank_ms
+        table.outages.add([Outage(START + 100, START + 200_100, FULL)])
+        table.now = START + 200_400 + RETURN_MS
+
+        await table.arena.answer(table.id, 0, session.clocks[0].turn, 0, "")
+        session = await table.arena.read(table.id)
+        assert (session.clocks[0].fault, session.clocks[0].bank_ms) == (NO_FAULT, bank)
+
+    asyncio.run(scenario())
+
+
+def test_who_was_late_without_us_is_late() -> None:
+    async def scenario() -> None:
+        table = await _Late().open()
+        table.outages.add([Outage(START - 60_000, START - 50_000, FULL)])
+        table.now = (await table.arena.read(table.id)).deadline_ms(0) + 1
+        await table.faults()
+        session = await table.arena.read(table.id)
+        assert (session.clocks[0].fault, session.clocks[0].outage) == (DISCONNECTED, "")
+
+    asyncio.run(scenario())
+
+
+def test_a_replay_is_good_in_which_one_of_two_late_seats_was_saved_by_an_outage() -> None:
+    table = Table("relief", 3)
+    table.seat_all()
+    table.now += 3_600_000
+    entries = table.session.expire(table.now, lambda _: True, lambda seat: (7_200_000 if seat == 0 else 0, ""))
+    table.wrote(entries)
+    assert [clock.fault for clock in table.session.clocks] == [NO_FAULT, TIMEOUT, TIMEOUT]
+    assert verify_replay(write_replay(table.session, table.entries)).ok
+
+
+# ------------------------------------------------------------------------------------------------------------------ the pulse
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedRedis]:
+    with EmbeddedRedis(tmp_path) as running:
+        yield running
+
+
+class _Copy:
+    """A copy of the service, as far as its pulse goes."""
+
+    def __init__(self, redis: Redis, machine: Ticking) -> None:
+        clock = machine.clock()
+        self.outages = Outages(clock())
+        self.pulse = Pulse(redis, clock, self.outages)
+
+
+def test_a_full_store_is_found_by_writing_and_comes_back_by_itself(server: EmbeddedRedis) -> None:
+    async def scenario() -> None:
+        async with Redis.from_url(server.url) as redis:
+            machine = Ticking()
+            copy, other = _Copy(redis, machine), _Copy(redis, machine)
+            for each in (copy, other):
+                await each.pulse.beat()
+                assert (each.pulse.trouble, each.pulse.is_readable) == ("", True)
+            await redis.config_set("maxmemory", "1")
+            for _ in range(110):
+                machine.wait(1000)
+                await copy.pulse.beat()
+            assert "OOM" in copy.pulse.trouble
+            assert copy.pulse.is_readable
+            assert copy.outages.lost_ms(START, START + 110_000) == 110_000
+            await redis.config_set("maxmemory", "0")
+            machine.wait(1000)
+            await copy.pulse.beat()
+            await other.pulse.beat()
+
+            assert copy.pulse.trouble == ""
+            assert "OOM" in other.outages.told(START, START + 200_000), "the others learn of it"
+            started_later = _Copy(redis, machine)
+            await started_later.pulse.beat()
+            assert "OOM" in started_later.outages.told(START, START + 200_000)
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_is_away_is_neither_readable_nor_writable(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Redis.from_url(f"unix://{tmp_path}/nobody.sock") as redis:
+            copy = _Copy(redis, Ticking())
+            await copy.pulse.beat()
+            assert not copy.pulse.is_readable
+            assert "does not answer" in copy.pulse.trouble
+
+    asyncio.run(scenario())
+
+
+def test_a_copy_that_falls_silent_is_missed_by_the_others_for_a_while(server: EmbeddedRedis) -> None:
+    """Their clocks are hours apart, which must not look like silence."""
+
+    async def scenario() -> None:
+        async with Redis.from_url(server.url) as redis:
+            machine, slow = Ticking(), Ticking()
+            slow.time_of_day -= 7_200_000
+            copy, other = _Copy(redis, machine), _Copy(redis, slow)
+            for _ in range(10):
+                machine.wait(1000)
+                slow.wait(1000)
+                await copy.pulse.beat()
+                await other.pulse.beat()
+            assert copy.outages.told(START, START + 10_000) == ""
+            for _ in range(SILENT_MS // 1000 + 2):
+                machine.wait(1000)
+                await copy.pulse.beat()
+            assert "a copy of the service fell silent" in copy.outages.told(START, START + 30_000)
+            assert not copy.outages.silent
+            assert copy.outages.lost_ms(START, machine.time_of_day) <= 2 * (SILENT_MS + 2000)
+
+            stopping = _Copy(redis, machine)
+            await stopping.pulse.beat()
+            await copy.pulse.beat()
+            await stopping.pulse.stop()
+            told = copy.outages.told(START, machine.time_of_day)
+            for _ in range(10):
+                machine.wait(1000)
+                await copy.pulse.beat()
+            assert copy.outages.told(START, machine.time_of_day) == told, "who stops of its own accord is not missed"
+
+    asyncio.run(scenario())
+
+
+def test_the_time_in_which_nobody_ran_is_an_outage(server: EmbeddedRedis) -> None:
+    async def scenario() -> None:
+        async with Redis.from_url(server.url) as redis:
+            machine = Ticking()
+            first = _Copy(redis, machine)
+            await first.pulse.beat()
+            machine.wait(60_000)
+            second = _Copy(redis, machine)
+            await second.pulse.beat()
+            assert "no copy of the service was running for 60 s" in second.outages.told(START, START + 61_000)
+
+    asyncio.run(scenario())
+
+
+def test_a_refusal_is_called_what_redis_calls_it() -> None:
+    assert trouble_of(OutOfMemoryError("command not allowed")).startswith("the store takes no writes: OOM")
+    assert trouble_of(ReadOnlyError("You can't write")).startswith("the store takes no writes: READONLY")
+    assert trouble_of(ResponseError("MISCONF Redis is configured to save")) == "the store takes no writes: MISCONF"
+    assert trouble_of(ConnectionResetError()) == "the store does not answer: ConnectionResetError"
