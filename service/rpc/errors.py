@@ -41,6 +41,7 @@ from service.sessions.errors import (
     StoreUnavailable,
     TakenOver,
     UnknownSession,
+    UnreadableSession,
 )
 
 DOMAIN: Final = "rubble"
@@ -74,6 +75,7 @@ _TABLE: Final = (
     Row(Refused, StatusCode.FAILED_PRECONDITION),
     Row(BadRequest, StatusCode.INVALID_ARGUMENT),
     Row(UnknownSession, StatusCode.NOT_FOUND),
+    Row(UnreadableSession, StatusCode.DATA_LOSS),
     Row(SessionExists, StatusCode.ALREADY_EXISTS),
     Row(SessionEnded, StatusCode.FAILED_PRECONDITION),
     Row(SessionRunning, StatusCode.FAILED_PRECONDITION),

@@ -138,3 +138,12 @@ class NotReading(SessionError):
 
     def __init__(self) -> None:
         super().__init__("what was sent is not being read; open a new stream to go on")
+
+
+class UnreadableSession(ValueError):
+    """A stored session that this version of the service cannot play on: its format or its game's rules are another version's.
+
+    Not a SessionError: nothing a caller did is wrong, and a copy of the right version may still serve it.
+    """
+
+    reason = "UNREADABLE_SESSION"

@@ -21,6 +21,7 @@ from service.sessions.errors import (
     SessionEnded,
     SessionRunning,
     StaleTurn,
+    UnreadableSession,
 )
 
 #: Raised when stored sessions change their shape.
@@ -554,7 +555,9 @@ def header_to_plain(header: Header) -> Any:
 def header_from_plain(plain: Any) -> Header:
     """The header that ``header_to_plain`` wrote."""
     if plain[0] != FORMAT:
-        raise ValueError(f"a session stored in format {plain[0]} cannot be read by this version, which writes {FORMAT}")
+        raise UnreadableSession(
+            f"a session stored in format {plain[0]} cannot be read by this version, which writes {FORMAT}"
+        )
     return Header(
         plain[1],
         plain[2],
@@ -602,6 +605,11 @@ def live_to_plain(session: Session) -> Any:
 def session_from_plain(header: Header, plain: Any) -> Session:
     """The session that a header and ``live_to_plain`` describe."""
     game = games.get(header.game)
+    if plain[1] == ACTIVE and header.version != game.version:
+        # Played on by other rules, its log would lead to no position at all.
+        raise UnreadableSession(
+            f"session {header.id} was begun by version {header.version} of {game.id}; this service plays version {game.version}"
+        )
     session = Session(header, game, game.from_plain(plain[2]))
     session.revision = plain[0]
     session.status = plain[1]

@@ -1,5 +1,6 @@
 """The life of a session: questions, answers, clocks, faults, the end."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from service.sessions.errors import (
     SessionEnded,
     SessionRunning,
     StaleTurn,
+    UnreadableSession,
 )
 from service.sessions.session import (
     ACT,
@@ -625,6 +627,17 @@ def test_a_header_survives_the_wire() -> None:
     header = header_of("relief", 3, options={"objectives": "own"}, bots=("a", "", "ü"), hold_seeds=True)
 
     assert header_from_plain(msgspec.msgpack.decode(msgspec.msgpack.encode(header_to_plain(header)))) == header
+
+
+def test_a_game_that_other_rules_began_is_not_played_on() -> None:
+    """It can still be looked at when it is over."""
+    header = header_of()
+    older = replace(header, version=header.version - 1)
+    running, over = new_session(header, START), new_session(header, START)
+    over.cancel("", START)
+    with pytest.raises(UnreadableSession, match=f"begun by version {older.version} of relief"):
+        session_from_plain(older, live_to_plain(running))
+    assert session_from_plain(older, live_to_plain(over)).status == CANCELLED
 
 
 def test_another_format_is_told_apart() -> None:

@@ -34,6 +34,7 @@ from service.sessions.errors import (
     StoreUnavailable,
     TakenOver,
     UnknownSession,
+    UnreadableSession,
 )
 from tests.rpc.doors.house import Stubs, call, logged, run, serving, told
 
@@ -48,6 +49,7 @@ EXAMPLES: list[tuple[Exception, StatusCode, str]] = [
     (ActionRefused("TOO_DEAR", "4.2", "it costs $3", readable=True), StatusCode.FAILED_PRECONDITION, "TOO_DEAR"),
     (ActionRefused("UNREADABLE", "", "what?", readable=False), StatusCode.INVALID_ARGUMENT, "UNREADABLE"),
     (UnknownSession("s1"), StatusCode.NOT_FOUND, "UNKNOWN_SESSION"),
+    (UnreadableSession("version 1"), StatusCode.DATA_LOSS, "UNREADABLE_SESSION"),
     (SessionExists("taken", session="s1"), StatusCode.ALREADY_EXISTS, "SESSION_EXISTS"),
     (SessionEnded("over", revision="9"), StatusCode.FAILED_PRECONDITION, "SESSION_ENDED"),
     (SessionRunning("not over"), StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING"),
