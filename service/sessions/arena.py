@@ -85,7 +85,7 @@ class Arena:
         self.outages = outages or Outages()
         self._cache: OrderedDict[str, Session] = OrderedDict()
         #: Birth, revision and mark of the last positions that this copy knows to have been saved, ended sessions included.
-        self._saved: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
+        self._saved: dict[str, tuple[str, int, str]] = {}
         #: Called with a session whose newest saved positions the store has lost.
         self.on_loss: Callable[[Session], None] = lambda _: None
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -164,9 +164,8 @@ class Arena:
         session_id = session.header.id
         birth, revision, mark = self._saved.get(session_id, ("", -1, ""))
         self._saved[session_id] = (session.header.birth, session.revision, session.mark)
-        self._saved.move_to_end(session_id)
         if len(self._saved) > _SAVED:
-            self._saved.popitem(last=False)
+            del self._saved[next(iter(self._saved))]  # the one that was first saved
         if session.revision <= revision and session.mark != mark and session.header.birth == birth:
             _LOG.warning(
                 "session %s: the store has lost its newest writes; revision %d was saved, and it stands at %d",

@@ -598,7 +598,7 @@ def live_to_plain(session: Session) -> Any:
         outcome_to_plain(session.outcome),
         session.revealed,
         [clock.question if clock.asked_ms else "" for clock in session.clocks],
-        [clock.outage for clock in session.clocks],
+        {seat: clock.outage for seat, clock in enumerate(session.clocks) if clock.outage} or None,
     ]
 
 
@@ -618,8 +618,10 @@ def session_from_plain(header: Header, plain: Any) -> Session:
     session.outcome = outcome_from_plain(plain[5])
     session.revealed = plain[6]
     if len(plain) > 7:  # sessions written by older versions have neither marks nor outages
-        for clock, question, outage in zip(session.clocks, plain[7], plain[8], strict=True):
-            clock.question, clock.outage = question, outage
+        for clock, question in zip(session.clocks, plain[7], strict=True):
+            clock.question = question
+        for seat, outage in (plain[8] or {}).items():
+            session.clocks[seat].outage = outage
     return session
 
 
