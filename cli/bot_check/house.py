@@ -138,13 +138,13 @@ class House:
 
     async def watch(self, session: str) -> AsyncIterator[session_pb2.WatchEvent]:
         """What happens in a session, to its end."""
-        revision = 0
+        revision = mark = 0
         while True:
-            request = session_pb2.WatchRequest(session=session, from_revision=revision + 1)
+            request = session_pb2.WatchRequest(session=session, from_revision=revision + 1, after_mark=mark)
             try:
                 async for response in self._calls.Watch(request, metadata=self._operator):
                     for event in response.events:
-                        revision = event.revision
+                        revision, mark = event.revision, event.mark
                         yield event
                         if event.WhichOneof("event") == "end":
                             return
