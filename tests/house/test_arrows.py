@@ -33,6 +33,7 @@ MAY_KNOW = {
         "service.config",
         "service.rpc.auth",
         "service.rpc.errors",
+        "service.rpc.health",
         "service.rpc.letters",
         "service.rpc.limits",
         "service.rpc.meter",
