@@ -18,10 +18,11 @@ TAKEOVER: Final = "takeover "
 LOSS: Final = "!loss "
 
 #: Each compares and writes in one step: a stream that comes in between must not be overwritten by the one it took over from.
-#: KEYS: the bot's stream. ARGV: this stream, seconds to live.
+#: A stream that is older than this one has been taken over already: the store has lost that, and is told again.
+#: KEYS: the bot's stream. ARGV: this stream, seconds to live, when this stream began.
 _BEAT: Final = """
 local found = redis.call('GET', KEYS[1])
-if found and found ~= ARGV[1] then return 0 end
+if found and found ~= ARGV[1] and cmsgpack.unpack(found).since_ms >= tonumber(ARGV[3]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 return 1
 """
@@ -57,7 +58,8 @@ class Presence:
 
     async def beat(self, stream: Stream) -> bool:
         """Say that the stream lives; False if another one took over meanwhile."""
-        if not await self._ask(self._redis.eval(_BEAT, 1, keys.stream(stream.bot), _write(stream), LIFE_S)):
+        key, since = keys.stream(stream.bot), stream.since_ms
+        if not await self._ask(self._redis.eval(_BEAT, 1, key, _write(stream), LIFE_S, since)):
             return False
         await self._ask(self._redis.sadd(keys.CONNECTED, stream.bot))
         return True

@@ -136,6 +136,21 @@ def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_o
 
 
 # --------------------------------------------------------------------------------------------------------------- presence
+def test_a_store_that_remembers_an_older_stream_is_told_of_the_one_that_lives(server: EmbeddedRedis) -> None:
+    """It has lost its newest writes: the bot that came back just before must not be sent away for a stream that is gone."""
+
+    async def scenario(client: "Redis") -> None:
+        presence = Presence(client)
+        older, newer = Stream("ada", "older", "test", 1, START), Stream("ada", "newer", "test", 1, START + 1)
+        await presence.enter(newer)
+        await presence.enter(older)  # as if the store had gone back to when it was written
+        assert await presence.beat(newer)
+        assert not await presence.beat(older)
+        assert await presence.connected() == [newer]
+
+    _with(server, scenario)
+
+
 def test_a_stream_that_was_taken_over_neither_beats_nor_leaves_for_the_newer_one(server: EmbeddedRedis) -> None:
     async def scenario(client: "Redis") -> None:
         presence = Presence(client)
