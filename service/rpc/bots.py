@@ -56,9 +56,8 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         requests: AsyncIterator[bot_pb2.PlayRequest],
         context: Any,
     ) -> None:
-        await context.send_initial_metadata(
-            ()
-        )  # a status can follow a message that is not read only if these went before
+        # A status can follow a message that is not read only if these went before.
+        await context.send_initial_metadata(())
         stream = await self._hub.connect(caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES))
         reader = asyncio.create_task(self._read(stream, requests, first))
         guard = asyncio.create_task(self._guard(stream, caller, reader))

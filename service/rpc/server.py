@@ -201,9 +201,8 @@ class Service:
         metrics.REDIS_UP.set(int(self._pulse.is_readable))
         metrics.REDIS_WRITABLE.set(int(not self._pulse.trouble))
         self._health.problem = self._pulse.trouble
-        is_well = (
-            not self._pulse.trouble and not self._is_stopping
-        )  # or a balancer would send calls to a copy that is about to go
+        # While it stops it is not well: a balancer would send calls to a copy that is about to go.
+        is_well = not self._pulse.trouble and not self._is_stopping
         serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
         metrics.IS_SERVING.set(int(is_well))
         for name in ("", *SERVICES):
