@@ -127,14 +127,15 @@ def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> Non
                     assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
                 secrets = (shared.folder / "secrets").read_text().split()
                 signer = Signer(secrets)
+                owner = signer.read(tokens[0]).id
                 for age_s, reason in ((-1, "HANDLE_EXPIRED"), (60, "")):
                     expires = int(time.time()) + age_s
-                    made = signer.sign_blob("world", ("relief", _open(world)), expires, f"seat:{session}:0")
+                    made = signer.sign_blob("world", ("relief", _open(world)), expires, owner)
                     if reason:
                         assert (await refusal(_simulate(seat, made))).reason == reason
                     else:
                         assert (await _simulate(seat, made)).refused == ""
-                forged = Signer(["x" * 40]).sign_blob("world", ("relief", _open(world)), expires, f"seat:{session}:0")
+                forged = Signer(["x" * 40]).sign_blob("world", ("relief", _open(world)), expires, owner)
                 assert (await refusal(_simulate(seat, forged))).reason == "BAD_HANDLE"
 
     run(scenario)

@@ -61,6 +61,7 @@ def test_a_bots_key_is_neither_on_a_command_line_nor_in_the_launchers_environmen
     bot.end()
 
 
+@pytest.mark.slow
 def test_a_tournament_that_is_run_in_a_bots_folder_loads_nothing_from_it(tmp_path: Path) -> None:
     """Not in the service, the worker or a bundled rival either."""
     folder, marker = tmp_path / "bot", tmp_path / "loaded"

@@ -195,6 +195,7 @@ def test_a_redis_folder_of_an_earlier_version_is_closed_to_others(tmp_path: Path
             assert stat.S_IMODE(embedded.folder.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_path: Path) -> None:
     """Seeds, keys and tokens go by the environment: every user of a machine can read the command lines on it."""
     from orchestrator.book import Book
@@ -222,8 +223,9 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
 _NOT_PRIVATE: Final = {
     # addresses, numbers, words
     "ADDRESS", "API", "API_LISTEN", "BOT_ADDRESS", "BOT_NAME", "CHECK", "CONCURRENCY", "DEBUG", "LISTEN", "LOG_FORMAT",
-    "LOG_LEVEL", "MAX_MESSAGE_BYTES", "METRICS", "PRICE", "PROCESSES", "PURE", "SESSIONS_PER_CALLER",
-    "SIMULATION_MS_PER_SECOND", "STREAMS_PER_BOT", "TEST_POSTGRES", "TEST_RABBITMQ", "THERE", "WATCHERS_PER_SESSION", "WINDOW",
+    "LOG_LEVEL", "MAX_MESSAGE_BYTES", "METRICS", "PRICE", "PROCESSES", "PURE", "REFUSALS_PER_SECOND", "REQUEST_BYTES",
+    "REQUEST_BYTES_PER_CALLER", "SESSIONS_PER_CALLER", "SIMULATION_MS_PER_SECOND", "STREAMS_PER_BOT", "TEST_POSTGRES",
+    "TEST_RABBITMQ", "THERE", "WATCHERS_PER_CALLER", "WATCHERS_PER_SESSION", "WINDOW",
     # secrets that are no paths: they are in no bot's environment, apart from its own key and seed
     "BOT_KEY", "BOT_SEED", "OPERATOR_TOKEN", "SECRETS",
     # certificates, and the Python that runs everything
@@ -292,6 +294,7 @@ def test_no_password_is_taken_from_a_command_line(
     assert "expected no password" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(sandbox.missing()), reason="; ".join(sandbox.missing()))
 @pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
 def test_a_bot_of_rubble_up_reads_no_secret_however_it_was_given(tmp_path: Path) -> None:

@@ -180,7 +180,9 @@ def test_a_message_that_is_out_of_date_is_left_alone(office: Office) -> None:
 # ------------------------------------------------------------------------------------------------------------- settings
 def test_settings_reach_another_process_whole(tmp_path: Path) -> None:
     settings = Settings("sqlite://", "redis://", Door("here:1", "secret", "ca.pem"), tmp_path, 3, 9)
-    assert read_settings(settings.to_env()) == settings
+    read = read_settings(settings.to_env())
+    assert replace(read, hidden=()) == settings
+    assert tmp_path in read.hidden
     assert "secret" not in repr(settings)
 
 

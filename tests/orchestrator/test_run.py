@@ -217,9 +217,9 @@ def test_a_command_beside_the_roster_is_found_with_and_without_a_folder(tmp_path
         program = place / "run"
         program.write_text(f"#!/bin/sh\nexec {shlex.join(script('steady', 'x'))}\n")
         program.chmod(0o755)
-    roster = (
-        roster_text({"beside": ["./run"], "below": ["./run"]}, game="relief", players=2, deals=1) + 'cwd = "mine"\n'
-    )
+    limits = f"[limits]\nreadable = ['{HOME / 'tests'}']"  # where the program behind ./run lies
+    bots = {"beside": ["./run"], "below": ["./run"]}
+    roster = roster_text(bots, limits, game="relief", players=2, deals=1) + 'cwd = "mine"\n'
     run = start_roster(tmp_path, roster, "--quiet")
     code, said, complained = run.end()
     assert code == 0, said + complained + logs(tmp_path)
