@@ -45,7 +45,7 @@ play: $(READY) ## Play two real tournaments on this machine, and see their table
 
 .PHONY: test
 test: $(READY) ## Run the tests
-	@$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow"
+	@$(BIN)/python -m pytest -q -n auto -m "not slow"
 
 .PHONY: slow
 slow: $(READY) ## Run the tests that take minutes: processes killed in mid-tournament, Redis Cluster and Sentinel

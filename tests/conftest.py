@@ -5,10 +5,12 @@ import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from sqlalchemy import create_engine, text
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it carries none
 
 from tools import servers
 
@@ -20,6 +22,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+#: Tests of these folders share arenas, tournaments and servers within a file.
+_FILES_STAY_WHOLE = tuple(
+    f"tests/{folder}/" for folder in ("bots", "deploy", "end_to_end", "hostile", "house", "orchestrator")
+)
+
+
+class _FilesFirst(LoadScopeScheduling):  # type: ignore[misc]  # it carries no types
+    """Gives a file whose tests share what they start to one process, and all other tests one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0] if nodeid.startswith(_FILES_STAY_WHOLE) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _FilesFirst:
+    """The larger a group the earlier it begins, so that single tests fill up the end."""
+    return _FilesFirst(config, log)
 
 
 @contextlib.contextmanager

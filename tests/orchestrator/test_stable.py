@@ -29,8 +29,6 @@ _TICK_S: Final = 0.2
 _HONEST: Final = ("ann", "bob")
 _CLOCK: Final = {"move_ms": 6000, "bank_ms": 4000, "increment_ms": 0, "seating_ms": 10_000}
 _SEATS: Final = 3
-#: The evening takes minutes of computing: where tests run side by side it is played once.
-pytestmark = pytest.mark.xdist_group("evening")
 #: All matches together are over by then, on a busy machine too.
 _ALL_S: Final = 400.0
 #: Who falls is started again and falls again; whether it is there when its time is up is chance.
