@@ -43,7 +43,10 @@ StateDir = Annotated[
     ),
 ]
 BotName = Annotated[
-    str, typer.Argument(metavar="BOT", help="The bot's name: 1-64 letters, digits, dots, dashes, underscores.")
+    str,
+    typer.Argument(
+        metavar="BOT", help="The bot's name: 1-64 letters, digits, dots, dashes, underscores; no dot first."
+    ),
 ]
 
 
@@ -59,6 +62,10 @@ def _key(context: typer.Context) -> None:
         print(context.get_help())
 
 
+class BadName(Exception):
+    """A bot that the arena does not know, with those that it does."""
+
+
 def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], None]") -> int:
     """Do something as the operator; every failure is one line. Without an address the arena of the state folder is asked."""
     from orchestrator.client import ArenaClient, Door, ServiceError
@@ -69,12 +76,12 @@ def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], No
     try:
         with ArenaClient(Door(address, operator_token(state_dir), ca)) as client:
             work(client)
-    except (NoToken, OSError) as error:
+    except (NoToken, BadName, OSError) as error:
         complain(str(error))
         return 2
     except ServiceError as error:
         complain(f"{address}: {error}")
-        return 1
+        return 2 if error.reason == "BAD_REQUEST" else 1
     return 0
 
 
@@ -94,10 +101,10 @@ def revoke(bot: BotName, address: Address = "", state_dir: StateDir = ".rubble")
         try:
             generation = client.revoke_key(bot)
         except ServiceError as error:
-            if error.is_passing:
+            if error.reason != "BAD_REQUEST":
                 raise
-            there = ", ".join(sorted(client.connected())) or "nobody"
-            raise ServiceError(error.reason, f"{error}; connected is {there}", is_passing=False) from None
+            there = ", ".join(sorted(client.connected())) or "no bot"
+            raise BadName(f"no key of {bot!r} is on record; connected: {there}") from None
         print(f"all keys of {bot} up to generation {generation} are worthless now")
 
     return _with_client(address, state_dir, take_back)

@@ -139,6 +139,14 @@ def absent(roster: Roster, file: str) -> list[Problem]:
 
     lines = lines_of(roster.text)
     found = []
+    for path in roster.limits.readable:
+        if not Path(path).exists():
+            line = lines.get(("limits", "readable"), 1)
+            found.append(
+                Problem(
+                    file, line, "limits.readable", f"limits.readable: {path!r}; expected a file or folder that is there"
+                )
+            )
     for at, bot in enumerate(roster.bots):
         if not bot.command:
             continue

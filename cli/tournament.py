@@ -174,18 +174,19 @@ def create(
 
     def enter(desk: AnyDesk) -> None:
         from orchestrator.client import ServiceError
-        from orchestrator.roster import UNPROTECTED
+        from orchestrator.roster import UNPROTECTED, BadRoster, Problem
 
         text = file_text(roster)
         try:
             # Behind an API that was named there may be other machines; an arena that was found here shares our files.
             made = desk.create(text, folder="" if api else str(Path(roster).resolve().parent))
         except ServiceError as error:  # an API knows no file's name
-            if error.reason == "BAD_ROSTER":
-                raise ServiceError(
-                    error.reason, str(error).replace("roster.toml:", f"{roster}:"), is_passing=False
-                ) from None
-            raise
+            if error.reason != "BAD_ROSTER":
+                raise
+            lines = re.findall(
+                r"^roster\.toml:(\d+): (.*)$", str(error).removesuffix(f" ({error.reason})"), re.MULTILINE
+            )
+            raise BadRoster([Problem(roster, int(line), "", message) for line, message in lines]) from None
         found = made.tournament
         print(
             f"{found.id} {found.name}: {count_of(made.matches, 'match', 'matches')}"

@@ -279,7 +279,7 @@ class Worker:
             return "its bots went to another worker meanwhile" if self._losses[slot] != losses else ""
 
         try:
-            with stable.game(coming, match.session, is_begun=match.slot >= 0, still_at_it=still_at_it):
+            with stable.game(coming, match.session, was_handed_out=match.slot >= 0, still_at_it=still_at_it):
                 return referee.play(
                     self._client,
                     match,

@@ -196,14 +196,16 @@ class Stable:
         entrants: Sequence[str],
         session: str,
         *,
-        is_begun: bool = False,
+        was_handed_out: bool = False,
         still_at_it: Callable[[], None] = lambda: None,
     ) -> Iterator[None]:
         """Within it these bots play one game more; entering waits until each of them has room for it.
 
-        ``is_begun``: the game goes on already, and its clocks with it, so that nothing is waited for.
+        ``was_handed_out``: somebody had the match before. If the game goes on already, its clocks do too, and nothing is waited
+        for; but whoever had it may have waited for room itself.
         """
         bots = [self.arena_name(entrant, session) for entrant in entrants]
+        is_begun = was_handed_out and self._is_begun(session)
         if is_begun:
             self._room.take_anyway(session, bots)
         else:
@@ -214,6 +216,15 @@ class Stable:
             yield
         finally:
             self._room.give(session, bots)
+
+    def _is_begun(self, session: str) -> bool:
+        try:
+            self._client.session(session)
+        except ServiceError as error:
+            if not error.is_passing and error.reason != "UNKNOWN_SESSION":
+                raise
+            return error.is_passing  # a service that is away may well have it
+        return True
 
     def _wait_for_remote(self, entrants: Sequence[str], still_at_it: Callable[[], None]) -> None:
         """Bots that dial in by themselves play for other workers too: only the service knows whether they have room."""

@@ -36,7 +36,7 @@ Clock = Callable[[], float]
 _log = logging.getLogger(__name__)
 
 #: Names of bots.
-_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 #: 36 bytes of signature, the first four of which name the secret.
 _TOKEN: Final = re.compile(r"rb1\.([a-z]{1,16})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{48})")
 #: Whatever begins like a token, whole or torn, must not be repeated to anybody.
@@ -439,7 +439,7 @@ class KeyRing:
 
 def _check_name(bot: str) -> None:
     if not _NAME.fullmatch(bot):
-        raise BadRequest("bot", bot, "1-64 of [A-Za-z0-9._-]")
+        raise BadRequest("bot", bot, "1-64 of [A-Za-z0-9._-], and no dot first")
 
 
 # ------------------------------------------------------------------------------------------------------------------- the door

@@ -36,7 +36,7 @@ from service.sessions.session import (
 )
 
 T = TypeVar("T")
-NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _HOUR_MS: Final = 3_600_000
 _POLL_S: Final = 2.0
 #: A seat token outlives any session.
@@ -96,14 +96,18 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         """The header a request asks for, every field checked."""
         session_id = request.session or secrets.token_urlsafe(12)
         if not NAME.fullmatch(session_id):
-            raise BadRequest("session", session_id, "1-64 letters, digits, dots, dashes or underscores")
+            raise BadRequest(
+                "session", session_id, "1-64 letters, digits, dots, dashes or underscores, and no dot first"
+            )
         game = games.get(request.game)
         options = game.complete(len(request.seats), codec.options_from(request.options))
         bots = tuple(seat.bot for seat in request.seats)
         named = [bot for bot in bots if bot]
         for bot in named:
             if not NAME.fullmatch(bot):
-                raise BadRequest("seats.bot", bot, "1-64 letters, digits, dots, dashes or underscores")
+                raise BadRequest(
+                    "seats.bot", bot, "1-64 letters, digits, dots, dashes or underscores, and no dot first"
+                )
             if named.count(bot) > 1:
                 raise BadRequest("seats.bot", bot, "a different bot on every seat; give the second one another name")
         table, deck = secrets.token_bytes(SEED_BYTES), secrets.token_bytes(SEED_BYTES)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
@@ -102,6 +103,28 @@ def test_matches_wait_until_their_bots_have_room(bare_arena: Arena, client: Aren
             faults = list(pool.map(lambda number: _play(client, stable, cup_match(f"wait-{number}")), range(3)))
         assert faults == [("", "")] * 3
     finally:
+        stable.close()
+
+
+def test_a_match_that_waited_for_room_when_its_worker_died_waits_again(bare_arena: Arena, client: ArenaClient) -> None:
+    """Handed out is not begun: only a game whose clocks run is entered at once."""
+    entries = [Entry(name, tuple(script("guest", "pensive"))) for name in _BOTS]
+    stable = Stable(client, "cup", 2, entries, bare_arena.folder / "again", {})
+    waits = threading.Event()
+    try:
+        stable.ready(_BOTS)
+        bots = [stable.arena_name(bot) for bot in _BOTS]
+        client.create_session("begun", "relief", bots, {}, (bytes(SEED_BYTES),) * 2, {**_TERMS.time_control})
+        with ThreadPoolExecutor(1) as pool, ExitStack() as entered:
+            with stable.game(_BOTS, "first"):
+                with stable.game(_BOTS, "begun", was_handed_out=True):
+                    pass
+                late = stable.game(_BOTS, "late", was_handed_out=True, still_at_it=waits.set)
+                entering = pool.submit(entered.enter_context, late)
+                assert waits.wait(30) and not entering.done()
+            entering.result(30)
+    finally:
+        client.cancel("begun", "the test is over")
         stable.close()
 
 

@@ -36,14 +36,23 @@ def test_the_address_of_redis_is_on_no_command_line(shared: Host) -> None:
         assert word.split()[-1] in line and "redis" not in line
 
 
+def test_a_bad_roster_is_told_line_by_line_by_the_api_too(shared: Host, tmp_path: Path) -> None:
+    roster = tmp_path / "bad.toml"
+    roster.write_text('name = "bad"\ngame = "chess"\nplayers = 2\ndealz = 1\n')
+    lines = shared.rubble("tournament", "create", str(roster), code=2).splitlines()
+    assert len(lines) > 1 and all(line.startswith(f"{roster}:") for line in lines)
+    assert not any("BAD_ROSTER" in line for line in lines)
+
+
 def test_keys_are_those_of_the_arena_in_the_state_folder(shared: Host) -> None:
     key = shared.rubble("key", "issue", "mine").strip()
     assert key.startswith("rb1.")
     with ArenaClient(Door(shared.card()["service"], shared.token)) as client:
         assert "generation 1 are worthless" in shared.rubble("key", "revoke", "mine")
-        there = ", ".join(sorted(client.connected())) or "nobody"
-    told = shared.rubble("key", "revoke", "yours", code=1)
-    assert "no key of yours is on record" in told and f"connected is {there}" in told
+        there = ", ".join(sorted(client.connected())) or "no bot"
+    told = shared.rubble("key", "revoke", "yours", code=2)
+    assert "no dot first" in shared.rubble("key", "issue", ".", code=2)
+    assert f"no key of 'yours' is on record; connected: {there}" in told
     assert "connected" in shared.rubble("key", "connected")
 
 
