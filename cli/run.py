@@ -209,7 +209,7 @@ def _play(
     with ArenaClient(arena.settings.door) as client:
         words = protections(tournament.spec["limits"], client.door.address)
         if words and not terms.quiet:
-            console.print(words, highlight=False, markup=False)
+            console.print(words, style="dim", highlight=False, markup=False)
         _check_bots(arena, client, tournament)
         _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         _play_all(arena, client, book, tournament, console, quiet=terms.quiet)
