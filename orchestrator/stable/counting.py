@@ -17,6 +17,13 @@ _FILE_BYTES: Final = 1024
 _DISK_SHARE: Final = 0.1
 _DISK_S: Final = 0.2
 _PROC_BYTES: Final = 1 << 20
+#: What a socket and a pipe can keep in the kernel, in KiB: their buffers stay as the kernel makes them (``calls``).
+_SOCKET_KIB: Final = 256
+_PIPE_KIB: Final = 64
+#: So many sockets and pipes of a family cost it nothing.
+_FREE_BUFFERS: Final = 64
+#: So many open files of a family are looked at; each beyond them costs as much as a socket.
+_MOST_LOOKED_AT: Final = 4096
 
 
 class Account:
@@ -42,7 +49,7 @@ class Account:
             if count > most:
                 return f"it had {count} processes and threads, and may have {most}"
         if most := self._limits.get("memory_mb"):
-            used = sum(_memory_kib(pid) for pid in family) >> 10
+            used = _memory_kib(family, most << 10) >> 10
             if used > most:
                 return f"it used {used} MiB of memory, and may use {most}"
         if self._scratch is not None and time.monotonic() >= self._next_disk:
@@ -77,10 +84,45 @@ def _children(pid: int, threads: Sequence[str]) -> list[int]:
     return children
 
 
-def _memory_kib(pid: int) -> int:
-    """What a process keeps in memory for itself: not its program, and not what it only reserved."""
-    lines = _read(f"/proc/{pid}/status").splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon", b"RssShmem")))
+def _memory_kib(family: Collection[int], most: int) -> int:
+    """What processes keep in memory for themselves: not their programs, and not what they only reserved.
+
+    What the kernel keeps for them belongs to it: tables of pages, and buffers. The latter are looked at only where they could
+    make it more than ``most``.
+    """
+    used, slots = 0, {}
+    for pid in family:
+        fields = dict(line.split(b":", 1) for line in _read(f"/proc/{pid}/status").splitlines() if b":" in line)
+        used += sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem", b"VmPTE") if name in fields)
+        slots[pid] = int(fields.get(b"FDSize", b"0"))
+    return used + (_buffers_kib(slots) if used + sum(slots.values()) * _SOCKET_KIB > most else 0)
+
+
+def _buffers_kib(slots: Mapping[int, int]) -> int:
+    """The most that the sockets and pipes of these processes can hold. ``slots``: how many open files each has room for."""
+    looked_at = 0
+    costs: dict[tuple[int, int], int] = {}  # one that several share is there once
+    unseen = 0
+    for pid, room in slots.items():
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")
+        except PermissionError:  # it has made itself unreadable
+            unseen += room
+            continue
+        except OSError:
+            continue  # it has just ended
+        seen = names[: max(0, _MOST_LOOKED_AT - looked_at)]
+        looked_at += len(seen)
+        unseen += len(names) - len(seen)
+        for name in seen:
+            with contextlib.suppress(OSError):  # it has just been closed
+                file = os.stat(f"/proc/{pid}/fd/{name}")
+                if stat.S_ISSOCK(file.st_mode):
+                    costs[file.st_dev, file.st_ino] = _SOCKET_KIB
+                elif stat.S_ISFIFO(file.st_mode):
+                    costs[file.st_dev, file.st_ino] = _PIPE_KIB
+    dearest = sorted(costs.values(), reverse=True)
+    return sum(dearest[_FREE_BUFFERS:]) + unseen * _SOCKET_KIB
 
 
 def _read(path: str) -> bytes:

@@ -7,12 +7,17 @@ where the arena does not stop it.
 import mmap
 import os
 import signal
+import socket
 import sys
 import tempfile
 from pathlib import Path
 from typing import IO, Final
 
 _MIB: Final = 1 << 20
+#: What one table of pages covers.
+_TABLE_REACH: Final = 2 * _MIB
+_TABLES_PER_MIB: Final = 256
+_MAP_NORESERVE: Final = 0x4000
 _KEPT: Final[list[object]] = []
 
 
@@ -46,6 +51,46 @@ def take_memory_files() -> None:
     store(Path(f"/dev/shm/rubble-hog-{os.getpid()}-{len(_KEPT)}").open("wb"))  # noqa: SIM115  # it stays open
 
 
+def take_socket_buffers() -> None:
+    """Bytes that were sent and that nobody reads: they are in no process's memory."""
+    sent = 0
+    while sent < _MIB:
+        ends = socket.socketpair()
+        _KEPT.append(ends)
+        for end in ends:
+            end.setblocking(False)
+            while (size := _sent(end)) > 0:
+                sent += size
+
+
+def take_large_socket_buffers() -> None:
+    """A buffer larger than the usual one, so that few sockets are enough."""
+    ends = socket.socketpair()
+    _KEPT.append(ends)
+    ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _MIB)
+    ends[0].setblocking(False)
+    sent = 0
+    while sent < _MIB and (size := _sent(ends[0])) > 0:
+        sent += size
+
+
+def _sent(end: socket.socket) -> int:
+    try:
+        return end.send(b"x" * 32768)
+    except BlockingIOError:
+        return 0
+
+
+def take_page_tables() -> None:
+    """Addresses that are read once in so many bytes: each costs a table, and none a page."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    wide = mmap.mmap(-1, _TABLES_PER_MIB * _TABLE_REACH, flags=flags, prot=mmap.PROT_READ)
+    wide.madvise(mmap.MADV_NOHUGEPAGE)
+    for at in range(0, len(wide), _TABLE_REACH):
+        wide[at]
+    _KEPT.append(wide)
+
+
 def take_disk() -> None:
     descriptor, _ = tempfile.mkstemp()
     try:
@@ -64,6 +109,9 @@ KINDS: Final = {
     "shared memory": take_shared_memory,
     "memory of nobody": take_memory_of_nobody,
     "files in memory": take_memory_files,
+    "socket buffers": take_socket_buffers,
+    "large socket buffers": take_large_socket_buffers,
+    "page tables": take_page_tables,
     "disk": take_disk,
     "deleted files": take_deleted_disk,
 }
