@@ -126,9 +126,24 @@ _ATTRIBUTES: Final[_Numbers] = {
     "file_setattr": (469, 469),
 }
 DENIED: Final[_Numbers] = _OTHER_PROCESSES | _OUTLIVING | _KERNEL_PARTS | _MOUNTS | _MACHINE | _ATTRIBUTES
-#: Answered as by a kernel without them, for which libraries have another way: memory without an owner, and a call whose
-#: flags cannot be seen from here (it could make namespaces).
-_UNKNOWN: Final[_Numbers] = {"memfd_create": (319, 279), "clone3": (435, 435)}
+#: Answered as by a kernel without them, for which libraries have another way: memory without an owner, a call whose flags
+#: cannot be seen from here (it could make namespaces), and what all processes of a user or a machine have a few hundred of.
+_UNKNOWN: Final[_Numbers] = {
+    "memfd_create": (319, 279),
+    "clone3": (435, 435),
+    "io_setup": (206, 0),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+}
+#: A port is opened by it even where Landlock forbids to choose one.
+_LISTEN: Final[_Numbers] = {"listen": (50, 201)}
+_FCNTL: Final[_Numbers] = {"fcntl": (72, 25)}
+#: F_SETLEASE and F_NOTIFY, with which a reader of a file holds up or watches its writers; F_SETPIPE_SZ.
+_FILE_COMMANDS: Final = (1024, 1026, 1031)
+_SETSOCKOPT: Final[_Numbers] = {"setsockopt": (54, 208)}
+_SOCKET_LEVEL: Final = 1
+#: SO_SNDBUF and SO_RCVBUF: a wish, so it is answered with success and stays without effect.
+_BUFFER_SIZES: Final = (7, 8)
 #: Limits and priorities, which a process may set for itself alone. Name -> what its first arguments must be; in each the
 #: last is a process id, and 0 means the caller.
 _OWN_ONLY: Final[_Numbers] = {
@@ -152,6 +167,11 @@ _SENDS: Final[_Numbers] = {"sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg"
 _FLAGS_AT: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 _FAST_OPEN: Final = 0x20000000
 
+#: All calls that the filter knows.
+KNOWN: Final[_Numbers] = (
+    DENIED | _UNKNOWN | _OWN_ONLY | _OWN_ONLY_KIND | _CLONE | _IOCTL | _LISTEN | _FCNTL | _SETSOCKOPT | _SOCKET | _SENDS
+)
+
 _PR_SET_SECCOMP, _FILTER_MODE = 22, 2
 _LOAD_WORD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_SET, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
@@ -164,6 +184,8 @@ _Step = tuple[int, int, int, int]
 _ALLOW: Final[_Step] = (_RETURN, 0, 0, 0x7FFF0000)
 _REFUSE: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.EACCES)
 _FORBID: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.EPERM)
+#: Success, without doing anything.
+_PASS_OVER: Final[_Step] = (_RETURN, 0, 0, 0x00050000)
 _ABSENT: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.ENOSYS)
 
 
@@ -231,6 +253,14 @@ def _program(sockets: Sockets, machine: str) -> list[_Step]:
     for _, number in numbers(_IOCTL):
         typing = [step for request in _TERMINAL_INPUT for step in ((_JUMP_EQUAL, 0, 1, request), _FORBID)]
         program += on(number, _argument(1), *typing, _ALLOW)
+    for _, number in numbers(_LISTEN):
+        program += on(number, _REFUSE)
+    for _, number in numbers(_FCNTL):
+        refused = [step for command in _FILE_COMMANDS for step in ((_JUMP_EQUAL, 0, 1, command), _FORBID)]
+        program += on(number, _argument(1), *refused, _ALLOW)
+    for _, number in numbers(_SETSOCKOPT):
+        passed = [step for option in _BUFFER_SIZES for step in ((_JUMP_EQUAL, 0, 1, option), _PASS_OVER)]
+        program += on(number, _argument(1), (_JUMP_EQUAL, 1, 0, _SOCKET_LEVEL), _ALLOW, _argument(2), *passed, _ALLOW)
     for name, number in numbers(_SENDS):
         program += on(number, _argument(_FLAGS_AT[name]), (_JUMP_SET, 0, 1, _FAST_OPEN), _REFUSE, _ALLOW)
     for _, number in numbers(_SOCKET):

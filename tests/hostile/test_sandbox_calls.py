@@ -59,5 +59,5 @@ def test_numbers_of_calls_are_those_of_this_kernels_headers() -> None:
     if platform.machine() != "x86_64" or not header.exists():
         pytest.skip("there are no headers of an x86_64 kernel here")
     defined = dict(line.split()[1:3] for line in header.read_text().splitlines() if line.startswith("#define __NR_"))
-    for name, (number, _) in calls.DENIED.items():
+    for name, (number, _) in calls.KNOWN.items():
         assert defined.get(f"__NR_{name}", str(number)) == str(number), name

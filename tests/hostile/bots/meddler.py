@@ -4,11 +4,13 @@ The variable VICTIM is the id of another process of the same user. Nothing it do
 """
 
 import ctypes
+import fcntl
 import json
 import os
 import platform
 import resource
 import signal
+import socket
 from collections.abc import Callable
 from typing import Final
 
@@ -18,6 +20,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _LIBC.syscall.restype = ctypes.c_long
 _NEW_USER: Final = 0x10000000
 _RMID: Final = 0
+_SET_PIPE_SIZE: Final = 1031
 
 
 def call(x86: int, arm: int, *arguments: int | bytes | None) -> int:
@@ -45,6 +48,26 @@ def leave_messages() -> None:
 def leave_a_queue() -> None:
     call(240, 180, b"rubble-test", os.O_CREAT | os.O_RDWR, 0o600, None)
     call(241, 181, b"rubble-test")
+
+
+def lease_a_file() -> None:
+    """A process that opens it for writing then waits for us."""
+    with open(__file__) as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+
+
+def watch_a_folder() -> None:
+    folder = os.open(os.path.dirname(__file__), os.O_RDONLY)
+    fcntl.fcntl(folder, fcntl.F_NOTIFY, fcntl.DN_MULTISHOT | fcntl.DN_DELETE)
+
+
+def enlarge_a_pipe() -> None:
+    fcntl.fcntl(os.pipe()[1], _SET_PIPE_SIZE, 1 << 18)
+
+
+def listen_without_an_address() -> None:
+    with socket.socket() as listener:
+        listener.listen()
 
 
 def own_namespace() -> None:
@@ -82,6 +105,12 @@ ATTACKS: Final[dict[str, Callable[[], object]]] = {
     "add_key": lambda: call(248, 217, b"user", b"rubble-test", b"x", 1, -2 & 0xFFFFFFFF),
     "userfaultfd": lambda: os.close(call(323, 282, 1)),
     "perf_event_open": lambda: os.close(call(298, 241, (1).to_bytes(4, "little") + bytes(124), 0, -1, -1, 0)),
+    "io_setup": lambda: call(206, 0, 1, bytes(8)),
+    "inotify_init1": lambda: os.close(call(294, 26, 0)),
+    "F_SETLEASE": lease_a_file,
+    "F_NOTIFY": watch_a_folder,
+    "F_SETPIPE_SZ": enlarge_a_pipe,
+    "listen": listen_without_an_address,
     "unshare": own_namespace,
     "clone": clone_into_a_namespace,
     "name_to_handle_at": lambda: call(303, 264, -100, b"/", (128).to_bytes(4, "little") + bytes(132), bytes(4), 0),
@@ -96,6 +125,8 @@ PERHAPS: Final = {
     "add_key",
     "userfaultfd",
     "perf_event_open",
+    "io_setup",
+    "F_SETLEASE",
     "unshare",
     "clone",
     "name_to_handle_at",
