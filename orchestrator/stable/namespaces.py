@@ -27,6 +27,12 @@ _AT_RECURSIVE: Final = 0x8000
 _DETACH: Final = 2
 _PR_SET_DUMPABLE: Final = 4
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom")
+#: Of /proc, what the kernel tells root about itself and about others: a bot of root's is root by name.
+_KERNEL_STATE: Final = (
+    "iomem", "ioports", "interrupts", "kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount",
+    "kpageflags", "latency_stats", "modules", "pagetypeinfo", "sched_debug", "slabinfo", "timer_list", "timer_stats",
+    "vmallocinfo",
+)  # fmt: skip
 #: Where the machine's own file system is while the view is made, and where the bot's own files are.
 _OLD, _STORE = "/.old", "/.store"
 #: Places that a bot may write beside its scratch folder: they are its own, and gone with it.
@@ -95,6 +101,9 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
     _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS)
     with contextlib.suppress(OSError):  # a limit of these namespaces since Linux 6.14; before, they are counted only
         _write("/proc/sys/kernel/pid_max", str(max(_LEAST_PIDS, processes + 10)))
+    for name in _KERNEL_STATE:
+        if os.path.exists(f"/proc/{name}"):
+            _mount("/dev/null", f"/proc/{name}", "", _BIND)
     for place in (_OLD, _STORE):
         _checked(_libc().umount2(place.encode(), _DETACH), f"umount {place}")
         os.rmdir(place)

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 _FACTS: Final[dict[str, Any]] = json.loads(os.environ["FACTS"]) if "FACTS" in os.environ else {}
 
+#: Of /proc: where the kernel keeps what, its timers and keys.
+KERNEL_STATE: Final = ("timer_list", "vmallocinfo", "keys", "key-users", "kallsyms", "interrupts", "slabinfo", "iomem")
+
 
 def refuse_unless(holds: bool) -> None:
     if not holds:
@@ -43,6 +46,9 @@ ATTACKS: Final[dict[str, Callable[[], object]]] = {
     ),
     "see what runs": lambda: refuse_unless(bool(os.listdir("/run"))),
     "write in its own folder": lambda: Path(_FACTS["folder"], "new").write_text("mine"),
+    "read the kernel's own state": lambda: refuse_unless(
+        any(Path("/proc", name).read_bytes() for name in KERNEL_STATE if Path("/proc", name).exists())
+    ),
     "set a switch of the kernel": lambda: Path("/proc/sys/kernel/hostname").write_text(os.uname().nodename),
 }
 HONEST: Final[dict[str, Callable[[], object]]] = {
