@@ -384,15 +384,18 @@ def export(
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Write standings.json, results.csv, report.html, roster.toml and the replays."""
+    """Write standings.json, results.csv, report.html, roster.toml and the replays, for you alone."""
 
     def write(desk: AnyDesk) -> None:
         count = 0
         for name, data in desk.export(tournament, without_replays=without_replays):
             path = Path(out) / _safe(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (Path(out), path.parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             beside = path.with_name(f".{path.name}.part")  # the whole file or the one before it
-            beside.write_bytes(data)
+            beside.unlink(missing_ok=True)
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(data)
             beside.replace(path)
             count += 1
         print(f"{count_of(count, 'file')} in {out}")

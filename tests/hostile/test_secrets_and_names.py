@@ -218,6 +218,19 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
     assert not _readable_by_others(run.folder)
 
 
+def test_an_export_is_its_owners_alone(tmp_path: Path) -> None:
+    """The roster in it has commands and environments. What an export that was cut off left behind lends it no mode."""
+    book, out = f"sqlite:///{tmp_path / 'book.sqlite'}", tmp_path / "new" / "out"
+    roster = roster_text({"one": "random", "other": "greedy"}, name="cup", game="relief", players=2, deals=1)
+    (tmp_path / "roster.toml").write_text(roster)
+    assert rubble(["tournament", "create", str(tmp_path / "roster.toml"), "--book", book]) == 0
+    for _ in range(2):
+        with _usual_umask():
+            assert rubble(["tournament", "export", "cup", "--out", str(out), "--book", book]) == 0
+            assert not _readable_by_others(out)
+            (out / ".roster.toml.part").touch()
+
+
 # ----------------------------------------------------------------------------------------------- what bots must not read
 #: Variables whose value is no path, or one that bots may read.
 _NOT_PRIVATE: Final = {
