@@ -481,8 +481,15 @@ class Doorman(grpc.aio.ServerInterceptor):
         await self._ring.check(caller)
 
     async def bot_of(self, hello_key: str) -> Caller:
-        """The bot that opened a stream: by the key in its Hello or, without one, by the token of the call."""
-        caller = await self.caller_of(hello_key) if hello_key else current_caller()
+        """The bot that opened a stream: by the key in its Hello or, without one, by the token of the call. Two must be the same."""
+        known = current_caller()
+        caller = await self.caller_of(hello_key) if hello_key else known
+        if known.kind is not Kind.ANONYMOUS and known != caller:
+            raise Unauthenticated(
+                "BAD_TOKEN",
+                "the key in Hello and the token in the metadata are not the same;"
+                " expected the bot's key in Hello and as `authorization: Bearer KEY`",
+            )
         if caller.kind is not Kind.BOT:
             reason = "NO_TOKEN" if caller.kind is Kind.ANONYMOUS else "BAD_TOKEN"
             raise Unauthenticated(

@@ -3,10 +3,13 @@
 How long a request is can only be known once it has been read, so the largest possible one is reserved and the rest given back
 then. What does not fit waits unread, which makes the sender wait too. Callers that wait have their turn one after another,
 whatever each of them has sent. Strangers, players and the operator have memory of their own and cannot take each other's.
+Streams of strangers are bounded apart from all these until their first message has come.
 """
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 from urllib.parse import unquote
@@ -20,6 +23,12 @@ LEAST_BYTES: Final = 64 << 10
 _WAITING: Final = 512
 #: Strangers have this part of what players have.
 _STRANGERS: Final = 4
+#: How long the first message of a stranger's stream may take, in seconds.
+FIRST_S: Final = 5.0
+#: So many streams of one address may wait for their first message, however little memory there is.
+_FEWEST_HALF_OPEN: Final = 16
+#: An address that was made to leave for newer ones may come back so soon.
+_COME_BACK_MS: Final = 100
 
 
 def peer_of(context: Any) -> str:
@@ -137,10 +146,57 @@ class RequestBytes:
             del self._waiting[caller]
 
 
+class HalfOpen:
+    """Streams of strangers whose first message has not come yet; each may take the memory of the longest message.
+
+    A new stream is never refused. Where there are too many, the oldest of its address is ended (in total: of the address that has
+    the most), since a bot says Hello as soon as it has connected, and a stream that is meant to be in the way never does.
+    """
+
+    def __init__(self, per_address: int, total: int) -> None:
+        self._per_address = per_address
+        self._total = total
+        #: The oldest first: what ends the wait of a stream, and its address.
+        self._waiting: dict[asyncio.Timeout, str] = {}
+
+    @asynccontextmanager
+    async def wait(self, address: str) -> AsyncIterator[None]:
+        """The block waits for a first message. TimeoutError: none came in time; LimitReached: newer streams needed the place."""
+        self._make_room(address)
+        patience = asyncio.timeout(FIRST_S)
+        self._waiting[patience] = address
+        try:
+            async with patience:
+                yield
+        except TimeoutError:
+            if patience in self._waiting:
+                raise
+            limit = "streams without a first message for each address"
+            raise LimitReached(limit, self._per_address, _COME_BACK_MS) from None
+        finally:
+            self._waiting.pop(patience, None)
+
+    def _make_room(self, address: str) -> None:
+        """End one stream if another of this address would be too many."""
+        counts = Counter(self._waiting.values())
+        if counts[address] >= self._per_address:
+            crowded = address
+        elif len(self._waiting) >= self._total:
+            crowded = counts.most_common(1)[0][0]
+        else:
+            return
+        oldest = next(patience for patience, waiting in self._waiting.items() if waiting == crowded)
+        del self._waiting[oldest]
+        if not oldest.expired():
+            oldest.reschedule(asyncio.get_running_loop().time())
+
+
 class Intake:
     """The memory of all kinds of callers."""
 
     def __init__(self, *, largest: int, per_caller: int, total: int) -> None:
+        half_open = max(total // largest, _FEWEST_HALF_OPEN)
+        self._half_open = HalfOpen(half_open, 2 * half_open)
         strangers = RequestBytes(largest, per_caller // 2, total // _STRANGERS)
         players = RequestBytes(largest, per_caller, total)
         #: The operator is one caller with many programs.
@@ -156,3 +212,7 @@ class Intake:
         """Memory for one request of a caller; a stranger is known by the address in its context only."""
         name = peer_of(context) if caller.kind is Kind.ANONYMOUS else caller.id
         return await self._pools[caller.kind].reserve(name)
+
+    def half_open(self, context: Any) -> AbstractAsyncContextManager[None]:
+        """A block that waits for the first message of a stranger's stream: see ``HalfOpen.wait``."""
+        return self._half_open.wait(peer_of(context))

@@ -5,7 +5,7 @@ request like any other (gRPC would call it an unknown error of ours).
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any, Final, TypeAlias
 
 import grpc
@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 
 from service.rpc.auth import Kind, current_caller
 from service.rpc.bounds import Shape
-from service.rpc.intake import Held, Intake
+from service.rpc.intake import FIRST_S, Held, Intake
 from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.errors import BadRequest
 
@@ -146,11 +146,32 @@ class Letters(grpc.aio.ServerInterceptor):
         answer = handler.stream_stream
         intake = self._intake
 
-        async def reserve(context: Any) -> Held | None:
-            return None if intake is None else await intake.reserve(current_caller(), context)
+        async def reserve(kept: ExitStack) -> Held | None:
+            """Memory for the first message of a known caller. A stranger's waits apart, where it is in nobody's way."""
+            if intake is None or current_caller().kind is Kind.ANONYMOUS:
+                return None
+            held = await intake.reserve(current_caller())
+            kept.callback(held.release)
+            return held
 
-        async def opened(context: Any, held: Held | None) -> AsyncIterator[Any]:
-            request = await reader.read_first(context, held, FIRST_BYTES)
+        async def read_strangers(context: Any, kept: ExitStack) -> Any:
+            assert intake is not None
+            try:
+                async with intake.half_open(context):
+                    request = await reader.read_first(context, None, FIRST_BYTES)
+            except TimeoutError:
+                raise BadRequest("message", "nothing", f"a first message within {FIRST_S:.0f} seconds") from None
+            if not has_places and request is not grpc.aio.EOF:
+                held = await intake.reserve(current_caller(), context)
+                kept.callback(held.release)
+                held.shrink(FIRST_BYTES)
+            return request
+
+        async def opened(context: Any, held: Held | None, kept: ExitStack) -> AsyncIterator[Any]:
+            if held is None and intake is not None:
+                request = await read_strangers(context, kept)
+            else:
+                request = await reader.read_first(context, held, FIRST_BYTES)
             if request is grpc.aio.EOF:
                 return
             yield request
@@ -162,22 +183,16 @@ class Letters(grpc.aio.ServerInterceptor):
                 yield request
 
         async def converse(_: Any, context: Any) -> None:
-            held = await reserve(context)
-            try:
-                await answer(opened(context, held), context)
-            finally:
-                if held is not None:
-                    held.release()
+            with ExitStack() as kept:
+                held = await reserve(kept)
+                await answer(opened(context, held, kept), context)
 
         async def generate(_: Any, context: Any) -> AsyncIterator[Any]:
-            held = await reserve(context)
-            try:
-                async with aclosing(answer(opened(context, held), context)) as responses:
+            with ExitStack() as kept:
+                held = await reserve(kept)
+                async with aclosing(answer(opened(context, held, kept), context)) as responses:
                     async for response in responses:
                         yield response
-            finally:
-                if held is not None:
-                    held.release()
 
         behaviour = generate if inspect.isasyncgenfunction(answer) else converse
         return grpc.stream_stream_rpc_method_handler(behaviour, None, handler.response_serializer)

@@ -139,6 +139,34 @@ def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
     run(scenario)
 
 
+def test_half_open_streams_of_strangers_lock_no_bot_out(flooded: Arena) -> None:
+    """Bots of one machine share its address. The oldest streams without a Hello end, so that those that say Hello get in."""
+
+    async def scenario() -> None:
+        key = await _key(flooded)
+        async with flooded.door() as stranger, flooded.operator() as operator:
+            session = (await lay(operator, "relief", ["", ""])).session.session
+            half_open = [stranger.play() for _ in range(600)]
+            await until(lambda: any(call.done() for call in half_open), "more streams than may wait")
+            for token in (key, ""):
+                async with flooded.door(token) as honest:
+                    call = honest.play()
+                    await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
+                    (event,) = (await call.read()).events
+                    assert event.HasField("welcome")
+                    call.cancel()
+            async with flooded.door() as other:
+                assert (await other.session(session)).session == session
+            assert not half_open[-1].done(), "the oldest ones go, not the newest"
+            told = await _ending(half_open[0])
+            assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+            assert told.retry_s
+            for call in half_open:
+                call.cancel()
+
+    run(scenario)
+
+
 def test_a_message_of_too_many_choices_ends_the_stream_with_a_reason(flooded: Arena) -> None:
     async def scenario() -> None:
         key = await _key(flooded)

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from service.rpc.intake import LEAST_BYTES, Held, RequestBytes, peer_of
+from service.rpc.intake import LEAST_BYTES, HalfOpen, Held, RequestBytes, peer_of
 from service.rpc.limits import LimitReached
 
 _MIB = 1 << 20
@@ -128,3 +128,30 @@ def test_whatever_is_given_up_in_the_middle_all_memory_comes_back() -> None:
 
     for seed in range(5):
         asyncio.run(scenario(seed))
+
+
+def test_of_too_many_half_open_streams_the_oldest_of_the_most_crowded_address_ends() -> None:
+    async def scenario() -> None:
+        half_open = HalfOpen(per_address=2, total=3)
+        ended: list[str] = []
+        never = asyncio.Event()
+
+        async def stream(name: str, address: str) -> None:
+            try:
+                async with half_open.wait(address):
+                    await never.wait()
+            except LimitReached:
+                ended.append(name)
+
+        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+            opened = []
+            for name, address in (("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", "c")):
+                opened.append(tasks.create_task(stream(name, address)))
+                while len(ended) < {"a3": 1, "c1": 2}.get(name, 0):
+                    await asyncio.sleep(0)
+            assert ended == ["a1", "a2"], "first for one of its own address, then for one of another"
+            assert [task.done() for task in opened] == [True, True, False, False, False]
+            never.set()
+        assert ended == ["a1", "a2"]
+
+    asyncio.run(scenario())

@@ -266,9 +266,14 @@ def test_a_stream_is_opened_by_the_key_in_its_hello_or_in_the_metadata() -> None
             with pytest.raises(Unauthenticated) as caught:
                 await doorman.bot_of(token)
             assert caught.value.reason == reason
-        reset = auth._current.set(Caller(Kind.BOT, bot="eve"))
+        reset = auth._current.set(Caller(Kind.BOT, bot="eve", generation=1))
         try:
             assert (await doorman.bot_of("")).bot == "eve"
+            assert (await doorman.bot_of(good.bot_key("eve", 1))).bot == "eve"
+            for other in (good.bot_key("ada", 1), good.bot_key("eve", 2)):
+                with pytest.raises(Unauthenticated, match="not the same") as caught:
+                    await doorman.bot_of(other)
+                assert caught.value.reason == "BAD_TOKEN"
         finally:
             auth._current.reset(reset)
 
