@@ -189,8 +189,9 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ForgetSession(self, request, context):
-        """ForgetSession takes an ended session out of the store within seconds, instead of when it expires: whoever has archived it says so. A session
-        that is not there is forgotten already. FAILED_PRECONDITION: it is still being played.
+        """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
+        Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
+        is forgotten already. FAILED_PRECONDITION: it is still being played.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -68,8 +68,9 @@ class SessionServiceStub:
     RevealSeeds: _grpc.UnaryUnaryMultiCallable[_session_pb2.RevealSeedsRequest, _session_pb2.RevealSeedsResponse]
     """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
     ForgetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.ForgetSessionRequest, _session_pb2.ForgetSessionResponse]
-    """ForgetSession takes an ended session out of the store within seconds, instead of when it expires: whoever has archived it says so. A session
-    that is not there is forgotten already. FAILED_PRECONDITION: it is still being played.
+    """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
+    Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
+    is forgotten already. FAILED_PRECONDITION: it is still being played.
     """
 
 @_typing.type_check_only
@@ -112,8 +113,9 @@ class SessionServiceAsyncStub(SessionServiceStub):
     RevealSeeds: _aio.UnaryUnaryMultiCallable[_session_pb2.RevealSeedsRequest, _session_pb2.RevealSeedsResponse]  # type: ignore[assignment]
     """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
     ForgetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.ForgetSessionRequest, _session_pb2.ForgetSessionResponse]  # type: ignore[assignment]
-    """ForgetSession takes an ended session out of the store within seconds, instead of when it expires: whoever has archived it says so. A session
-    that is not there is forgotten already. FAILED_PRECONDITION: it is still being played.
+    """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
+    Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
+    is forgotten already. FAILED_PRECONDITION: it is still being played.
     """
 
 class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -225,8 +227,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ForgetSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ForgetSessionResponse, _abc.Awaitable[_session_pb2.ForgetSessionResponse]]:
-        """ForgetSession takes an ended session out of the store within seconds, instead of when it expires: whoever has archived it says so. A session
-        that is not there is forgotten already. FAILED_PRECONDITION: it is still being played.
+        """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
+        Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
+        is forgotten already. FAILED_PRECONDITION: it is still being played.
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

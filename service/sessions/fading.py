@@ -14,7 +14,7 @@ FADE_S: Final = 10
 
 
 async def fade(redis: "Redis | RedisCluster", session_id: str) -> None:
-    """Let a session and its log disappear within seconds."""
+    """Let a session and its log disappear after FADE_S; until then they can be read as before."""
     pipe: Any = redis.pipeline(transaction=False)
     pipe.expire(keys.session(session_id), FADE_S)
     pipe.expire(keys.log(session_id), FADE_S)
