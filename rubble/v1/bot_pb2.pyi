@@ -59,6 +59,11 @@ class Hello(_message.Message):
     SDK_FIELD_NUMBER: _builtins.int
     MAX_PARALLEL_GAMES_FIELD_NUMBER: _builtins.int
     bot_key: _builtins.str
+    """The key that was issued for the bot. Send it in the metadata of Play too (`authorization: Bearer KEY`): then the arena knows the bot
+    before it reads anything, and no stranger stands in line before it. Without it Hello must come within 5 seconds, and a stream
+    that has not sent it may be ended sooner, with RESOURCE_EXHAUSTED and when to come back, if its address opens many. Two keys
+    that differ are refused with UNAUTHENTICATED.
+    """
     sdk: _builtins.str
     """Name and version of the library that speaks, for the logs ("rubble-python 0.1")."""
     max_parallel_games: _builtins.int

@@ -36,9 +36,9 @@ class BotServiceStub:
     Play: _grpc.StreamStreamMultiCallable[_bot_pb2.PlayRequest, _bot_pb2.PlayResponse]
     """Play is one conversation for all games of a bot.
 
-    The bot opens the stream and sends Hello. From then on the arena sends events as they come: GameStart when it is given a seat, Turn
-    whenever it has to choose, GameOver at the end. The bot answers each Turn with a Choice. Both sides may put several things into
-    one message; one at a time is just as good.
+    The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
+    sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
+    each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
     A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
     one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
@@ -58,9 +58,9 @@ class BotServiceAsyncStub(BotServiceStub):
     Play: _aio.StreamStreamMultiCallable[_bot_pb2.PlayRequest, _bot_pb2.PlayResponse]  # type: ignore[assignment]
     """Play is one conversation for all games of a bot.
 
-    The bot opens the stream and sends Hello. From then on the arena sends events as they come: GameStart when it is given a seat, Turn
-    whenever it has to choose, GameOver at the end. The bot answers each Turn with a Choice. Both sides may put several things into
-    one message; one at a time is just as good.
+    The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
+    sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
+    each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
     A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
     one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
@@ -83,9 +83,9 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_bot_pb2.PlayResponse], _abc.AsyncIterator[_bot_pb2.PlayResponse]]:
         """Play is one conversation for all games of a bot.
 
-        The bot opens the stream and sends Hello. From then on the arena sends events as they come: GameStart when it is given a seat, Turn
-        whenever it has to choose, GameOver at the end. The bot answers each Turn with a Choice. Both sides may put several things into
-        one message; one at a time is just as good.
+        The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
+        sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
+        each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
         A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
         one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
