@@ -11,6 +11,8 @@ import pytest
 from rubble_bot import Bot, Turn, run
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2
+from service.rpc.errors import Answers
+from service.rpc.limits import LimitReached
 from tests.bots.arena import PATIENCE_S, STOP_S, Arena, start
 
 Over = bot_pb2.GameOver
@@ -162,6 +164,7 @@ def test_a_wrong_key_is_told_and_ends_the_process(arena: Arena) -> None:
     [
         ("RUBBLE_ADDRESS", "", "RUBBLE_ADDRESS is missing: host:port of the arena"),
         ("RUBBLE_BOT_KEY", "", "RUBBLE_BOT_KEY is missing: the key the operator issued for this bot"),
+        ("RUBBLE_BOT_KEY", "rb1.bot.\n", "RUBBLE_BOT_KEY has characters that no key has"),
         ("RUBBLE_CA", "/nowhere/ca.pem", "RUBBLE_CA: /nowhere/ca.pem cannot be read (No such file or directory)"),
     ],
 )
@@ -329,3 +332,44 @@ def test_answers_travel_together_and_are_given_again_after_draining() -> None:
     assert len(second) < games / 5
     assert " ".join(first).split() == " ".join(second).split()  # the same question, the same answer
     assert len(thoughts) == games
+
+
+class FullArena(bot_pb2_grpc.BotServiceServicer):
+    """Has no place for the first six streams, and tells when to come back."""
+
+    def __init__(self) -> None:
+        self.tokens: list[Any] = []
+
+    async def Play(  # noqa: N802  gRPC names it
+        self, requests: AsyncIterator[bot_pb2.PlayRequest], context: Any
+    ) -> AsyncIterator[bot_pb2.PlayResponse]:
+        self.tokens.append(dict(context.invocation_metadata()).get("authorization"))
+        if len(self.tokens) <= 6:
+            raise LimitReached("bots", 1, 40)
+        assert (await anext(requests)).hello.bot_key == "any"
+        start = bot_pb2.GameStart(session="g", game="straw", seats=1)
+        for event in (bot_pb2.PlayEvent(game_start=start), bot_pb2.PlayEvent(game_over=Over(session="g"))):
+            yield bot_pb2.PlayResponse(events=[event])
+
+
+def test_a_bot_that_finds_no_place_comes_back_when_it_was_told_to(caplog: pytest.LogCaptureFixture) -> None:
+    """The pauses do not grow: a game may be waiting for it. The key is in the metadata of every stream."""
+    full = FullArena()  # type: ignore[abstract]  # nobody asks it for keys
+
+    async def main() -> None:
+        server = grpc.aio.server(interceptors=(Answers(),))
+        bot_pb2_grpc.add_BotServiceServicer_to_server(full, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        bot = Bot(last, address=f"127.0.0.1:{port}", key="any", on_over=lambda _: bot.stop())
+        await asyncio.wait_for(bot.play(), PATIENCE_S)
+        await server.stop(None)
+
+    asyncio.run(main())
+
+    assert full.tokens == ["Bearer any"] * 7
+    pauses: list[Any] = [
+        record.args[-1] for record in caplog.records if isinstance(record.args, tuple) and "next" in record.msg
+    ]
+    assert len(pauses) == 6
+    assert all(0.04 <= pause <= 0.06 for pause in pauses)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import grpc
+from google.protobuf.duration_pb2 import Duration
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2
 from rubble_bot.thinking import Thinker
@@ -121,9 +122,10 @@ class Bot:
         for game in self._games.values():
             game.is_here = False
         self._outbox.clear()  # whatever did not arrive is asked for again
-        problem = "the stream ended"
+        problem, stay_away_s = "the stream ended", 0.0
         async with self._channel() as channel:
-            call = bot_pb2_grpc.BotServiceStub(channel).Play()
+            # The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+            call = bot_pb2_grpc.BotServiceStub(channel).Play(metadata=(("authorization", f"Bearer {self._key}"),))
             writer = asyncio.create_task(self._write(call))
             try:
                 async for response in call:
@@ -131,12 +133,15 @@ class Bot:
                         _LOG.info("this copy of the arena is about to stop; connecting again")
                         return
             except grpc.aio.AioRpcError as error:
-                problem = _judge(error)
+                problem, stay_away_s = _judge(error)
             finally:
                 writer.cancel()
                 call.cancel()
-        pause = min(_LONGEST_S, _SHORTEST_S * 2 ** min(self._failures, 20)) * random.uniform(0.5, 1)
-        self._failures += 1
+        if stay_away_s:
+            pause = min(_LONGEST_S, stay_away_s * random.uniform(1, 1.5))
+        else:
+            pause = min(_LONGEST_S, _SHORTEST_S * 2 ** min(self._failures, 20)) * random.uniform(0.5, 1)
+            self._failures += 1
         _LOG.warning("no connection to %s (%s); next attempt in %.1f s", self._address, problem, pause)
         await asyncio.sleep(pause)
 
@@ -290,6 +295,10 @@ def _demand(address: str, key: str) -> None:
     if missing:
         helps = "`rubble key issue NAME` makes a key; without an arena, try `rubble bot check -- ./run`"
         raise MissingSetting(f"{'; '.join(missing)} ({helps})")
+    if not (key.isascii() and key.isprintable()):  # it would not travel in metadata
+        raise MissingSetting(
+            "RUBBLE_BOT_KEY has characters that no key has; expected it as `rubble key issue NAME` printed it"
+        )
 
 
 def _tell(listener: Callable[[Any], None] | None, message: Any) -> None:
@@ -300,8 +309,8 @@ def _tell(listener: Callable[[Any], None] | None, message: Any) -> None:
         _LOG.exception("%s: a listener failed", message.session)
 
 
-def _judge(error: grpc.aio.AioRpcError) -> str:
-    """What went wrong, if trying again may help; otherwise BotError."""
+def _judge(error: grpc.aio.AioRpcError) -> tuple[str, float]:
+    """What went wrong, if trying again may help, and in how many seconds (0: not told); otherwise BotError."""
     code, details = error.code(), error.details() or ""
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         raise Rejected(f"the arena does not accept RUBBLE_BOT_KEY: {details}") from None
@@ -310,4 +319,14 @@ def _judge(error: grpc.aio.AioRpcError) -> str:
     facts = b"".join(value for _, value in error.trailing_metadata() or () if isinstance(value, bytes))
     if code is grpc.StatusCode.ABORTED and b"TAKEN_OVER" in facts:
         raise TakenOver("another process plays with this bot's key now; stopping") from None
-    return f"{code.name}: {details}"
+    # A full arena is not one in trouble: it tells when to come back, and longer pauses would only cost games.
+    stay_away_s = _retry_delay_s(facts) if code is grpc.StatusCode.RESOURCE_EXHAUSTED else 0.0
+    return f"{code.name}: {details}", stay_away_s
+
+
+def _retry_delay_s(facts: bytes) -> float:
+    """The delay of a google.rpc.RetryInfo among packed details, 0 without one. By hand: its package is not worth installing."""
+    packed = facts.partition(b"google.rpc.RetryInfo\x12")[2]  # a length, then field 1 with its length: the Duration
+    if packed[1:2] != b"\x0a":
+        return 0.0
+    return Duration.FromString(packed[3 : 3 + packed[2]]).ToTimedelta().total_seconds()
