@@ -148,6 +148,8 @@ Bot::Ending Bot::converse() {
     const auto stub = v1::BotService::NewStub(channel(settings_, credentials_));
     const auto outbox = std::make_shared<Outbox>();
     grpc::ClientContext context;
+    // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+    context.AddMetadata("authorization", "Bearer " + settings_.key);
     {
         const std::lock_guard lock(mutex_);
         if (is_stopping_) {

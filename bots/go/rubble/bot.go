@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "rubble-bot/gen/rubble/v1"
@@ -131,7 +132,9 @@ func (b *Bot) converse(ctx context.Context) error {
 	defer conn.Close()
 	streaming, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	stream, err := pb.NewBotServiceClient(conn).Play(streaming)
+	// The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+	named := metadata.AppendToOutgoingContext(streaming, "authorization", "Bearer "+b.Settings.Key)
+	stream, err := pb.NewBotServiceClient(conn).Play(named)
 	if err != nil {
 		return judge(err)
 	}

@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Status};
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 
 use crate::log::{error, info, warning};
@@ -156,7 +157,12 @@ impl Bot {
         if mouth.send(PlayRequest { hello: Some(hello), choices: Vec::new() }).await.is_err() {
             return End::Lost("the stream ended".into());
         }
-        let mut ears = match BotServiceClient::new(channel).play(ReceiverStream::new(said)).await {
+        let mut request = Request::new(ReceiverStream::new(said));
+        // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+        if let Ok(token) = MetadataValue::try_from(format!("Bearer {}", self.settings.key)) {
+            request.metadata_mut().insert("authorization", token);
+        } // else it is no key, which the arena tells when it has read Hello
+        let mut ears = match BotServiceClient::new(channel).play(request).await {
             Ok(response) => response.into_inner(),
             Err(status) => return judge(&status),
         };

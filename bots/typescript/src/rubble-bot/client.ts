@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as pauseFor } from "node:timers/promises";
 
-import { credentials, status, type ChannelCredentials, type ClientDuplexStream, type StatusObject } from "@grpc/grpc-js";
+import { credentials, Metadata, status, type ChannelCredentials, type ClientDuplexStream, type StatusObject } from "@grpc/grpc-js";
 
 import { BotServiceClient, PlayRequest, type Choice, type PlayResponse } from "../gen/rubble/v1/bot.js";
 import { log } from "./log.js";
@@ -94,7 +94,10 @@ export class Bot {
     this.#outbox = [];
     this.#isWriting = false;
     const client = new BotServiceClient(this.#address, this.#credentials, OPTIONS);
-    const stream = client.play();
+    // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${this.#key}`);
+    const stream = client.play(metadata);
     this.#stream = stream;
     try {
       return await new Promise((resolve) => {

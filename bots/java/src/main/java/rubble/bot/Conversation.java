@@ -5,6 +5,7 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import io.grpc.stub.MetadataUtils;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
@@ -19,6 +20,8 @@ import rubble.v1.BotServiceGrpc;
 /** One stream, from Hello to its end. Lives in the loop, which is also the channel's executor. */
 final class Conversation implements ClientResponseObserver<PlayRequest, PlayResponse> {
     private static final int AT_ONCE = 256; // choices in one message
+    private static final Metadata.Key<String> AUTHORIZATION =
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
     private final ManagedChannel channel;
     private final Executor loop;
@@ -39,7 +42,10 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
         this.loop = loop;
         this.hear = hear;
         this.ended = ended;
-        BotServiceGrpc.newStub(channel).play(this);
+        // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+        var metadata = new Metadata();
+        metadata.put(AUTHORIZATION, "Bearer " + hello.getBotKey());
+        BotServiceGrpc.newStub(channel).withInterceptors(MetadataUtils.newAttachHeadersInterceptor(metadata)).play(this);
         requests.onNext(PlayRequest.newBuilder().setHello(hello).build());
     }
 
