@@ -129,7 +129,7 @@ async def _honest(copy: Copy, operator: Operator, key: str, waits: list[float]) 
     """One bot that plays alone, game after game, and notes how long each next event took."""
     async with grpc.aio.insecure_channel(copy.address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         play: Any = bot_pb2_grpc.BotServiceStub(channel)
-        call = play.Play()
+        call = play.Play(metadata=(("authorization", f"Bearer {key}"),))
         await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key, max_parallel_games=1)))
         await operator.session("honest")
         asked = 0.0

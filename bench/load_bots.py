@@ -185,7 +185,7 @@ class Load:
         self, channel: grpc.aio.Channel, bot: dict[str, str], door: asyncio.Semaphore, is_first: bool
     ) -> None:
         async with door if is_first else contextlib.nullcontext():
-            call: Any = bot_pb2_grpc.BotServiceStub(channel).Play()
+            call: Any = bot_pb2_grpc.BotServiceStub(channel).Play(metadata=(("authorization", f"Bearer {bot['key']}"),))
             hello = bot_pb2.Hello(bot_key=bot["key"], sdk="load", max_parallel_games=4)
             await call.write(bot_pb2.PlayRequest(hello=hello))
             response = await call.read()

@@ -201,7 +201,7 @@ class Bots:
         await self._tables.lay(self._slice["table"])
 
     async def _converse(self, channel: grpc.aio.Channel, bot: dict[str, str]) -> None:
-        call: Any = bot_pb2_grpc.BotServiceStub(channel).Play()
+        call: Any = bot_pb2_grpc.BotServiceStub(channel).Play(metadata=(("authorization", f"Bearer {bot['key']}"),))
         hello = bot_pb2.Hello(bot_key=bot["key"], sdk="bench", max_parallel_games=1024)
         await call.write(bot_pb2.PlayRequest(hello=hello))
         is_first = bot["name"] == self._slice["table"][0]

@@ -163,7 +163,7 @@ class House:
         """A stream of the kit's own with somebody's key: it takes over from the one there is."""
         assert self._channel is not None
         requests = [bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key, sdk="rubble-check", max_parallel_games=1))]
-        call = bot_pb2_grpc.BotServiceStub(self._channel).Play()
+        call = bot_pb2_grpc.BotServiceStub(self._channel).Play(metadata=(("authorization", f"Bearer {key}"),))
         self._taking = asyncio.create_task(_send(call, requests))
         return call
 

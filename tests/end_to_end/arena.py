@@ -472,7 +472,7 @@ class Bot:
         while True:
             address = self.addresses[where % len(self.addresses)]
             try:
-                async with Door(address) as door:
+                async with Door(address, self.key) as door:
                     await self._converse(door)
                 self.endings.append(None)
             except grpc.aio.AioRpcError as error:
