@@ -172,6 +172,7 @@ def test_the_broker_is_the_next_database_of_the_same_redis(redis: str, broker: s
     assert "secret" not in without_password(redis)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
 def test_a_whole_arena_speaks_tls(tmp_path: Path) -> None:
     """Worker, bots, API and `rubble tournament` find their way by the authority that it was given."""
