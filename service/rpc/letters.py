@@ -160,7 +160,8 @@ class Letters(grpc.aio.ServerInterceptor):
                 async with intake.half_open(context):
                     request = await reader.read_first(context, None, FIRST_BYTES)
             except TimeoutError:
-                raise BadRequest("message", "nothing", f"a first message within {FIRST_S:.0f} seconds") from None
+                expected = f"a first message within {FIRST_S:.0f} seconds"
+                raise BadRequest("hello" if has_places else "message", "nothing", expected) from None
             if not has_places and request is not grpc.aio.EOF:
                 held = await intake.reserve(current_caller(), context)
                 kept.callback(held.release)

@@ -1,6 +1,7 @@
 """The SDK: both faces, and everything it does so that an author need not."""
 
 import asyncio
+import logging
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -365,7 +366,8 @@ def test_a_bot_that_finds_no_place_comes_back_when_it_was_told_to(caplog: pytest
         await asyncio.wait_for(bot.play(), PATIENCE_S)
         await server.stop(None)
 
-    asyncio.run(main())
+    with caplog.at_level(logging.WARNING, "rubble_bot"):
+        asyncio.run(main())
 
     assert full.tokens == ["Bearer any"] * 7
     pauses: list[Any] = [
