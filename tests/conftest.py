@@ -5,6 +5,7 @@ import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,15 @@ class _FilesFirst(LoadScopeScheduling):  # type: ignore[misc]  # it carries no t
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _FilesFirst:
     """The larger a group the earlier it begins, so that single tests fill up the end."""
     return _FilesFirst(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _no_book_in_the_repository() -> Iterator[None]:
+    """A test that opens a book by a relative path fails, and so is found; by its neighbour's fault, if they ran at once."""
+    root = Path(__file__).parent.parent
+    before = set(root.glob("*.sqlite*"))
+    yield
+    assert not set(root.glob("*.sqlite*")) - before, "a book was left in the repository; expected one in tmp_path"
 
 
 @contextlib.contextmanager
