@@ -4,7 +4,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-if TYPE_CHECKING:  # whoever only needs a name needs no book
+if TYPE_CHECKING:  # a caller that needs only a name needs no book
     from orchestrator.book import Tournament
 
 #: A name with more characters than this, encoded, ends in a hash of itself: file systems allow 255.

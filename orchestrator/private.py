@@ -54,7 +54,7 @@ def beside(database: Path) -> Iterator[Path]:
 
 
 def _content(file: str) -> str:
-    """The address in a file; empty if there is none. Whoever needs it says what is wrong with the file."""
+    """The address in a file; empty if there is none. The reader of the setting says what is wrong with the file."""
     try:
         return Path(file).read_text(encoding="utf-8").strip() if file else ""
     except (OSError, UnicodeDecodeError):

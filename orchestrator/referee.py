@@ -140,7 +140,7 @@ def _decide_by_clocks(
     """Forfeit the seat that has used the most time since a look at the session; how it stands. OurFault if the time was ours.
 
     A seat that thinks as slowly as its clocks allow may make a match too long and no clock run out. Such a match counts:
-    whoever loses on time would otherwise rather play for ever.
+    a bot that is about to lose would otherwise rather play for ever.
     """
     now = client.session(match.session)
     pairs = list(zip(now.seats, begun.seats, strict=True))

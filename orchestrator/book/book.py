@@ -45,7 +45,7 @@ _SQLITE_PAUSE_S: Final = 0.01
 
 #: A wall clock that moves by more than this against the steady one was set, or the machine was asleep.
 _STEP_MS: Final = 2_000
-#: Whoever is there has prolonged what it holds within this time.
+#: A living worker has extended what it holds within this time.
 _SETTLE_MS: Final = 8_000
 #: Nobody holds anything for longer: what ends later was written before the clock was set back.
 _FARTHEST_MS: Final = 600_000

@@ -202,7 +202,7 @@ class Stable:
         """Within it these bots play one game more; entering waits until each of them has room for it.
 
         ``was_handed_out``: somebody had the match before. If the game goes on already, its clocks do too, and nothing is waited
-        for; but whoever had it may have waited for room itself.
+        for; but the worker that had it may have waited for room itself.
         """
         bots = [self.arena_name(entrant, session) for entrant in entrants]
         is_begun = was_handed_out and self._is_begun(session)

@@ -21,7 +21,7 @@ _GUARD_S: Final = 5.0
 _MAX_GAMES: Final = 1024
 #: Answers of one bot that are being looked at, before the next message is read.
 _AT_ONCE: Final = 256
-#: … and those of one session: a question has one answer, and whoever plays at the same table must not wait behind more.
+#: … and those of one session: a question has one answer, and the others at the same table must not wait behind more.
 _AT_ONCE_IN_A_SESSION: Final = 2
 #: After so many answers of one message the others have their turn.
 _BREATH: Final = 16

@@ -79,7 +79,7 @@ def _assert_sealed(told: Refusal) -> None:
 
 
 def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> None:
-    """Alone every bot is dealt the same cards: whoever comes last would repeat the best game move by move."""
+    """Alone every bot is dealt the same cards: the last one would repeat the best game move by move."""
 
     async def scenario() -> None:
         async with service.operator() as operator, bots(service, 2) as (early, late):
