@@ -4,6 +4,7 @@ Each ``bots/LANGUAGE`` with a ``build`` and a ``run`` is built, all of them with
 second, a first build may not fit and is left for another day. Whoever does not come is named, and why; nothing here fails.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -83,12 +84,14 @@ def _cannot_start(folder: Path) -> str:
 
 
 def enter(roster: str, guests: list[str]) -> str:
-    """The roster with these languages entered; with more at the table, a budget instead of deals."""
+    """The roster with these languages entered, for any folder; with more at the table, a budget instead of deals."""
+    here = f"cwd = {json.dumps(str(ROOT))}"
+    roster = roster.replace('cwd = ".."', here)
     if not guests:
         return roster
     lines = [f"budget = {_BUDGET}" if line.startswith("deals = ") else line for line in roster.splitlines()]
     for language in guests:
-        lines += ["", "[[bots]]", f'name = "{language}"', f'command = ["bots/{language}/run"]']
+        lines += ["", "[[bots]]", f'name = "{language}"', f'command = ["bots/{language}/run"]', here]
     return "\n".join(lines) + "\n"
 
 

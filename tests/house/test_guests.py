@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.roster import absent
 from orchestrator.roster import GameFacts, read_roster
 from tools.guests import build, build_all, enter, languages
 
@@ -51,7 +52,13 @@ def test_the_slow_do_not_keep_out_the_quick(tmp_path: Path) -> None:
 def test_the_roster_with_guests_is_a_roster() -> None:
     text = Path("rosters/relief.toml").read_text()
     facts = [GameFacts("relief", 1, (2, 3))]
-    assert enter(text, []) == text
     entered = read_roster(enter(text, ["go", "rust"]), facts)
     assert [bot.name for bot in entered.bots][-2:] == ["go", "rust"]
     assert (entered.deals, entered.budget) == (None, 60) and entered.plan("x", bytes(32)).matches <= 60
+
+
+@pytest.mark.parametrize("guests", [[], ["go", "rust"]])
+def test_the_roster_finds_its_programs_wherever_it_is_written(tmp_path: Path, guests: list[str]) -> None:
+    file = tmp_path / "relief.toml"
+    text = enter(Path("rosters/relief.toml").read_text(), guests)
+    assert absent(read_roster(text, [GameFacts("relief", 1, (2, 3))]), str(file)) == []
