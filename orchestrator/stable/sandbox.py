@@ -151,24 +151,25 @@ def missing(walls: Walls | None = None) -> tuple[str, ...]:
 
 
 def in_force(walls: Walls, limits: Mapping[str, Any]) -> str:
-    """What protects this machine from its bots, and by what means, in one sentence each: for the start of a run."""
+    """What protects this machine from its bots, and by what means: for the start of a run. docs/sandbox.md has the rest."""
     means = []
     if walls.has_view:
-        network = ", and have a network in which there is only the arena" if walls.has_network else ""
-        means.append(f"they see the files they need, and processes of their own{network} (namespaces)")
+        means.append(
+            "files, processes and network of their own (namespaces)"
+            if walls.has_network
+            else "files and processes of their own (namespaces)"
+        )
     if version := landlock_version() if sys.platform == "linux" else 0:
-        ports = f", connect to port {', '.join(map(str, walls.ports))} only" if version >= 4 and walls.ports else ""
-        means.append(f"they write in their own folders{ports} (Landlock {version})")
+        ports = f" and port {', '.join(map(str, walls.ports))}" if version >= 4 and walls.ports else ""
+        means.append(f"their folder{ports} only (Landlock {version})")
     if sys.platform == "linux" and not missing_filter():
-        means.append("system calls are filtered (seccomp)")
+        means.append("filtered system calls (seccomp)")
     group, why = divisible()
-    counted = "kept by the kernel (cgroup v2)" if group else f"counted ten times a second ({why})"
-    stored = "a file system of that size" if walls.has_view else "counted five times a second"
+    counted = "kept by cgroup v2" if group else f"counted; {why}"
     most = {name: value or "any number of" for name, value in limits.items()}
     return (
-        f"Bots are confined: {'; '.join(means) or 'by nothing'}. Each may have {most['memory_mb']} MiB of memory and "
-        f"{most['processes']} processes and threads, {counted}; {most['disk_mb']} MiB of files, {stored}; "
-        f"{most['files']} open files in a process."
+        f"Bots have {', '.join(means) or 'no sandbox'}. Limits for each: {most['memory_mb']} MiB of memory and "
+        f"{most['processes']} threads ({counted}), {most['disk_mb']} MiB of files, {most['files']} of them open."
     )
 
 

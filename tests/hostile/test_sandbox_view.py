@@ -143,7 +143,7 @@ def test_links_lead_to_the_same_inside(tmp_path: Path) -> None:
 
 def test_the_start_of_a_run_says_what_protects_the_machine() -> None:
     words = protections({"memory_mb": 77}, "127.0.0.1:1906")
-    assert "77 MiB of memory and 256 processes and threads, " in words and "512 MiB of files, " in words
+    assert "77 MiB of memory and 256 threads (" in words and "512 MiB of files, " in words
     assert ("(namespaces)" in words) == (not namespaces.offered())
     assert protections({"unconfined": "asks a model next door"}, "127.0.0.1:1906") == ""
 
