@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,15 @@ def test_copies_of_a_bot_are_one_entrant(make: Make) -> None:
     assert evidence.names == ("granite", "brick")
     assert [line.games for line in evidence.standings.entrants] == [320, 320]
     assert evidence.test is not None
+
+
+@pytest.mark.parametrize("is_reproducible", [True, False])
+def test_only_a_reproducible_run_is_said_to_repeat(make: Make, is_reproducible: bool) -> None:
+    evidence = gather(*make(blocks=4))
+    spec = {**evidence.tournament.spec, "reproducible": is_reproducible}
+    text = page(replace(evidence, tournament=replace(evidence.tournament, spec=spec)))
+    assert ("give the same games again" in text) == is_reproducible
+    assert ("playing again gives other games" in text) == (not is_reproducible)
 
 
 def test_without_copies_games_stay_as_they_are() -> None:
