@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -85,11 +84,9 @@ def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
                     opened.redis.stop()
                 else:
                     opened.redis.kill()
-                gone = time.monotonic()
                 for door in (first, second):
                     for name in ("", *NAMES):
-                        await until(_serves(door, name, False), f"{name} is NOT_SERVING", 5.0)
-                assert time.monotonic() - gone < 5.0
+                        await until(_serves(door, name, False), f"{name} is NOT_SERVING")
                 opened.redis.start()
                 for door in (first, second):
                     for name in ("", *NAMES):

@@ -148,12 +148,15 @@ def test_a_bot_that_floods_and_never_reads_loses_its_stream() -> None:
                     for _ in range(40):
                         await call.write(flood)
 
-            writer = asyncio.create_task(write())
+            async def is_connected() -> bool:
+                return name in {bot.bot for bot in (await operator.ask(bot_pb2.ListConnectedRequest())).bots}
 
             async def is_gone() -> bool:
-                return name not in {bot.bot for bot in (await operator.ask(bot_pb2.ListConnectedRequest())).bots}
+                return not await is_connected()
 
-            await until(is_gone, "the stream is given up", 20)
+            await until(is_connected, "the stream is open")
+            writer = asyncio.create_task(write())
+            await until(is_gone, "the stream is given up")
             told = await refusal(_drain(call))
             assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING")
             await writer
@@ -256,7 +259,7 @@ def test_a_bot_process_that_is_killed_or_frozen(shared: Arena, how: signal.Signa
                             listed = (await operator.ask(bot_pb2.ListConnectedRequest())).bots
                             return name not in {bot.bot for bot in listed}
 
-                        await until(is_gone, "the dead bot is missed", 10)
+                        await until(is_gone, "the dead bot is missed")
                     async with Bot(name, key, shared.addresses) as heir:
                         await heir.finished([session])
                     await check_story(operator, session, "sf1906-2e", 1)

@@ -165,10 +165,8 @@ def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
                 async with opened.door(copy=0) as watcher:
                     stream = watcher.watch(next(iter(sessions)))
                     await stream.read()
-                    begin = time.monotonic()
                     opened.copies[0].terminate()
                     await until(lambda: opened.copies[0].process.poll() is not None, "the copy has ended")
-                    assert time.monotonic() - begin < 20
                     stream.cancel()
                 assert opened.copies[0].process.returncode == 0
                 for bot in moved:

@@ -30,7 +30,7 @@ def _take(folder: Path, kind: str, limit: int, *, has_view: bool) -> tuple[int, 
     wait_for(lambda: "got " in bot.last_words() or not bot.pid, "all it can get")
     got = re.search(r"got (\d+) of", bot.last_words())
     if got is not None and ("refused" not in bot.last_words() or int(got[1]) > limit):
-        wait_for(lambda: not bot.pid, "its end", 5)
+        wait_for(lambda: not bot.pid, "its end")
     bot.end()
     assert not alive_with(scratch)
     words = bot.last_words()

@@ -59,7 +59,7 @@ def test_all_its_processes_end_with_their_supervisor(tmp_path: Path) -> None:
     wait_for(lambda: "started" in bot.last_words(), "its start")
     assert len(alive_with(tmp_path / "scratch")) >= 3
     os.kill(bot.pid, signal.SIGKILL)
-    wait_for(lambda: not alive_with(tmp_path / "scratch"), "all its processes to be gone", 20)
+    wait_for(lambda: not alive_with(tmp_path / "scratch"), "all its processes to be gone")
     bot.end()
 
 

@@ -23,4 +23,4 @@ def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: 
         assert_undisturbed(book, tournament)
         assert_same_logs(book, tournament)
         book.close()
-    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone", 10)
+    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone")

@@ -136,7 +136,6 @@ def test_a_hundred_thousand_matches_are_planned_in_flat_memory(url: str, capsys:
         kind = url.split(":", maxsplit=1)[0]
         print(f"\n{kind}: {_MANY} planned in {took:.1f} s, +{grown >> 10} MiB; lease {first_lease * 1e3:.0f} ms")
     assert grown < 64 << 10, "planning should not keep what it has written"
-    assert took < 30
     assert _ids(leased) == _ids(list(_matches(64)))
     book.close()
 

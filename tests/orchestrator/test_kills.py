@@ -57,7 +57,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
     with capsys.disabled():
         print(f"\n{planned} matches, {len(victims)} kills, {took:.0f} s, {book.progress(tournament.id).voids} void")
     book.close()
-    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone", 10)
+    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone")
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_pat
     assert_undisturbed(book, tournament)
     assert_same_logs(book, tournament)
     book.close()
-    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone", 10)
+    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone")
 
 
 def _slots(book: Book) -> dict[int, int]:

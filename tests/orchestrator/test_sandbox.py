@@ -150,7 +150,7 @@ def test_a_family_over_its_limit_is_ended_whole_and_told_why(
     bot.look_after()
     wait_for(lambda: not bot.pid, "its end")
     assert words in bot.last_words() and "ended by the arena: it " in bot.last_words()
-    wait_for(lambda: not alive_with(tmp_path), "everybody it started to be gone", 10)
+    wait_for(lambda: not alive_with(tmp_path), "everybody it started to be gone")
     bot.look_after()
     assert bot.exit_code == OVER_LIMIT
     bot.end()

@@ -1,7 +1,6 @@
 """Limits: so much and not more, and the next one is told when to come back."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -143,9 +142,7 @@ def test_a_long_message_is_turned_away_before_it_is_read() -> None:
         async with serving(Stubs(shapes, unary, stream), interceptors=(Answers(),), options=options) as channel:
             for method, shape in shapes.items():
                 assert await call(channel, method, shape, request=b"x" * 10_000) == [b"10000"]
-            begun = time.monotonic()
             error = await told(call(channel, "/t.T/UU", (False, False), request=b"x" * 10_001))
             assert error.code == StatusCode.RESOURCE_EXHAUSTED
-            assert time.monotonic() - begun < 5
 
     run(play())
