@@ -34,6 +34,7 @@ class Stream:
         hello = bot_pb2.Hello(bot_key=os.environ["RUBBLE_BOT_KEY"], sdk="hostile", max_parallel_games=most_games)
         self._requests.put(bot_pb2.PlayRequest(hello=hello))
         self._call = stub_of(self._channel)(iter(self._requests.get, None))
+        self._events = (event for response in self._call for event in response.events)
 
     def send(self, *choices: bot_pb2.Choice) -> None:
         """Answer."""
@@ -44,9 +45,8 @@ class Stream:
         self._requests.put(data)
 
     def events(self) -> Iterator[bot_pb2.PlayEvent]:
-        """What the arena says, until the stream ends."""
-        for response in self._call:
-            yield from response.events
+        """What the arena says, until the stream ends. Whoever asks again goes on where the last one stopped."""
+        return self._events
 
     def turns(self) -> Iterator[bot_pb2.Turn]:
         """The questions."""
