@@ -258,7 +258,7 @@ BAD_BOTS = {
     "fork": {5: "pass", 208: "fail"},
     "memory": {5: "pass", 13: "fail"},
     "chatter": {5: "pass", 203: "fail"},
-    "twice": {5: "pass", 201: "fail"},
+    "twice": {1: "pass", 201: "fail"},  # a question put just when its newer stream takes over looks like hanging up
     "restless": {1: "pass", 5: "fail", 202: "fail"},
     "leave": {1: "fail", 2: "skip", 5: "skip"},
     "honest": {5: "pass", 13: "pass", 34: "fail", 57: "fail"},
