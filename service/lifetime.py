@@ -34,8 +34,8 @@ except OSError as error:
 def ends_with_us(command: Sequence[str], number: signal.Signals = signal.SIGKILL, user: str | None = None) -> list[str]:
     """A command line for the same command, which is sent the signal when this process dies. Only Linux offers that.
 
-    The kernel means the thread that starts the process, and not the whole: a thread that ends before would take it along. So this
-    does nothing but where the main thread asks.
+    The kernel sends the signal when the starting thread ends. So only the main thread gets the wrapped command; any other thread
+    gets the command unchanged.
     """
     if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
         if user is not None:

@@ -60,7 +60,7 @@ class Hello(_message.Message):
     MAX_PARALLEL_GAMES_FIELD_NUMBER: _builtins.int
     bot_key: _builtins.str
     """The key that was issued for the bot. Send it in the metadata of Play too (`authorization: Bearer KEY`): then the arena knows the bot
-    before it reads anything, and no stranger stands in line before it. Without it Hello must come within 5 seconds, and a stream
+    before it reads anything, and does not queue it with unknown callers. Without it Hello must come within 5 seconds, and a stream
     that has not sent it may be ended sooner, with RESOURCE_EXHAUSTED and when to come back, if its address opens many. Two keys
     that differ are refused with UNAUTHENTICATED.
     """

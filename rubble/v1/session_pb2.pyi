@@ -294,7 +294,7 @@ class SeatStatus(_message.Message):
     Such a fault may be ours; a referee should not hold it against the bot. Empty: there was none.
     """
     used_ms: _builtins.int
-    """Milliseconds it has used so far: for all its answers, and for the question that is open since it was put."""
+    """Milliseconds the seat has used: all its answers, plus the time since its open question was put."""
     def __init__(
         self,
         *,

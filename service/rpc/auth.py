@@ -35,7 +35,7 @@ Clock = Callable[[], float]
 
 _log = logging.getLogger(__name__)
 
-#: Names of bots.
+#: Names of bots and ids of sessions.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 #: 36 bytes of signature, the first four of which name the secret.
 _TOKEN: Final = re.compile(r"rb1\.([a-z]{1,16})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{48})")
@@ -378,7 +378,7 @@ class KeyRing:
 
     async def issue_key(self, bot: str, expires_in_s: int = 0) -> tuple[str, int]:
         """A new key and its generation; it ends after so many seconds, 0: never."""
-        _check_name(bot)
+        check_name("bot", bot)
         if not 0 <= expires_in_s <= _LONGEST_LIFE_S:
             raise BadRequest("expires_in_s", expires_in_s, f"0 to {_LONGEST_LIFE_S}")
         generation = int(await self._ask(self._redis.eval(_ISSUE, 1, keys.generation(bot))))
@@ -387,7 +387,7 @@ class KeyRing:
 
     async def revoke_key(self, bot: str, generation: int = 0) -> int:
         """Make all keys up to a generation worthless (0: all issued so far), and tell the highest one that now is."""
-        _check_name(bot)
+        check_name("bot", bot)
         if not 0 <= generation <= _MOST_GENERATIONS:
             raise BadRequest("generation", generation, f"0 to {_MOST_GENERATIONS}")
         revoked = int(await self._ask(self._redis.eval(_REVOKE, 1, keys.generation(bot), str(generation))))
@@ -437,9 +437,10 @@ class KeyRing:
             raise StoreUnavailable(f"Redis is away ({type(error).__name__})") from error
 
 
-def _check_name(bot: str) -> None:
-    if not _NAME.fullmatch(bot):
-        raise BadRequest("bot", bot, "1-64 of [A-Za-z0-9._-], and no dot first")
+def check_name(field: str, name: str) -> None:
+    """BadRequest unless this can be the name of a bot or the id of a session."""
+    if not _NAME.fullmatch(name):
+        raise BadRequest(field, name, "1-64 letters, digits, dots, dashes or underscores, and no dot first")
 
 
 # ------------------------------------------------------------------------------------------------------------------- the door

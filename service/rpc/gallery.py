@@ -1,6 +1,6 @@
 """The gallery: all who watch a session at this copy. What they see is looked up and drawn once for all of them.
 
-Looking takes the session's lock and two trips to the store, and drawing takes the loop: done for each watcher, a hundred of
+Looking takes the session's lock and a trip to the store, and drawing takes the loop: done for each watcher, a hundred of
 them would hold up the game they watch.
 """
 

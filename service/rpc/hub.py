@@ -30,6 +30,7 @@ from service.sessions.errors import (
     StoreUnavailable,
     TakenOver,
     UnknownSession,
+    UnreadableSession,
 )
 from service.sessions.presence import BEAT_S, LOSS, TAKEOVER, Presence, Stream
 from service.sessions.redis_store import read_notice
@@ -235,7 +236,7 @@ class BotStream:
             waiting, _ = self._later.popitem(last=False)
             self._hub.spawn(self._hub.look(self, waiting))
 
-    def unhear(self, session_id: str) -> None:
+    def mark_unsent(self, session_id: str) -> None:
         """What the bot has heard of this session may have been lost: its open question is sent again."""
         place = self._places.get(session_id)
         if place is not None:
@@ -306,7 +307,7 @@ class BotStream:
         error: Exception | None,
     ) -> None:
         if isinstance(error, Conflict):  # another copy was quicker: on what is there now the answer may still be good
-            self._hub.spawn(self._choose_again(choice, received_ms))
+            self._hub.spawn(self._choose_again(choice, received_ms, question))
             return
         if error is None:
             place.answered(question)
@@ -314,8 +315,8 @@ class BotStream:
             self._refuse(choice, error)
         self._count_saved()
 
-    async def _choose_again(self, choice: bot_pb2.Choice, received_ms: int) -> None:
-        await self.choose(choice, received_ms)
+    async def _choose_again(self, choice: bot_pb2.Choice, received_ms: int, question: str | None) -> None:
+        await self._settle(choice, received_ms, question)
         self._count_saved()
 
     def _count_saved(self) -> None:
@@ -331,6 +332,11 @@ class BotStream:
 
     async def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
         """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
+        place = self._places.get(choice.session)
+        await self._settle(choice, received_ms, None if place is None else place.question)
+
+    async def _settle(self, choice: bot_pb2.Choice, received_ms: int, question: str | None) -> None:
+        """``question`` is the mark of the question that the bot had been sent when its answer came."""
         session_id, turn = choice.session, choice.turn
         place = self._places.get(session_id)
         try:
@@ -338,7 +344,6 @@ class BotStream:
                 raise UnknownSession(session_id)
             think_ms = place.think_ms(turn, received_ms)
             answer = _answer_of(choice)
-            question = place.question
             accepted = await self._hub.arena.answer(
                 session_id, place.seat, turn, answer, choice.note, think_ms, received_ms, question
             )
@@ -383,6 +388,7 @@ class Hub:
         self._listeners: dict[str, Callable[[str], None]] = {}
         self._doors: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unreadable: deque[str] = deque(maxlen=_REMEMBERED)
         self._is_draining = False
         arena.listen(self._hear_change)
         arena.is_here = self.streams.__contains__
@@ -460,9 +466,10 @@ class Hub:
                 self.spawn(self._presence.tell_loss(bot, session.header.id))
 
     async def _ask_again(self, stream: BotStream, session_id: str) -> None:
-        stream.unhear(session_id)
         with contextlib.suppress(UnknownSession):
-            stream.news(await self.arena.read(session_id))
+            session = await self.arena.read(session_id)
+            stream.mark_unsent(session_id)
+            stream.news(session)
 
     def _listener(self, bot: str) -> Callable[[str], None]:
         def hear(notice: str) -> None:
@@ -526,10 +533,10 @@ class Hub:
             if stream.is_missing(session_id):
                 await self.forget_game(stream.bot, session_id)
             return None
-        except SessionError:
-            raise
-        except Exception:  # written by a newer copy, perhaps; the bot's other games are none the worse for it
-            _LOG.exception("session %s of %s cannot be read", session_id, stream.bot)
+        except UnreadableSession as error:  # a newer copy wrote it, perhaps; the bot's other games go on
+            if session_id not in self._unreadable:  # logged once, not at every poll
+                self._unreadable.append(session_id)
+                _LOG.warning("a game of %s cannot be told to it: %s", stream.bot, error)
             return None
         if stream.bot not in session.header.bots:  # the id was taken by a session that was asked for differently
             await self.forget_game(stream.bot, session_id)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from service.rpc.auth import Caller, Kind
-from service.rpc.limits import LimitReached
+from service.rpc.limits import LimitReached, Places
 
 #: What a call counts as at least: its task, its buffers and its answer take memory too.
 LEAST_BYTES: Final = 64 << 10
@@ -27,6 +27,8 @@ _STRANGERS: Final = 4
 FIRST_S: Final = 5.0
 #: So many streams of one address may wait for their first message, however little memory there is.
 _FEWEST_HALF_OPEN: Final = 16
+#: Long calls of one caller that have no limit of their own.
+_LONG_CALLS: Final = 32
 #: An address that was made to leave for newer ones may come back so soon.
 _COME_BACK_MS: Final = 100
 
@@ -40,6 +42,11 @@ def peer_of(context: Any) -> str:
     if not isinstance(address, IPv6Address):
         return str(address)
     return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
+
+
+def caller_name(caller: Caller, context: Any = None) -> str:
+    """The name under which limits are counted; a stranger is known only by the address in its context."""
+    return peer_of(context) if caller.kind is Kind.ANONYMOUS else caller.id
 
 
 class Held:
@@ -201,6 +208,9 @@ class Intake:
         players = RequestBytes(largest, per_caller, total)
         #: The operator is one caller with many programs.
         operator = RequestBytes(largest, total, total)
+        self._health = RequestBytes(largest, per_caller // 2, total // _STRANGERS)
+        #: Long calls that have no limit of their own: health watches and reflection.
+        self.long_calls = Places("long calls for each caller", _LONG_CALLS)
         self._pools = {
             Kind.ANONYMOUS: strangers,
             Kind.SEAT: players,
@@ -208,10 +218,9 @@ class Intake:
             Kind.OPERATOR: operator,
         }
 
-    async def reserve(self, caller: Caller, context: Any = None) -> Held:
-        """Memory for one request of a caller; a stranger is known by the address in its context only."""
-        name = peer_of(context) if caller.kind is Kind.ANONYMOUS else caller.id
-        return await self._pools[caller.kind].reserve(name)
+    async def reserve(self, name: str, kind: Kind, *, is_health: bool = False) -> Held:
+        """Memory for one request of a caller. Questions about health have memory of their own: other strangers cannot take it."""
+        return await (self._health if is_health else self._pools[kind]).reserve(name)
 
     def half_open(self, context: Any) -> AbstractAsyncContextManager[None]:
         """A block that waits for the first message of a stranger's stream: see ``HalfOpen.wait``."""

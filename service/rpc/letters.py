@@ -5,7 +5,7 @@ request like any other (gRPC would call it an unknown error of ours).
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, aclosing
+from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
 from typing import Any, Final, TypeAlias
 
 import grpc
@@ -13,19 +13,20 @@ from google.protobuf.message import DecodeError
 
 from service.rpc.auth import Kind, current_caller
 from service.rpc.bounds import Shape
-from service.rpc.intake import FIRST_S, Held, Intake
+from service.rpc.intake import FIRST_S, Held, Intake, caller_name, peer_of
 from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.errors import BadRequest
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
-#: In so few bytes nothing is too long, and nothing comes too often.
+#: So few bytes cannot take much memory, so their fields are not checked.
 _SMALL: Final = 1024
 #: The first message of a conversation says who comes, and little else.
 FIRST_BYTES: Final = 16 << 10
 #: How long to wait for the first message of a call, in seconds, while memory is reserved for it.
 _READ_S: Final = 15.0
-#: These have limits of their own: they are long, and hold no request.
+#: Long calls with limits of their own, which also know the field that must come first.
 _HAVE_PLACES: Final = ("/rubble.v1.BotService/Play", "/rubble.v1.SessionService/Watch")
+_HEALTH: Final = "/grpc.health.v1.Health/Check"
 
 
 class _Reader:
@@ -82,25 +83,35 @@ class Letters(grpc.aio.ServerInterceptor):
             return None
         method = handler_call_details.method
         reader = _Reader(method, handler.request_deserializer)
-        has_places = method in _HAVE_PLACES
         if handler.request_streaming:
-            return self._conversation(handler, reader, has_places)
+            return self._conversation(handler, reader, method)
         if self._intake is not None and current_caller().kind is Kind.ANONYMOUS:
-            return self._stranger(handler, reader, has_places)
-        return await self._single(handler, reader, has_places)
+            return self._stranger(handler, reader, method)
+        return await self._single(handler, reader, method)
 
-    async def _single(self, handler: Any, reader: _Reader, has_places: bool) -> Handler:
+    def _place(self, method: str, context: Any) -> AbstractContextManager[None]:
+        """What a long call without limits of its own takes while it is open. A long call keeps no memory for requests."""
+        if self._intake is None or method in _HAVE_PLACES:
+            return nullcontext()
+        return self._intake.long_calls.hold(caller_name(current_caller(), context))
+
+    async def _single(self, handler: Any, reader: _Reader, method: str) -> Handler:
         """One request of a known caller. Memory is reserved here, before gRPC reads it."""
         held: Held | None = None
+        late: asyncio.TimerHandle | None = None
         if self._intake is not None:
-            held = await self._intake.reserve(current_caller())
+            held = await self._intake.reserve(caller_name(current_caller()), current_caller().kind)
             task = asyncio.current_task()
             assert task is not None
             # The call's own task: it also ends where the caller leaves before its request has come.
             task.add_done_callback(lambda _: held.release())
+            # A request that does not come must not keep memory that others need; grpc.aio tells the caller nothing of it.
+            late = asyncio.get_running_loop().call_later(_READ_S, task.cancel)
         answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
 
         def read(data: bytes) -> Any:
+            if late is not None:
+                late.cancel()
             if held is not None:
                 held.shrink(len(data))
             try:
@@ -111,72 +122,74 @@ class Letters(grpc.aio.ServerInterceptor):
         async def call(request: Any, context: Any) -> Any:
             if isinstance(request, BadRequest):
                 raise request
-            if held is not None and has_places:
-                held.release()
             return await answer(request, context)
 
+        async def call_long(request: Any, context: Any) -> Any:
+            if held is not None:
+                held.release()
+            with self._place(method, context):
+                return await call(request, context)
+
         if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(call, read, handler.response_serializer)
+            return grpc.unary_stream_rpc_method_handler(call_long, read, handler.response_serializer)
         return grpc.unary_unary_rpc_method_handler(call, read, handler.response_serializer)
 
-    def _stranger(self, handler: Any, reader: _Reader, has_places: bool) -> Handler:
+    def _stranger(self, handler: Any, reader: _Reader, method: str) -> Handler:
         """One request of somebody we know by address only, which a handler of streams learns before anything is read."""
         answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
         intake = self._intake
         assert intake is not None
 
         async def call(_: Any, context: Any) -> None:
-            held = await intake.reserve(current_caller(), context)
+            held = await intake.reserve(peer_of(context), Kind.ANONYMOUS, is_health=method == _HEALTH)
             try:
                 request = await reader.read_first(context, held)
                 if request is grpc.aio.EOF:
                     return  # the caller left
-                if has_places:
-                    held.release()
-                response = await answer(request, context)
                 if not handler.response_streaming:
-                    await hand_over(context, response, asyncio.timeout(PATIENCE_S))
+                    await hand_over(context, await answer(request, context), asyncio.timeout(PATIENCE_S))
+                    return
+                held.release()
+                with self._place(method, context):
+                    await answer(request, context)
             finally:
                 held.release()
 
         return grpc.stream_stream_rpc_method_handler(call, None, handler.response_serializer)
 
-    def _conversation(self, handler: Any, reader: _Reader, has_places: bool) -> Handler:
+    def _conversation(self, handler: Any, reader: _Reader, method: str) -> Handler:
         """Many requests. Memory is reserved for the first; of the others one at a time is read."""
         answer = handler.stream_stream
         intake = self._intake
 
         async def reserve(kept: ExitStack) -> Held | None:
-            """Memory for the first message of a known caller. A stranger's waits apart, where it is in nobody's way."""
+            """Memory for the first message of a known caller. A stranger's is bounded apart, in ``read_strangers``."""
             if intake is None or current_caller().kind is Kind.ANONYMOUS:
                 return None
-            held = await intake.reserve(current_caller())
+            held = await intake.reserve(caller_name(current_caller()), current_caller().kind)
             kept.callback(held.release)
             return held
 
-        async def read_strangers(context: Any, kept: ExitStack) -> Any:
+        async def read_strangers(context: Any) -> Any:
             assert intake is not None
             try:
                 async with intake.half_open(context):
-                    request = await reader.read_first(context, None, FIRST_BYTES)
+                    return await reader.read_first(context, None, FIRST_BYTES)
             except TimeoutError:
                 expected = f"a first message within {FIRST_S:.0f} seconds"
-                raise BadRequest("hello" if has_places else "message", "nothing", expected) from None
-            if not has_places and request is not grpc.aio.EOF:
-                held = await intake.reserve(current_caller(), context)
-                kept.callback(held.release)
-                held.shrink(FIRST_BYTES)
-            return request
+                field = "hello" if method in _HAVE_PLACES else "message"
+                raise BadRequest(field, "nothing", expected) from None
 
         async def opened(context: Any, held: Held | None, kept: ExitStack) -> AsyncIterator[Any]:
             if held is None and intake is not None:
-                request = await read_strangers(context, kept)
+                request = await read_strangers(context)
             else:
                 request = await reader.read_first(context, held, FIRST_BYTES)
             if request is grpc.aio.EOF:
                 return
+            kept.enter_context(self._place(method, context))
             yield request
-            if held is not None and has_places:
+            if held is not None:
                 held.release()  # the handler reads on, so it knows who comes
             while (data := await context.read()) is not grpc.aio.EOF:
                 request = reader.read(data)

@@ -90,7 +90,7 @@ class WatchPlaces:
 
 
 class Budget:
-    """Computing time by caller: a bucket that fills by ``per_second`` milliseconds a second.
+    """An allowance by caller, in milliseconds or refusals: a bucket that fills by ``per_second`` of them a second.
 
     What a request costs is known only afterwards. So a caller is let in while anything is left, and pays then; whoever
     overdrew waits until the debt is paid off.

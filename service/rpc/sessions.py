@@ -11,14 +11,21 @@ from rubble.v1 import common_pb2, session_pb2, session_pb2_grpc
 from service import games, metrics
 from service.games.chance import SEED_BYTES
 from service.rpc import codec
-from service.rpc.auth import Caller, Forbidden, Kind, Signer, current_caller
+from service.rpc.auth import Caller, Forbidden, Kind, Signer, check_name, current_caller
 from service.rpc.gallery import Gallery
-from service.rpc.intake import peer_of
+from service.rpc.intake import caller_name
 from service.rpc.limits import LimitReached, Limits
 from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
-from service.sessions.errors import BadRequest, HistoryChanged, SessionRunning, SessionSealed, UnknownSession
+from service.sessions.errors import (
+    BadRequest,
+    HistoryChanged,
+    SessionRunning,
+    SessionSealed,
+    UnknownSession,
+    UnreadableSession,
+)
 from service.sessions.replay import write_replay
 from service.sessions.session import (
     ACT,
@@ -36,7 +43,6 @@ from service.sessions.session import (
 )
 
 T = TypeVar("T")
-NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _HOUR_MS: Final = 3_600_000
 _POLL_S: Final = 2.0
 #: A seat token outlives any session.
@@ -95,19 +101,13 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     def _header(self, request: session_pb2.CreateSessionRequest) -> Header:
         """The header a request asks for, every field checked."""
         session_id = request.session or secrets.token_urlsafe(12)
-        if not NAME.fullmatch(session_id):
-            raise BadRequest(
-                "session", session_id, "1-64 letters, digits, dots, dashes or underscores, and no dot first"
-            )
+        check_name("session", session_id)
         game = games.get(request.game)
         options = game.complete(len(request.seats), codec.options_from(request.options))
         bots = tuple(seat.bot for seat in request.seats)
         named = [bot for bot in bots if bot]
         for bot in named:
-            if not NAME.fullmatch(bot):
-                raise BadRequest(
-                    "seats.bot", bot, "1-64 letters, digits, dots, dashes or underscores, and no dot first"
-                )
+            check_name("seats.bot", bot)
             if named.count(bot) > 1:
                 raise BadRequest("seats.bot", bot, "a different bot on every seat; give the second one another name")
         table, deck = secrets.token_bytes(SEED_BYTES), secrets.token_bytes(SEED_BYTES)
@@ -131,8 +131,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             bots,
             request.hold_seeds,
             now,
-            secrets.token_urlsafe(9),
             request.sealed,
+            secrets.token_urlsafe(9),
         )
 
     async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
@@ -162,8 +162,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 start += 1
                 try:
                     session = await self._arena.read(session_id)
-                except UnknownSession:
-                    continue  # it expired
+                except (UnknownSession, UnreadableSession):
+                    continue  # it expired, or is another version's
                 if request.game in ("", session.header.game):
                     response.sessions.append(codec.session_message(session, self._arena.now_ms()))
                 if len(response.sessions) == size:
@@ -272,7 +272,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     ) -> None:
         caller = current_caller()
         is_operator = caller.kind is Kind.OPERATOR
-        name = peer_of(context) if caller.kind is Kind.ANONYMOUS else caller.id
+        name = caller_name(caller, context)
         place = self._limits.watchers.hold(request.session, name, is_operator=is_operator)
         with place, metrics.WATCHERS.track_inprogress():
             _check_seal(await self._arena.read(request.session))

@@ -34,6 +34,8 @@ _LOG: Final = logging.getLogger(__name__)
 _TRIES: Final = 64
 _CACHE: Final = 4096
 _SAVED: Final = 2 * _CACHE
+#: A clock that stands still for an outage of ours is looked at again after so long, in milliseconds.
+_AGAIN_MS: Final = 1000
 
 
 class _Late(SessionError):
@@ -401,7 +403,8 @@ class Arena:
             deadline = session.next_deadline_ms()
             if deadline and deadline < now:
                 try:
-                    await self.enforce(session_id)
+                    if await self.enforce(session_id) is not None and session_id in self._cache:
+                        self._set_alarm(session_id, now + _AGAIN_MS)  # an outage of ours has not been counted
                 except SessionError:
                     raise  # the store is away, for all of them; the sweep looks after them when it is back
                 except Exception:
@@ -435,7 +438,8 @@ class Arena:
 
         def excuse(seat: int) -> tuple[int, str]:
             asked = session.clocks[seat].asked_ms
-            return self.outages.lost_ms(asked, now), self.outages.told(asked, now)
+            lost_ms = self.outages.lost_ms(asked, now)
+            return lost_ms, self.outages.told(asked, now) if lost_ms else ""
 
         return session.expire(now, lambda seat: connected[seat], excuse)
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 #: A copy writes once a second; if it has not for so long, in milliseconds, bots cannot have played through it.
-LATE_MS: Final = 3000
+SILENCE_MS: Final = 3000
 #: How long bots have at most to come back after an outage; after a shorter one they have as long as it lasted.
 RETURN_MS: Final = 15_000
 #: For how long a copy that has fallen silent counts as an outage; its bots go to another one meanwhile.
@@ -46,6 +46,8 @@ class Outages:
         #: Why it cannot write; empty if nothing was heard of a reason.
         self.trouble = ""
         self._ended: list[Outage] = []
+        #: The time in which moves could not be saved, as far as it has been seen; None if they can.
+        self.failing: Outage | None = None
         #: Other copies that have not written for a while, by their ids.
         self.silent: dict[str, Outage] = {}
 
@@ -54,20 +56,16 @@ class Outages:
         known = set(self._ended) | set(outages)
         self._ended = sorted(known, key=lambda outage: outage.end_ms)[-KEPT:]
 
-    def drop(self, outage: Outage) -> None:
-        """Forget an outage: it has turned out to be longer."""
-        self._ended = [known for known in self._ended if known != outage]
-
     def own(self, now_ms: int) -> Outage | None:
         """The outage that this copy is in at this moment, or has just come out of without having written since."""
-        is_late = now_ms - self.wrote_ms > LATE_MS or self.trouble
+        is_late = now_ms - self.wrote_ms > SILENCE_MS or self.trouble
         if not self.wrote_ms or not is_late:
             return None
         return Outage(self.wrote_ms, now_ms, self.trouble or "a copy of the service stood still")
 
     def _between(self, since_ms: int, until_ms: int) -> Iterator[Outage]:
-        own = self.own(until_ms)
-        known = [*self._ended, *self.silent.values(), *([own] if own else [])]
+        live = [outage for outage in (self.own(until_ms), self.failing) if outage is not None]
+        known = [*self._ended, *self.silent.values(), *live]
         for outage in sorted(known, key=lambda outage: outage.start_ms):
             if outage.start_ms < until_ms and since_ms < outage.over_ms:
                 yield outage

@@ -15,7 +15,7 @@ from redis.asyncio import Redis, RedisCluster
 from service.sessions import keys
 from service.sessions.clock import SteadyClock
 from service.sessions.link import AWAY, trouble_of
-from service.sessions.outages import KEPT, KEPT_MS, LATE_MS, RETURN_MS, SILENT_MS, Outage, Outages
+from service.sessions.outages import KEPT, KEPT_MS, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
 
 _LOG: Final = logging.getLogger(__name__)
 _PATIENCE_S: Final = 2.0
@@ -35,8 +35,6 @@ class Pulse:
         self._untold: list[Outage] = []
         #: By copy: what it wrote last, and when that was seen here to have changed. Their clocks may differ from ours.
         self._others: dict[str, tuple[int, int]] = {}
-        #: The time in which moves could not be saved, as far as it has been seen.
-        self._failing: Outage | None = None
         self._is_first = True
         #: Whether the store answers questions, and why it takes no writes; empty if it does.
         self.is_readable = False
@@ -46,10 +44,11 @@ class Pulse:
         """Write once, and see what that tells. Never raises for a store that is away or full: ``trouble`` says so."""
         now = self._clock()
         step = self._clock.step_ms()
-        if abs(step) > LATE_MS:
+        if abs(step) > SILENCE_MS:
             _LOG.warning("the time of day was set by %.1f s; clocks of sessions go on as before", step / 1000)
             # Whether the machine slept or its clock was set: bots elsewhere may have lost their connections.
-            self._note(Outage(now, now + RETURN_MS, f"the time of day was set by {step / 1000:.0f} s"))
+            self._note(Outage(now - RETURN_MS, now, f"the time of day was set by {step / 1000:.0f} s"))
+        self._end_failure(now)
         own = self._outages.own(now)
         written = [*self._untold, *([own] if own else [])]
         pipe: Any = self._redis.pipeline(transaction=False)
@@ -88,24 +87,27 @@ class Pulse:
     def failed(self, error: Exception) -> None:
         """A trip to the store failed; in a Cluster the node that is away may be another one than the pulse is written to."""
         now = self._clock()
-        last, start = self._failing, now
-        if last is not None and now - last.end_ms < LATE_MS:  # it goes on
-            start = last.start_ms
-            self._untold = [outage for outage in self._untold if outage != last]
-            self._outages.drop(last)
-        self._failing = Outage(start, now, trouble_of(error))
-        self._note(self._failing)
+        self._end_failure(now)
+        last = self._outages.failing
+        self._outages.failing = Outage(last.start_ms if last else now, now, trouble_of(error))
+
+    def _end_failure(self, now: int) -> None:
+        """Write a failure down once no trip has failed for a while; until then it is only remembered here."""
+        last = self._outages.failing
+        if last is not None and now - last.end_ms >= SILENCE_MS:
+            self._outages.failing = None
+            self._note(last)
 
     async def _look_at_others(self, copies: dict[str, int], now: int) -> None:
         """Copies that have fallen silent: their bots are cut off, and another copy must not forfeit them for that."""
         if self._is_first:
             self._is_first = False
             last = max((at for name, at in copies.items() if name != self._copy), default=now)
-            if now - last > LATE_MS:
+            if now - last > SILENCE_MS:
                 self._note(Outage(last, now, "no copy of the service was running"))
-                gone = [name for name, at in copies.items() if name != self._copy and now - at > SILENT_MS]
-                await self._remove(gone)
-        self._outages.silent.clear()
+                await self._remove([name for name, at in copies.items() if name != self._copy and now - at > SILENT_MS])
+        silent: dict[str, Outage] = {}
+        gone: list[str] = []
         for name, at in copies.items():
             if name in (self._copy, _STOPPED):
                 continue
@@ -116,11 +118,13 @@ class Pulse:
             outage = Outage(changed, now, "a copy of the service fell silent")
             if now - changed > SILENT_MS:
                 self._note(outage)
-                await self._remove([name])
-            elif now - changed > LATE_MS:
-                self._outages.silent[name] = outage
+                gone.append(name)
+            elif now - changed > SILENCE_MS:
+                silent[name] = outage
+        self._outages.silent = silent
         for name in self._others.keys() - copies.keys():
             del self._others[name]
+        await self._remove(gone)
 
     async def _remove(self, names: list[str]) -> None:
         if names:

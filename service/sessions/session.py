@@ -79,10 +79,10 @@ class Header:
     bots: tuple[str, ...]
     hold_seeds: bool
     created_ms: int
-    #: Drawn when the session was created: another session may have its id later. Empty if an older version created it.
-    birth: str = ""
     #: Other sessions have the same cards: only the operator and its seats may look before the seeds are revealed.
     sealed: bool = False
+    #: Drawn when the session was created: another session may have its id later. Empty if an older version created it.
+    birth: str = ""
 
     @property
     def seats(self) -> int:
@@ -547,8 +547,8 @@ def header_to_plain(header: Header) -> Any:
         list(header.bots),
         header.hold_seeds,
         header.created_ms,
-        header.birth,
         header.sealed,
+        header.birth,
     ]
 
 
@@ -567,7 +567,7 @@ def header_from_plain(plain: Any) -> Header:
         plain[6],
         TimeControl(*plain[7]),
         tuple(plain[8]),
-        *plain[9:],  # one stored by an earlier version ends sooner
+        *plain[9:],  # one stored by an older version ends sooner, so new fields stand last
     )
 
 

@@ -167,6 +167,34 @@ def test_half_open_streams_of_strangers_lock_no_bot_out(flooded: Arena) -> None:
     run(scenario)
 
 
+def test_idle_streams_of_strangers_keep_no_stranger_from_asking_for_health(flooded: Arena) -> None:
+    """A balancer asks from the same address as everybody behind it; if it got no answer, the copy would be taken out of use."""
+
+    async def scenario() -> None:
+        async with flooded.door() as stranger, flooded.operator() as operator:
+            session = (await lay(operator, "relief", ["", ""])).session.session
+            watch: Any = stranger.channel.unary_stream(
+                "/grpc.health.v1.Health/Watch", request_serializer=health_pb2.HealthCheckRequest.SerializeToString
+            )
+            channel: Any = stranger.channel
+            reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+            ask = reflection_pb2.ServerReflectionRequest(list_services="")
+            idle = []
+            for _ in range(60):
+                idle += [watch(health_pb2.HealthCheckRequest()), reflection.ServerReflectionInfo()]
+                await idle[-1].write(ask)
+            await until(lambda: sum(call.done() for call in idle) == 120 - 32, "the others were told that it is enough")
+            refused = await _ending(next(call for call in idle if call.done()))
+            assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+            async with flooded.door() as other:
+                assert await other.is_serving()
+                assert (await other.session(session)).session == session
+            for call in idle:
+                call.cancel()
+
+    run(scenario)
+
+
 def test_a_message_of_too_many_choices_ends_the_stream_with_a_reason(flooded: Arena) -> None:
     async def scenario() -> None:
         key = await _key(flooded)

@@ -2,11 +2,15 @@
 
 import asyncio
 import random
+from typing import Any
 
 import pytest
 
-from service.rpc.intake import LEAST_BYTES, HalfOpen, Held, RequestBytes, peer_of
+from service.rpc import letters
+from service.rpc.intake import LEAST_BYTES, HalfOpen, Held, Intake, RequestBytes, peer_of
 from service.rpc.limits import LimitReached
+from tests.rpc.doors import house
+from tests.rpc.doors.house import OPERATOR, Stubs, doors, serving
 
 _MIB = 1 << 20
 
@@ -153,5 +157,26 @@ def test_of_too_many_half_open_streams_the_oldest_of_the_most_crowded_address_en
             assert [task.done() for task in opened] == [True, True, False, False, False]
             never.set()
         assert ended == ["a1", "a2"]
+
+    asyncio.run(scenario())
+
+
+def test_a_request_that_is_announced_and_never_sent_does_not_keep_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All players share one memory: a few keys with such calls would keep everybody's answers out."""
+    monkeypatch.setattr(letters, "_READ_S", 0.2)
+    method = "/rubble.v1.SessionService/Resign"
+
+    async def unary(request: bytes, _context: object) -> bytes:
+        return request
+
+    async def scenario() -> None:
+        interceptors, _, _ = doors()
+        intake = Intake(largest=_MIB, per_caller=_MIB, total=_MIB)
+        stubs = Stubs({method: (False, False)}, unary, unary)
+        async with serving(stubs, interceptors=(*interceptors, letters.Letters(intake))) as channel:
+            silent: Any = channel.stream_unary(method)(metadata=[("authorization", f"Bearer {OPERATOR}")])
+            await silent.wait_for_connection()
+            assert await house.call(channel, method, (False, False), OPERATOR, b"at last") == [b"at last"]
+            silent.cancel()
 
     asyncio.run(scenario())

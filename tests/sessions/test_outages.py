@@ -9,10 +9,11 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
 from service.embedded import EmbeddedRedis
+from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.clock import SteadyClock
 from service.sessions.link import trouble_of
-from service.sessions.outages import KEPT, LATE_MS, RETURN_MS, SILENT_MS, Outage, Outages
+from service.sessions.outages import KEPT, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
 from service.sessions.pulse import Pulse
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
@@ -71,7 +72,7 @@ def test_what_overlaps_is_lost_once_and_bots_have_time_to_come_back() -> None:
 def test_the_outage_that_goes_on_counts_before_anybody_has_written_it_down() -> None:
     """After a stall the clocks may be looked at first."""
     outages = Outages(START)
-    assert outages.lost_ms(START, START + LATE_MS) == 0
+    assert outages.lost_ms(START, START + SILENCE_MS) == 0
     assert outages.lost_ms(START, START + 60_000) == 60_000
     assert outages.told(START, START + 60_000) == "a copy of the service stood still for 60 s"
 
@@ -166,6 +167,35 @@ def test_a_replay_is_good_in_which_one_of_two_late_seats_was_saved_by_an_outage(
     assert verify_replay(write_replay(table.session, table.entries)).ok
 
 
+def test_an_outage_that_took_no_time_excuses_nobody() -> None:
+    """One save that failed and was made again cost the bot nothing: its fault names no outage, so the match counts."""
+
+    async def scenario() -> None:
+        table = await _Late().open()
+        table.outages.add([Outage(START + 500, START + 500, FULL)])
+        table.now = (await table.arena.read(table.id)).deadline_ms(0) + 1
+        await table.faults()
+        session = await table.arena.read(table.id)
+        assert (session.clocks[0].fault, session.clocks[0].outage) == (DISCONNECTED, "")
+
+    asyncio.run(scenario())
+
+
+def test_a_clock_that_stood_still_for_an_outage_is_looked_at_again_soon() -> None:
+    async def scenario() -> None:
+        table = await _Late().open()
+        deadline = (await table.arena.read(table.id)).deadline_ms(0)
+        table.outages.add([Outage(START + 1000, START + 3000, FULL)])
+        table.now = deadline + 1
+        await table.arena.ring_alarms()
+        assert (await table.arena.read(table.id)).clocks[0].fault == NO_FAULT
+        table.now = deadline + 10_000
+        await table.arena.ring_alarms()
+        assert (await table.arena.read(table.id)).clocks[0].fault == DISCONNECTED
+
+    asyncio.run(scenario())
+
+
 # ------------------------------------------------------------------------------------------------------------------ the pulse
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedRedis]:
@@ -252,6 +282,48 @@ def test_a_copy_that_falls_silent_is_missed_by_the_others_for_a_while(server: Em
                 machine.wait(1000)
                 await copy.pulse.beat()
             assert copy.outages.told(START, machine.time_of_day) == told, "who stops of its own accord is not missed"
+
+    asyncio.run(scenario())
+
+
+def test_a_long_failure_is_one_outage_and_drives_out_no_other(server: EmbeddedRedis) -> None:
+    """In a Cluster the node of the pulse may be well while moves fail for hours."""
+
+    async def scenario() -> None:
+        async with Redis.from_url(server.url) as redis:
+            machine = Ticking()
+            copy, other = _Copy(redis, machine), _Copy(redis, machine)
+            copy.outages.add([Outage(START - 60_000, START - 50_000, "something else")])
+            for _ in range(KEPT + 20):
+                machine.wait(1000)
+                copy.pulse.failed(OutOfMemoryError("OOM"))
+                await copy.pulse.beat()
+                await other.pulse.beat()
+            assert copy.outages.lost_ms(START, machine.time_of_day) >= KEPT * 1000, "while it goes on"
+            for _ in range(5):
+                machine.wait(1000)
+                await copy.pulse.beat()
+                await other.pulse.beat()
+            assert "something else" in copy.outages.told(START - 60_000, START - 50_000)
+            assert other.outages.lost_ms(START, machine.time_of_day) >= KEPT * 1000
+            assert await redis.zcard(keys.OUTAGES) == 1
+
+    asyncio.run(scenario())
+
+
+def test_when_the_time_of_day_was_set_bots_have_time_to_come_back_once(server: EmbeddedRedis) -> None:
+    async def scenario() -> None:
+        async with Redis.from_url(server.url) as redis:
+            machine = Ticking()
+            copy = _Copy(redis, machine)
+            await copy.pulse.beat()
+            machine.wait(1000)
+            now = machine.time_of_day
+            machine.time_of_day += 7_200_000
+            for _ in range(40):
+                await copy.pulse.beat()
+                machine.wait(1000)
+            assert copy.outages.lost_ms(now, now + 39_000) == RETURN_MS
 
     asyncio.run(scenario())
 

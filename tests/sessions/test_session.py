@@ -640,6 +640,15 @@ def test_a_game_that_other_rules_began_is_not_played_on() -> None:
     assert session_from_plain(older, live_to_plain(over)).status == CANCELLED
 
 
+def test_a_header_of_an_older_version_is_read_as_it_was_meant() -> None:
+    """One version wrote nothing behind the time of creation, the next one only whether the session is sealed."""
+    whole = header_to_plain(header_of(hold_seeds=True, sealed=True, birth="b1"))
+
+    first, second = header_from_plain(whole[:11]), header_from_plain(whole[:12])
+    assert (first.sealed, first.birth) == (False, "")
+    assert (second.sealed, second.birth) == (True, "")
+
+
 def test_another_format_is_told_apart() -> None:
     plain = header_to_plain(header_of())
     plain[0] = 999

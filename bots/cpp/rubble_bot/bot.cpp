@@ -148,7 +148,7 @@ Bot::Ending Bot::converse() {
     const auto stub = v1::BotService::NewStub(channel(settings_, credentials_));
     const auto outbox = std::make_shared<Outbox>();
     grpc::ClientContext context;
-    // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+    // The key is also sent as metadata: the arena then knows the bot before it reads the stream.
     context.AddMetadata("authorization", "Bearer " + settings_.key);
     {
         const std::lock_guard lock(mutex_);

@@ -17,7 +17,6 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "rubble-bot/gen/rubble/v1"
@@ -132,9 +131,8 @@ func (b *Bot) converse(ctx context.Context) error {
 	defer conn.Close()
 	streaming, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	// The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
-	named := metadata.AppendToOutgoingContext(streaming, "authorization", "Bearer "+b.Settings.Key)
-	stream, err := pb.NewBotServiceClient(conn).Play(named)
+	// The key is also sent as metadata: the arena then knows the bot before it reads the stream.
+	stream, err := pb.NewBotServiceClient(conn).Play(b.Settings.Signed(streaming))
 	if err != nil {
 		return judge(err)
 	}

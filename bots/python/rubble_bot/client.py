@@ -124,7 +124,7 @@ class Bot:
         self._outbox.clear()  # whatever did not arrive is asked for again
         problem, stay_away_s = "the stream ended", 0.0
         async with self._channel() as channel:
-            # The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+            # The key is also sent as metadata: the arena then knows the bot before it reads the stream.
             call = bot_pb2_grpc.BotServiceStub(channel).Play(metadata=(("authorization", f"Bearer {self._key}"),))
             writer = asyncio.create_task(self._write(call))
             try:

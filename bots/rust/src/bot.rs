@@ -158,7 +158,7 @@ impl Bot {
             return End::Lost("the stream ended".into());
         }
         let mut request = Request::new(ReceiverStream::new(said));
-        // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+        // The key is also sent as metadata: the arena then knows the bot before it reads the stream.
         if let Ok(token) = MetadataValue::try_from(format!("Bearer {}", self.settings.key)) {
             request.metadata_mut().insert("authorization", token);
         } // else it is no key, which the arena tells when it has read Hello

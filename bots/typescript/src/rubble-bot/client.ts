@@ -94,7 +94,7 @@ export class Bot {
     this.#outbox = [];
     this.#isWriting = false;
     const client = new BotServiceClient(this.#address, this.#credentials, OPTIONS);
-    // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+    // The key is also sent as metadata: the arena then knows the bot before it reads the stream.
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${this.#key}`);
     const stream = client.play(metadata);

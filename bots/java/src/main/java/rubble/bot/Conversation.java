@@ -42,7 +42,7 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
         this.loop = loop;
         this.hear = hear;
         this.ended = ended;
-        // The key goes before Hello too: the arena knows us before it reads, and no stranger is served before us.
+        // The key is also sent as metadata: the arena then knows the bot before it reads the stream.
         var metadata = new Metadata();
         metadata.put(AUTHORIZATION, "Bearer " + hello.getBotKey());
         BotServiceGrpc.newStub(channel).withInterceptors(MetadataUtils.newAttachHeadersInterceptor(metadata)).play(this);
