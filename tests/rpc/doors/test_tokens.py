@@ -405,9 +405,9 @@ def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
 def test_a_bot_has_a_plain_name(bot: str) -> None:
     async def play() -> None:
         ring = KeyRing(Signer([SECRET]), nowhere())
-        with pytest.raises(BadRequest, match="1-64 of"):
+        with pytest.raises(BadRequest, match="1-64 letters"):
             await ring.issue_key(bot)
-        with pytest.raises(BadRequest, match="1-64 of"):
+        with pytest.raises(BadRequest, match="1-64 letters"):
             await ring.revoke_key(bot)
 
     run(play())
