@@ -55,12 +55,17 @@ def verify(
         typer.Option("--hash", metavar="HEX", help="A hash you know from elsewhere; it must be in the file's chain."),
     ] = "",
     partial: Annotated[
-        bool, typer.Option("--partial", help="Accept a replay that stops before its outcome: the game is running.")
+        bool,
+        typer.Option(
+            "--partial",
+            help="Accept a replay that cannot be played again: the game is running, or its seeds are held back.",
+        ),
     ] = False,
 ) -> int:
     """Check files to the last byte, and play their games again from the seeds.
 
-    Exit code 0: all are good. 1: at least one is not; its line and reason are told. 2: wrong usage.
+    Exit code 0: all are good. 1: at least one is not; its line and reason are told. A file without its seeds cannot be played again
+    and proves nothing by itself: it counts as good only with --partial, or if --hash names its last line. 2: wrong usage.
 
     [dim]$[/] rubble replay verify game.jsonl
     [dim]$[/] rubble replay verify --hash 3f0c… game.jsonl
@@ -75,10 +80,20 @@ def verify(
         verdict = _judge(data, pin, partial)
         verdicts.append(verdict)
         if not json:
-            _tell(file, verdict)
+            _tell(file, verdict, is_proven=_is_proven(verdict, partial))
     if json:
-        print_json([_described(file, verdict) for file, verdict in zip(files, verdicts, strict=True)])
-    return GOOD if all(verdict.ok for verdict in verdicts) else BAD
+        print_json(
+            [
+                _described(file, verdict) | {"proven": _is_proven(verdict, partial)}
+                for file, verdict in zip(files, verdicts, strict=True)
+            ]
+        )
+    return GOOD if all(_is_proven(verdict, partial) for verdict in verdicts) else BAD
+
+
+def _is_proven(verdict: Verdict, partial: bool) -> bool:
+    """Whether a file is what it says. Anybody can cut the seeds off and write the chain anew."""
+    return verdict.ok and (verdict.is_replayed or partial or verdict.pinned == verdict.lines)
 
 
 def _read(file: str) -> bytes:
@@ -102,7 +117,7 @@ def _judge(data: bytes, pin: str = "", partial: bool = False) -> Verdict:
     return verify_replay(text, pin=pin, allow_partial=partial)
 
 
-def _tell(file: str, verdict: Verdict) -> None:
+def _tell(file: str, verdict: Verdict, *, is_proven: bool) -> None:
     name = _printable(file)
     if not verdict.ok:
         facts = _printable(f": line {verdict.line}: {verdict.reason}")
@@ -110,7 +125,10 @@ def _tell(file: str, verdict: Verdict) -> None:
     else:
         pinned = f" · pinned up to line {verdict.pinned} of {verdict.lines}" if verdict.pinned else ""
         facts = f": {verdict.game} · session {verdict.session} · {verdict.reason}{pinned} · hash {verdict.hash}"
-        line = Text.assemble(f"{name}: ", ("good", "green" if verdict.is_replayed else "yellow"), _printable(facts))
+        word = ("good", "green" if verdict.is_replayed else "yellow") if is_proven else ("NOT PROVEN", "bold yellow")
+        line = Text.assemble(f"{name}: ", word, _printable(facts))
+        if not is_proven:
+            line.append("; --partial accepts it, --hash compares it with a hash you know")
     console().print(line, soft_wrap=True)
 
 

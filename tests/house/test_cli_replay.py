@@ -64,14 +64,33 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 
 # ---------------------------------------------------------------------------------------------------------------- verify
-def test_good_replays_end_with_0(capsys: pytest.CaptureFixture[str], good: str, held: str) -> None:
-    code, out, err = asked(capsys, "verify", good, held)
-    first, second = out.splitlines()
+def test_good_replays_end_with_0(capsys: pytest.CaptureFixture[str], good: str) -> None:
+    code, out, err = asked(capsys, "verify", good)
 
     assert (code, err) == (0, "")
-    assert first.startswith(f"{good}: good: relief · session relief-1 · ")
-    assert "actions replayed" in first
-    assert "seeds held back: game not replayed" in second
+    assert out.startswith(f"{good}: good: relief · session relief-1 · ")
+    assert "actions replayed" in out
+
+
+def test_a_replay_without_its_seeds_proves_nothing_by_itself(capsys: pytest.CaptureFixture[str], held: str) -> None:
+    """Anybody could have changed the game, written the chain anew and left the seeds out."""
+    last = read_replay(Path(held).read_text()).hashes[-1]
+
+    code, out, _ = asked(capsys, "verify", held)
+    assert code == 1
+    assert f"{held}: NOT PROVEN: " in out
+    assert "seeds held back: game not replayed" in out
+    assert "--partial accepts it" in out
+    assert [each["proven"] for each in json.loads(asked(capsys, "verify", "--json", held)[1])] == [False]
+    assert asked(capsys, "verify", "--partial", held)[0] == asked(capsys, "verify", "--hash", last, held)[0] == 0
+
+
+def test_a_good_replay_whose_seeds_were_cut_off_is_not_proven(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: str
+) -> None:
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(Path(good).read_text().splitlines(keepends=True)[:-1]))
+    assert asked(capsys, "verify", str(cut))[0] == 1
 
 
 def test_a_bad_one_ends_with_1_and_names_file_line_and_reason(
@@ -92,6 +111,7 @@ def test_json_has_exactly_these_keys(capsys: pytest.CaptureFixture[str], good: s
     for each in told:
         assert list(each) == [
             "file", "ok", "line", "reason", "replayed", "session", "game", "lines", "actions", "pinned", "hash",
+            "proven",
         ]  # fmt: skip
     assert [(each["file"], each["ok"], each["line"]) for each in told] == [(good, True, 0), (bad, False, 10)]
     assert told[0]["hash"] == read_replay(Path(good).read_text()).hashes[-1]
