@@ -113,11 +113,12 @@ def _check(settings: "Settings", numbers: frozenset[int], json: bool) -> int:
     from cli.bot_check.guest import CannotStart
     from cli.bot_check.house import Broken
     from cli.household import at_sigterm
+    from service.config import CannotListen
 
     try:
         with at_sigterm():
             findings = asyncio.run(_run(settings, numbers))
-    except (CannotStart, Broken) as error:
+    except (CannotListen, CannotStart, Broken) as error:
         complain(str(error))
         return BAD_INPUT
     if json:

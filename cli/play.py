@@ -1,5 +1,6 @@
 """``rubble play``: a person at the table, against bots of the house, through the same doors as everybody else."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -53,6 +54,7 @@ def command(
     number = None if seed is None else arguments.read_seed(seed)
     options = arguments.read_options(option, found, count)
     opponents = _spread(opponents, count)
+    _check_folder(replays)
 
     import grpc
 
@@ -79,6 +81,15 @@ def _read_bots(text: str) -> list[str]:
         if name not in HOUSE:
             raise BadSetup("--bots", name, "one of " + ", ".join(HOUSE))
     return names
+
+
+def _check_folder(replays: str) -> None:
+    """The folder for the replay can be written, or made: found out before the game, not when the replay is lost."""
+    place = Path(replays).absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise BadSetup("--replays", replays, f"a folder that can be written, and {place} cannot")
 
 
 def _read_players(text: str | None, game: AnyGame, bots: Sequence[str]) -> int:

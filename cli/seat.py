@@ -175,6 +175,7 @@ class Evening:
         except _InputEnded:
             self._give_up()
             complain(f"the input ended before the game did; seat {chair.seat} was resigned")
+            self._finish()
             return BAD_INPUT
         except _Quit:
             self._give_up()

@@ -90,6 +90,19 @@ def _book_url(url: str) -> str:
     return f"sqlite:///{file.resolve()}"
 
 
+def _check_file(url: str) -> None:
+    """A book that is asked for must be there: SQLite would make an empty one of a misspelt name."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parts = make_url(url)
+    except ArgumentError:
+        raise _Where(f"--book: {url!r} is no address of a book; expected sqlite:///FILE or postgresql://…") from None
+    if parts.get_backend_name() == "sqlite" and not Path(parts.database or "").is_file():
+        raise _Where(f"--book: there is no book {parts.database!r}; expected the file of an arena or a run")
+
+
 def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyDesk:
     """The desk that is asked for: a book, an API, or the arena that runs in the state folder."""
     from cli.arena import operator_token, read_card
@@ -99,7 +112,10 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
         from orchestrator.book import Book
         from orchestrator.desk import Desk
 
-        opened = Book(_book_url(book))
+        url = _book_url(book)
+        if not roster:
+            _check_file(url)
+        opened = Book(url)
         stack.callback(opened.close)
         return Desk(opened, read=lambda text: read_text(text, roster))
     from orchestrator.api.client import TournamentClient
@@ -116,10 +132,11 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
     return stack.enter_context(TournamentClient(Door(address, token, os.environ.get("RUBBLE_CA", "") or ca)))
 
 
-def _with_desk(
-    book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], int | None]", roster: str = "roster.toml"
-) -> int:
-    """Do something at the desk; every failure is one line. ``roster`` is the file's name, for what is wrong in it."""
+def _with_desk(book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], int | None]", roster: str = "") -> int:
+    """Do something at the desk; every failure is one line.
+
+    ``roster`` is the name of the file that is entered, for what is wrong in it; a book that is only read must be there.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from cli.arena import NoToken

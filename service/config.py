@@ -36,6 +36,13 @@ _LEVELS: Final = ("debug", "info", "warning", "error")
 _FORMATS: Final = ("json", "logfmt")
 
 
+class CannotListen(Exception):
+    """The address is in use, or none of this machine's."""
+
+    def __init__(self, listen: str) -> None:
+        super().__init__(f"cannot listen on {listen}: it is in use, or no address of this machine")
+
+
 class BadSetting(ValueError):
     """A setting that cannot be used: names it, its value and what was expected. Secrets are named, never shown."""
 

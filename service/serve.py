@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from service import logs
-from service.config import Settings, is_exposed, server_credentials
+from service.config import CannotListen, Settings, is_exposed, server_credentials
 from service.embedded import EmbeddedRedis
 
 _LOG: Final = logging.getLogger(__name__)
@@ -74,7 +74,6 @@ def _run_here(settings: Settings, redis_url: str, say: Say) -> None:
     from prometheus_client import REGISTRY
 
     from service.rpc.codec.memo import MemoCollector
-    from service.rpc.server import CannotListen
 
     logs.configure(settings.log_level, settings.log_format, settings.hidden())
     # What only one process can tell of itself: how often the codec's tables had what was asked for.

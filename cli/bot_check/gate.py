@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 
 from cli.bot_check.minutes import Minutes
 from rubble.v1 import bot_pb2
+from service.config import CannotListen
 
 _PLAY: Final = "/rubble.v1.BotService/Play"
 #: How long a bot may take to say hello once it has opened a stream.
@@ -132,7 +133,10 @@ class Gate:
         name, method = _PLAY.strip("/").split("/")
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, {method: handler}),))
         where = listen or self.address or "127.0.0.1:0"
-        port = server.add_insecure_port(where)
+        try:
+            port = server.add_insecure_port(where)
+        except RuntimeError:  # all that gRPC says of it
+            raise CannotListen(where) from None
         await server.start()
         self._server = server
         self.address = f"{where.rpartition(':')[0]}:{port}"

@@ -96,7 +96,9 @@ async def _run(settings: ApiSettings, book: Book, desk: Desk) -> int:
             address, stop_metrics = metrics.serve(settings.metrics, "api")
             print(f"metrics on {address}", flush=True)
     except (RuntimeError, OSError) as error:
-        print(f"rubble api: cannot listen on {settings.listen} or {settings.metrics}: {error}", file=sys.stderr)
+        where = " or ".join(filter(None, (settings.listen, settings.metrics)))
+        why = error.strerror if isinstance(error, OSError) else "in use, or no address of this machine"
+        print(f"rubble api: cannot listen on {where}: {why}", file=sys.stderr)
         return _CANNOT_START
     await server.start()
     print(f"api on {settings.listen.rpartition(':')[0]}:{port}", flush=True)

@@ -20,7 +20,7 @@ from rubble.v1 import (
     simulation_pb2_grpc,
 )
 from service import metrics
-from service.config import Settings, server_credentials
+from service.config import CannotListen, Settings, server_credentials
 from service.logs import RequestIds
 from service.rpc.auth import Doorman, KeyRing, Signer
 from service.rpc.bots import BotServicer, add_bot_service
@@ -65,13 +65,6 @@ SERVICES: Final = tuple(
         (simulation_pb2, "SimulationService"),
     )
 )
-
-
-class CannotListen(Exception):
-    """The address is in use, or none of this machine's."""
-
-    def __init__(self, listen: str) -> None:
-        super().__init__(f"cannot listen on {listen}: it is in use, or no address of this machine")
 
 
 class Service:

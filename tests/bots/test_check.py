@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -81,6 +82,13 @@ def test_bad_input_is_one_line(arguments: list[str], complaint: str, capsys: pyt
     error = capsys.readouterr().err
     assert complaint in error
     assert error.count("\n") == 1
+
+
+def test_an_address_that_is_in_use_is_no_bug_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert rubble(["bot", "check", "--key", "any", "--listen", where]) == 2
+    assert f"cannot listen on {where}: it is in use, or no address of this machine" in capfd.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------------ what is noticed

@@ -86,6 +86,8 @@ def test_an_end_of_input_is_refused_clearly(arena: Arena, tmp_path: Path) -> Non
 
     assert played.returncode == 2
     assert played.stderr == "rubble: the input ended before the game did; seat 0 was resigned\n"
+    (replay,) = (tmp_path / "replays").iterdir()
+    assert str(replay.relative_to(tmp_path)) in played.stdout, "the game is kept, as after quitting"
     assert left_behind(tmp_path) == []
 
 
@@ -142,6 +144,10 @@ def test_whoever_interrupts_leaves_nothing_behind(tmp_path: Path, number: signal
         (
             ["--game", "relief", "--address", "127.0.0.1:1"],
             "RUBBLE_OPERATOR_TOKEN: '' is not possible; expected the operator's token of the service at 127.0.0.1:1",
+        ),
+        (
+            ["--game", "relief", "--replays", "/dev/null/replays"],
+            "--replays: '/dev/null/replays' is not possible; expected a folder that can be written, and /dev/null cannot",
         ),
     ],
 )

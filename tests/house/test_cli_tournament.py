@@ -37,6 +37,14 @@ def listed(capsys: pytest.CaptureFixture[str], book: str) -> list[dict[str, obje
     return found
 
 
+def test_a_misspelt_book_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bok.sqlite"
+    for command in (["list"], ["show", "small"], ["cancel", "small"]):
+        assert run(["tournament", *command, "--book", f"sqlite:///{file}"]) == 2
+        assert f"there is no book '{file}'" in capsys.readouterr().err
+    assert not file.exists()
+
+
 def test_the_same_roster_is_planned_once(book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tournament", "create", str(tmp_path / "roster.toml"), "--book", book]) == 0
     capsys.readouterr()
