@@ -8,7 +8,9 @@ import errno
 import os
 import struct
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from orchestrator.stable.system import checked, libc
 
 #: Name of a call -> its number on x86_64 and on aarch64; None: that architecture does not have it.
 _Numbers = dict[str, tuple[int | None, int | None]]
@@ -202,8 +204,7 @@ def missing_filter() -> str:
     """Why this machine has no filter for calls, in words; empty: it has one."""
     if os.uname().machine not in _MACHINES:
         return f"no filter for {os.uname().machine}"
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, None, 0, 0)
+    libc().prctl(_PR_SET_SECCOMP, _FILTER_MODE, None, 0, 0)
     # An empty address is answered with EFAULT; where filters are not known, with EINVAL.
     return "" if ctypes.get_errno() in (errno.EFAULT, errno.EACCES) else "no seccomp filters here"
 
@@ -214,9 +215,7 @@ def filter_calls(sockets: Sockets) -> None:
     code = b"".join(struct.pack("HBBI", *step) for step in program)
     kept = ctypes.create_string_buffer(code, len(code))
     given = struct.pack("HxxxxxxP", len(program), ctypes.addressof(kept))
-    libc: Any = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, given, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp")
+    checked(libc().prctl(_PR_SET_SECCOMP, _FILTER_MODE, given, 0, 0), "seccomp")
 
 
 def _program(sockets: Sockets, machine: str) -> list[_Step]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
+from orchestrator.stable.system import read_text, write_text
+
 _NEEDED: Final = ("memory", "pids")
 _MIB: Final = 1 << 20
 #: A group is empty a moment after its last process has ended.
@@ -32,7 +34,7 @@ def own_group(mounts: str, groups: str) -> str:
 def divisible() -> tuple[str, str]:
     """The folder of the group in which we may make others; or "" and why there is none."""
     try:
-        own = own_group(_read("/proc/self/mountinfo"), _read("/proc/self/cgroup"))
+        own = own_group(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"))
     except OSError as error:
         return "", f"no cgroups: {error.strerror}"
     return _first_divisible((own, os.path.dirname(own))) if own else ("", "no cgroup v2 is mounted")
@@ -42,11 +44,11 @@ def _first_divisible(folders: tuple[str, ...]) -> tuple[str, str]:
     why = ""
     for folder in folders:
         try:
-            lacking = set(_NEEDED) - set(_read(f"{folder}/cgroup.controllers").split())
+            lacking = set(_NEEDED) - set(read_text(f"{folder}/cgroup.controllers").split())
             if lacking:
                 why = why or f"cgroup v2 at {folder} has no controller for {' and '.join(sorted(lacking))}"
                 continue
-            _write(f"{folder}/cgroup.subtree_control", " ".join(f"+{name}" for name in _NEEDED))
+            write_text(f"{folder}/cgroup.subtree_control", " ".join(f"+{name}" for name in _NEEDED))
         except OSError as error:
             why = why or f"cgroup v2 at {folder} is not ours to divide: {error.strerror}"
         else:
@@ -63,27 +65,27 @@ class BotGroup:
         self._memory_mb = limits.get("memory_mb")
         os.mkdir(self._folder)
         if self._memory_mb:
-            _write(f"{self._folder}/memory.max", str(self._memory_mb * _MIB))
-            _write(f"{self._folder}/memory.oom.group", "1")
+            write_text(f"{self._folder}/memory.max", str(self._memory_mb * _MIB))
+            write_text(f"{self._folder}/memory.oom.group", "1")
             with contextlib.suppress(FileNotFoundError):  # a kernel without swap
-                _write(f"{self._folder}/memory.swap.max", "0")
+                write_text(f"{self._folder}/memory.swap.max", "0")
         if limits.get("processes"):
-            _write(f"{self._folder}/pids.max", str(limits["processes"] + 2))  # with our own two
+            write_text(f"{self._folder}/pids.max", str(limits["processes"] + 2))  # with our own two
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
         """Who is started within is in the group from the beginning; we are in it only so long."""
-        before = own_group(_read("/proc/self/mountinfo"), _read("/proc/self/cgroup"))
-        _write(f"{self._folder}/cgroup.procs", str(os.getpid()))
+        before = own_group(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"))
+        write_text(f"{self._folder}/cgroup.procs", str(os.getpid()))
         try:
             yield
         finally:
-            _write(f"{before}/cgroup.procs", str(os.getpid()))
+            write_text(f"{before}/cgroup.procs", str(os.getpid()))
 
     def excess(self) -> str:
         """Why the kernel ended the bot, in words; empty: it did not."""
         with contextlib.suppress(OSError):
-            events = dict(line.split() for line in _read(f"{self._folder}/memory.events").splitlines())
+            events = dict(line.split() for line in read_text(f"{self._folder}/memory.events").splitlines())
             if int(events.get("oom_kill", "0")):
                 return f"it used more than its {self._memory_mb} MiB of memory"
         return ""
@@ -100,13 +102,3 @@ class BotGroup:
                 time.sleep(0.01)
             else:
                 return
-
-
-def _read(path: str) -> str:
-    with open(path) as file:
-        return file.read()
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)

@@ -11,12 +11,13 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from orchestrator.stable.system import read_of_process
+
 #: What a file costs beside its contents, in bytes: a million empty files are not free.
 _FILE_BYTES: Final = 1024
 #: Looking through a large folder takes time: at most this part of ours.
 _DISK_SHARE: Final = 0.1
 _DISK_S: Final = 0.2
-_PROC_BYTES: Final = 1 << 20
 #: What a socket and a pipe can keep in the kernel, in KiB: their buffers stay as the kernel makes them (``calls``).
 _SOCKET_KIB: Final = 256
 _PIPE_KIB: Final = 64
@@ -80,7 +81,7 @@ def family_of(us: int) -> dict[int, list[str]]:
 def _children(pid: int, threads: Sequence[str]) -> list[int]:
     children: list[int] = []
     for thread in threads:
-        children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+        children += map(int, read_of_process(f"/proc/{pid}/task/{thread}/children").split())
     return children
 
 
@@ -92,7 +93,9 @@ def _memory_kib(family: Collection[int], most: int) -> int:
     """
     used, slots = 0, {}
     for pid in family:
-        fields = dict(line.split(b":", 1) for line in _read(f"/proc/{pid}/status").splitlines() if b":" in line)
+        fields = dict(
+            line.split(b":", 1) for line in read_of_process(f"/proc/{pid}/status").splitlines() if b":" in line
+        )
         used += sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem", b"VmPTE") if name in fields)
         slots[pid] = int(fields.get(b"FDSize", b"0"))
     return used + (_buffers_kib(slots) if used + sum(slots.values()) * _SOCKET_KIB > most else 0)
@@ -123,20 +126,6 @@ def _buffers_kib(slots: Mapping[int, int]) -> int:
                     costs[file.st_dev, file.st_ino] = _PIPE_KIB
     dearest = sorted(costs.values(), reverse=True)
     return sum(dearest[_FREE_BUFFERS:]) + unseen * _SOCKET_KIB
-
-
-def _read(path: str) -> bytes:
-    """A small file of /proc; empty if its process has just ended. Read often, so without the layers of ``open``."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(file, _PROC_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
 
 
 def _folder_bytes(folder: str) -> int:

@@ -7,7 +7,6 @@ or when we die.
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -22,6 +21,7 @@ from orchestrator.stable import sandbox
 from orchestrator.stable.cgroups import BotGroup
 from orchestrator.stable.counting import Account, family_of
 from orchestrator.stable.namespaces import enter_view, probe, start_in_namespaces
+from orchestrator.stable.system import CANNOT_START, prctl
 from orchestrator.stable.view import View
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _MIB: Final = 1 << 20
 #: A bot that is told to stop has so long, in seconds.
 GRACE_S: Final = 2.0
-CANNOT_START: Final = 127
 #: What was over its limits ends with this code.
 OVER_LIMIT: Final = 124
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -53,12 +52,6 @@ def launched(*command: str) -> list[str]:
     return [sys.executable, "-I", "-S", _BOOTSTRAP, str(os.getpid()), "--", *command]
 
 
-def _prctl(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option})")
-
-
 def _limit(kind: int, value: int) -> None:
     """As low as asked, and not above what we were given ourselves."""
     _, hard = resource.getrlimit(kind)
@@ -69,8 +62,8 @@ def _limit(kind: int, value: int) -> None:
 def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> None:
     """Turn into the command."""
     if sys.platform == "linux":
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # if whoever started us dies, so does the bot
-        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # if whoever started us dies, so does the bot
+        prctl(_PR_SET_NO_NEW_PRIVS, 1)
         if os.getppid() != parent:
             sys.exit(CANNOT_START)  # it has died already
     if terms.get("cpu_seconds"):
@@ -103,8 +96,8 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
     """Start the bot, wait for its end or for ours, and leave nobody behind; the bot's exit code."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     if sys.platform == "linux":
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whatever the bot starts and leaves becomes our child
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whatever the bot starts and leaves becomes our child
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:
             return CANNOT_START
     us = os.getpid()
@@ -162,7 +155,7 @@ def _start_forwarder() -> "tuple[socket.socket, int]":
     forwarder = os.fork()
     if forwarder == 0:
         try:
-            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             inside.close()
             if os.getppid() == us:
                 forward(outside)
@@ -180,7 +173,7 @@ def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "soc
 
     def run() -> None:
         os.close(theirs)
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if select.select([ours], [], [], 0)[0]:
             return  # we have ended before that was set
         if arena is not None:

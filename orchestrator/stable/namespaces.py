@@ -13,8 +13,9 @@ import struct
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
+from orchestrator.stable.system import CANNOT_START, checked, libc, prctl, write_text
 from orchestrator.stable.view import View, is_inside, view_for
 
 _CLONE: Final = {"x86_64": 56, "aarch64": 220}
@@ -42,7 +43,6 @@ _LEAST_PIDS: Final = 301
 #: Files of a bot cost the kernel memory, however small they are.
 _FILES_PER_MIB: Final = 64
 _PROBE_S: Final = 20.0
-_CANNOT_START: Final = 127
 
 
 def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
@@ -50,16 +50,15 @@ def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
     flags = _NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_IPC | _NEW_NAME | signal.SIGCHLD
     flags |= _NEW_NETWORK if has_network else 0
     user, group = os.geteuid(), os.getegid()
-    libc = _libc()
-    child = int(libc.syscall(ctypes.c_long(_CLONE[os.uname().machine]), *map(ctypes.c_long, (flags, 0, 0, 0, 0))))
+    child = int(libc().syscall(ctypes.c_long(_CLONE[os.uname().machine]), *map(ctypes.c_long, (flags, 0, 0, 0, 0))))
     if child < 0:
         raise OSError(ctypes.get_errno(), f"namespaces: {os.strerror(ctypes.get_errno())}")
     if child == 0:
         try:
-            _write("/proc/self/setgroups", "deny")
-            _write("/proc/self/uid_map", f"{user} {user} 1")
-            _write("/proc/self/gid_map", f"{group} {group} 1")
-            libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # its memory is not the bot's to read
+            write_text("/proc/self/setgroups", "deny")
+            write_text("/proc/self/uid_map", f"{user} {user} 1")
+            write_text("/proc/self/gid_map", f"{group} {group} 1")
+            prctl(_PR_SET_DUMPABLE, 0)  # its memory is not the bot's to read
             run()
         except OSError as error:
             print(f"cannot start: {error.strerror} {error.filename or ''}".rstrip(), file=sys.stderr, flush=True)
@@ -68,7 +67,7 @@ def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
 
             traceback.print_exc()
         finally:
-            os._exit(_CANNOT_START)
+            os._exit(CANNOT_START)
     return child
 
 
@@ -78,7 +77,7 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
     _mount("tmpfs", scratch, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=16m,mode=0755")  # any folder will do
     os.chdir(scratch)
     os.mkdir(f".{_OLD}")
-    _checked(_libc().syscall(_PIVOT_ROOT[os.uname().machine], b".", f".{_OLD}".encode()), "pivot_root")
+    checked(libc().syscall(_PIVOT_ROOT[os.uname().machine], b".", f".{_OLD}".encode()), "pivot_root")
     os.chdir("/")
     writable = (scratch, *WRITABLE)
     _make_store(len(writable), disk_mb)
@@ -100,12 +99,12 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
     os.makedirs(cwd, exist_ok=True)
     _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS)
     with contextlib.suppress(OSError):  # a limit of these namespaces since Linux 6.14; before, they are counted only
-        _write("/proc/sys/kernel/pid_max", str(max(_LEAST_PIDS, processes + 10)))
+        write_text("/proc/sys/kernel/pid_max", str(max(_LEAST_PIDS, processes + 10)))
     for name in _KERNEL_STATE:
         if os.path.exists(f"/proc/{name}"):
             _mount("/dev/null", f"/proc/{name}", "", _BIND)
     for place in (_OLD, _STORE):
-        _checked(_libc().umount2(place.encode(), _DETACH), f"umount {place}")
+        checked(libc().umount2(place.encode(), _DETACH), f"umount {place}")
         os.rmdir(place)
     for place in ("/", "/dev", "/proc", *covered):
         _set_attributes(place, _READ_ONLY, 0)
@@ -193,29 +192,12 @@ def probe(folder: str, view: View) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------------- system
-@cache
-def _libc() -> Any:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
-    return libc
-
-
-def _checked(result: int, what: str) -> None:
-    if result < 0:
-        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
-
-
 def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     given = (source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None)
-    _checked(_libc().mount(*given), f"mount {target}")
+    checked(libc().mount(*given), f"mount {target}")
 
 
 def _set_attributes(path: str, attributes: int, flags: int) -> None:
     given = struct.pack("QQQQ", attributes, 0, 0, 0)
     size = ctypes.c_size_t(len(given))
-    _checked(_libc().syscall(_MOUNT_SETATTR, -100, path.encode(), flags, given, size), f"mount_setattr {path}")
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)
+    checked(libc().syscall(_MOUNT_SETATTR, -100, path.encode(), flags, given, size), f"mount_setattr {path}")

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from orchestrator.stable.cgroups import divisible
-from orchestrator.stable.launch import CANNOT_START, LAUNCHER_ENV, launched
+from orchestrator.stable.launch import LAUNCHER_ENV, launched
 from orchestrator.stable.output import OutputLog
 from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.system import CANNOT_START
 from orchestrator.stable.view import view_for
 
 #: The supervisor needs less: see ``launch.GRACE_S``.

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from orchestrator.stable import namespaces
 from orchestrator.stable.calls import Sockets, filter_calls, missing_filter
 from orchestrator.stable.cgroups import divisible
+from orchestrator.stable.system import checked, libc
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,13 +176,7 @@ def in_force(walls: Walls, limits: Mapping[str, Any]) -> str:
 
 def landlock_version() -> int:
     """The version of Landlock's interface; 0 if there is none."""
-    return max(0, int(_libc().syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
-
-
-def _libc() -> Any:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
-    return libc
+    return max(0, int(libc().syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 # ------------------------------------------------------------------------------------------------------------- building
@@ -195,12 +190,6 @@ def build(walls: Walls) -> None:
         filter_calls(Sockets(walls.asks_names, walls.uses_unix))
 
 
-def _checked(result: int, what: str) -> int:
-    if result < 0:
-        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
-    return result
-
-
 def _restrict_files_and_ports(walls: Walls, version: int) -> None:
     inside = _INSIDE | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     handled = inside | _MAKE_CHAR | _MAKE_BLOCK | (_READ_FILE if walls.hidden else 0)
@@ -209,8 +198,7 @@ def _restrict_files_and_ports(walls: Walls, version: int) -> None:
         ruleset += struct.pack("Q", _BIND_TCP | _CONNECT_TCP)
     if version >= 6:
         ruleset += struct.pack("Q", _ABSTRACT_SOCKETS | _SIGNALS)
-    libc = _libc()
-    rules = _checked(libc.syscall(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0), "landlock")
+    rules = checked(libc().syscall(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0), "landlock")
     on_file = handled & (_WRITE_FILE | _READ_FILE | _TRUNCATE)
     for folder in (walls.scratch, *(namespaces.WRITABLE if walls.has_view else ())):
         _allow_path(rules, folder, handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
@@ -223,8 +211,8 @@ def _restrict_files_and_ports(walls: Walls, version: int) -> None:
     if version >= 4:
         for port in walls.ports:
             rule = struct.pack("QQ", _CONNECT_TCP, port)
-            _checked(libc.syscall(_ADD_RULE, rules, _NET_PORT, rule, 0), f"landlock, port {port}")
-    _checked(libc.syscall(_RESTRICT_SELF, rules, 0), "landlock")
+            checked(libc().syscall(_ADD_RULE, rules, _NET_PORT, rule, 0), f"landlock, port {port}")
+    checked(libc().syscall(_RESTRICT_SELF, rules, 0), "landlock")
     os.close(rules)
 
 
@@ -235,7 +223,7 @@ def _allow_path(rules: int, path: str, rights: int) -> None:
         return  # it has just gone
     try:
         rule = struct.pack("=Qi", rights, place)
-        _checked(_libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0), f"landlock, {path}")
+        checked(libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0), f"landlock, {path}")
     finally:
         os.close(place)
 
@@ -256,12 +244,11 @@ def _all_but(folder: str, hidden: frozenset[str]) -> Iterator[str]:
 
 def _give_up_power() -> None:
     """Root without capabilities, also after exec: the bounding set is empty."""
-    libc = _libc()
     capability = 0
-    while libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+    while libc().prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
     if capability == 0 and ctypes.get_errno() != errno.EPERM:  # root of a container may have none to give up
         raise OSError(ctypes.get_errno(), f"capabilities: {os.strerror(ctypes.get_errno())}")
-    libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+    libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     header = struct.pack("Ii", _CAPABILITIES_3, 0)
-    _checked(libc.capset(header, bytes(24)), "capabilities")
+    checked(libc().capset(header, bytes(24)), "capabilities")

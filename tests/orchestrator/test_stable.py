@@ -19,8 +19,9 @@ from orchestrator import tasks
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import READY, RUNNING
 from orchestrator.records import Game
-from orchestrator.stable.launch import CANNOT_START, launched
+from orchestrator.stable.launch import launched
 from orchestrator.stable.process import BotProcess
+from orchestrator.stable.system import CANNOT_START
 from service.games.chance import SEED_BYTES
 from tests.orchestrator.harness import HOME, Arena, alive_with, logs, script, wait_for
 
