@@ -4,10 +4,10 @@ Linux lets an ordinary user make them, in a user namespace, unless the administr
 machine does, and why not; then the other parts of the sandbox are all there is.
 """
 
-import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import struct
 import sys
@@ -40,6 +40,8 @@ _OLD, _STORE = "/.old", "/.store"
 WRITABLE: Final = ("/tmp", "/dev/shm")
 #: The kernel takes no lower limit on process ids.
 _LEAST_PIDS: Final = 301
+#: The first Linux in which each process namespace has its own.
+_OWN_PID_MAX: Final = (6, 14)
 #: Files of a bot cost the kernel memory, however small they are.
 _FILES_PER_MIB: Final = 64
 _PROBE_S: Final = 20.0
@@ -98,7 +100,7 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
             _mount(f"{_STORE}/{at}", place, "", _BIND)
     os.makedirs(cwd, exist_ok=True)
     _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS)
-    with contextlib.suppress(OSError):  # a limit of these namespaces since Linux 6.14; before, they are counted only
+    if has_own_pid_max(os.uname().release):  # a second limit: processes are counted too, or kept by a cgroup
         write_text("/proc/sys/kernel/pid_max", str(max(_LEAST_PIDS, processes + 10)))
     for name in _KERNEL_STATE:
         if os.path.exists(f"/proc/{name}"):
@@ -108,6 +110,12 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
         os.rmdir(place)
     for place in ("/", "/dev", "/proc", *covered):
         _set_attributes(place, _READ_ONLY, 0)
+
+
+def has_own_pid_max(release: str) -> bool:
+    """Whether kernel.pid_max belongs to a process namespace: since Linux 6.14. Before, root would set it for the machine."""
+    version = re.match(r"(\d+)\.(\d+)", release)
+    return version is not None and (int(version[1]), int(version[2])) >= _OWN_PID_MAX
 
 
 def _make_store(count: int, disk_mb: int) -> None:

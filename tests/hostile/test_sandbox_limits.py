@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.roster import Limits
+from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import Walls
 from tests.orchestrator.harness import HOME, alive_with, wait_for
 
 _LIMITS = {"memory_mb": 96, "processes": 40, "disk_mb": 48, "files": 1024}
-#: It is counted ten times a second: what comes between two counts, in MiB or processes.
+#: What it asks for, in MiB or processes: far more than each of its limits.
 _MOST = 400
+_PID_MAX = Path("/proc/sys/kernel/pid_max")
 
 
 def _take(folder: Path, kind: str, limit: int, *, has_view: bool) -> tuple[int, str]:
@@ -59,6 +60,27 @@ def test_a_hog_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str
     assert "ended by the arena: it " in words or "refused: " in words
 
 
-def test_every_limit_that_is_promised_has_a_default() -> None:
-    default = Limits()
-    assert all((default.memory_mb, default.processes, default.disk_mb, default.files))
+@pytest.mark.parametrize(
+    ("release", "is_own"),
+    [
+        ("6.14.0", True),
+        ("6.14-rc1", True),
+        ("6.18.44-fc-v490", True),
+        ("7.0.0-1-generic", True),
+        ("6.13.12-200.fc41.x86_64", False),
+        ("6.8.0-45-generic", False),
+        ("5.15.153.1-microsoft-standard-WSL2", False),
+        ("", False),
+        ("unknown", False),
+    ],
+)
+def test_the_machines_own_limit_on_process_ids_is_left_alone(release: str, is_own: bool) -> None:
+    """Before Linux 6.14 there is only one, which root would set for all."""
+    assert namespaces.has_own_pid_max(release) == is_own
+
+
+@pytest.mark.skipif(bool(namespaces.offered()), reason=f"no namespaces: {namespaces.offered()}")
+def test_a_bot_leaves_the_machines_limit_on_process_ids_as_it_was(tmp_path: Path) -> None:
+    before = _PID_MAX.read_text()
+    _take(tmp_path, "processes", _LIMITS["processes"], has_view=True)
+    assert _PID_MAX.read_text() == before
