@@ -35,6 +35,13 @@ _PROGRAM_PARTS: Final = (
 )  # fmt: skip
 #: Our packages that a bot may use; where we are installed, they lie with the libraries.
 _OUR_PACKAGES: Final = ("bots", "rubble", "service")
+#: Folders in which files of many users and programs lie, and those in which every folder is such a one.
+_SHARED: Final = ("/", "/home", "/media", "/mnt", "/srv", "/tmp", "/var")
+_PARENTS_OF_SHARED: Final = ("/home", "/media", "/var")
+#: Belong to the system with everything in them.
+_SYSTEM_TREES: Final = ("/boot", "/dev", "/etc", "/proc", "/run", "/sys")
+#: A bot has its own, so nothing of the machine's is shown there.
+_MADE_ANEW: Final = ("/dev", "/proc")
 #: Links may lead in a circle.
 _MOST_LINKS: Final = 40
 _MOST_PARTS: Final = 1000
@@ -78,9 +85,13 @@ def _homes(env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _is_too_wide(path: str, homes: Sequence[str]) -> bool:
-    """Whether a home, or all homes, would be shown with it."""
+    """Whether it is a folder in which files of others lie: of persons, of other programs, or of the system."""
     real = os.path.realpath(path)
-    return real in ("/", "/home") or any(home == real or home.startswith(f"{real}/") for home in homes)
+    if not os.path.isdir(real):
+        return False
+    if real in _SHARED or os.path.dirname(real) in _PARENTS_OF_SHARED:
+        return True
+    return any(is_inside(real, tree) for tree in _SYSTEM_TREES) or any(is_inside(home, real) for home in homes)
 
 
 def _our_own(homes: Sequence[str]) -> list[str]:
@@ -102,7 +113,7 @@ def _around_program(program: str, homes: Sequence[str]) -> list[str]:
 
 
 def _around_file(path: str, homes: Sequence[str]) -> list[str]:
-    """A folder; a file with what lies beside it, unless that is too much."""
+    """A folder; a file with what lies beside it, unless that is too wide: then the file alone."""
     is_folder = os.path.isdir(path)
     folder = path if is_folder else os.path.dirname(path)
     if _is_too_wide(folder, homes):
@@ -136,6 +147,8 @@ def _resolved(wanted: Iterable[str]) -> View:
         real.add(_follow(os.path.abspath(path), links))
     shown: list[str] = []
     for path in sorted(real, key=lambda path: path.split("/")):
+        if any(is_inside(path, place) for place in _MADE_ANEW):
+            continue
         if os.path.exists(path) and not (shown and is_inside(path, shown[-1])):
             shown.append(path)
     return View(tuple(shown), links)

@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
@@ -48,6 +50,26 @@ def test_a_bot_sees_only_what_it_needs(tmp_path: Path) -> None:
     assert set(json.loads(bot.last_words().removeprefix("worked: "))) == set(HONEST)
     assert not Path("/tmp/rubble-peeper").exists() and not Path("/dev/shm/rubble-peeper").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["data", "peeper.py"]
+
+
+@viewed
+def test_a_bot_in_a_folder_that_all_users_share_sees_only_the_file_that_it_names(tmp_path: Path) -> None:
+    """As when a roster lies in /tmp, and its command names a file in /etc."""
+    with ExitStack() as made:
+        script, others = (Path(made.enter_context(NamedTemporaryFile(dir="/tmp")).name) for _ in range(2))
+        others.write_text("of another user")
+        script.write_text(
+            f"test -r {others.name} && echo other\ntest -r /etc/shadow && echo shadow\ntest -r /etc/fstab && echo named\n"
+            f"echo /tmp/*\necho mine > /tmp/notes && echo wrote\ntest -w /dev/null && echo nothing > /dev/null && echo done\n"
+            "sleep 99"
+        )
+        command = ["/bin/sh", script.name, "--table=/etc/fstab", "--log=/dev/null"]
+        bot = _bot(Path("/tmp"), tmp_path / "scratch", command)
+        bot.look_after()
+        wait_for(lambda: bot.last_words().endswith("done") or not bot.pid, "the end of its look around")
+        bot.end()
+    own = sorted([str(script), f"/tmp/{tmp_path.relative_to('/tmp').parts[0]}"])
+    assert bot.last_words().splitlines() == ["named", " ".join(own), "wrote", "done"]
 
 
 @viewed
@@ -131,6 +153,19 @@ def test_what_a_command_names_is_shown_and_a_home_never(tmp_path: Path) -> None:
     assert _shown(home, elsewhere / "model", "x", f"--model={elsewhere / 'model'}", cwd=one)
     assert _shown(home, elsewhere / "model", "x", cwd=one, MODEL=str(elsewhere / "model"))
     assert not _shown(home, elsewhere / "other" / "model", "x", cwd=one, MODEL=str(elsewhere / "model"))
+
+
+@pytest.mark.parametrize(
+    "folder", ["/", "/home", "/home/other", "/tmp", "/var", "/var/tmp", "/etc", "/etc/ssl", "/run", "/dev", "/proc"]
+)
+def test_a_folder_of_the_system_is_not_shown_as_a_bots_own(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    monkeypatch.setattr("os.path.isdir", lambda path: str(path) == folder)
+    monkeypatch.setattr("os.path.exists", lambda path: True)
+    monkeypatch.setattr("os.path.lexists", lambda path: True)
+    home, secret = Path("/data/home"), Path(folder, "secret")
+    assert not _shown(home, secret, "x", cwd=Path(folder))
+    assert not _shown(home, secret, "x", folder, str(Path(folder, "beside")), cwd=home, FOLDER=folder)
+    assert _shown(home, secret, "x", str(secret), cwd=home) == (folder not in ("/dev", "/proc"))
 
 
 def test_links_lead_to_the_same_inside(tmp_path: Path) -> None:
