@@ -4,6 +4,7 @@ Linux lets an ordinary user make them, in a user namespace, unless the administr
 machine does, and why not; then the other parts of the sandbox are all there is.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -11,7 +12,7 @@ import re
 import signal
 import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Final
 
@@ -73,8 +74,8 @@ def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
     return child
 
 
-def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_mb: int, processes: int) -> None:
-    """Make this the only file system of this process, the first of its namespaces. ``hidden`` is covered, if it is shown."""
+def enter_view(view: View, scratch: str, hidden: Collection[str], cwd: str, disk_mb: int, processes: int) -> None:
+    """Make this the only file system of this process, the first of its namespaces. ``hidden`` is never in it."""
     _mount("", "/", "", _RECURSIVE | _PRIVATE)
     _mount("tmpfs", scratch, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=16m,mode=0755")  # any folder will do
     os.chdir(scratch)
@@ -87,13 +88,21 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
     for place in ("/tmp", "/proc", "/dev/shm"):
         os.makedirs(place, exist_ok=True)
     _mount(f"{_STORE}/1", "/tmp", "", _BIND)
+    divided = []
     for path in view.shown:
-        _show(path)
+        if any(is_inside(path, secret) for secret in hidden):
+            continue
+        if any(is_inside(secret, path) for secret in hidden):
+            os.makedirs(path, exist_ok=True)
+            _mount("tmpfs", path, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=16m,mode=0755")
+            _show_all_but(hidden, path)
+            divided.append(path)
+        else:
+            _show(path)
     for link, target in view.links.items():
         if not any(is_inside(link, path) for path in view.shown) and not os.path.lexists(link):
             os.makedirs(os.path.dirname(link), exist_ok=True)
             os.symlink(target, link)
-    covered = _cover(view, hidden)
     for at, place in enumerate(writable):
         if place != "/tmp":
             os.makedirs(place, exist_ok=True)
@@ -108,7 +117,7 @@ def enter_view(view: View, scratch: str, hidden: Iterable[str], cwd: str, disk_m
     for place in (_OLD, _STORE):
         checked(libc().umount2(place.encode(), _DETACH), f"umount {place}")
         os.rmdir(place)
-    for place in ("/", "/dev", "/proc", *covered):
+    for place in ("/", "/dev", "/proc", *divided):
         _set_attributes(place, _READ_ONLY, 0)
 
 
@@ -149,18 +158,20 @@ def _show(path: str) -> None:
     _set_attributes(path, _READ_ONLY | _NO_SETUID | _NO_DEVICES, _AT_RECURSIVE)
 
 
-def _cover(view: View, hidden: Iterable[str]) -> list[str]:
-    """Lay something empty over what is hidden and lies in what is shown; the folders of it."""
-    covered = []
-    for path in sorted(hidden):
-        if not any(is_inside(path, shown) for shown in view.shown) or not os.path.exists(path):
+def _show_all_but(hidden: Collection[str], folder: str) -> None:
+    """Show every entry of a folder for itself: what is made there later, or takes the place of another, is not shown."""
+    for entry in os.scandir(_OLD + folder):
+        path = entry.path.removeprefix(_OLD)
+        if path in hidden:
             continue
-        if os.path.isdir(path):
-            _mount("tmpfs", path, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=1m,mode=0755")
-            covered.append(path)
+        if entry.is_symlink():
+            os.symlink(os.readlink(entry.path), path)
+        elif entry.is_dir() and any(is_inside(secret, path) for secret in hidden):
+            os.mkdir(path)
+            _show_all_but(hidden, path)
         else:
-            _mount("/dev/null", path, "", _BIND)
-    return covered
+            with contextlib.suppress(FileNotFoundError):  # it has just gone
+                _show(path)
 
 
 # ----------------------------------------------------------------------------------------------- what the machine offers

@@ -97,7 +97,7 @@ def test_a_bot_is_told_to_stop_before_it_is_ended(tmp_path: Path) -> None:
 
 
 @viewed
-def test_what_is_hidden_is_covered_where_it_lies_in_the_bots_own_folder(tmp_path: Path) -> None:
+def test_what_is_hidden_is_not_there_where_it_lies_in_the_bots_own_folder(tmp_path: Path) -> None:
     """As when a tournament is run in the folder of a bot. The scratch folder lies in what is hidden."""
     arena, book, scratch = tmp_path / "arena", tmp_path / "book.sqlite", tmp_path / "arena" / "bots" / "scratch"
     scratch.mkdir(parents=True)
@@ -112,6 +112,32 @@ def test_what_is_hidden_is_covered_where_it_lies_in_the_bots_own_folder(tmp_path
     words = bot.last_words()
     assert "contents of data" in words and "contents of token" not in words and "contents of book" not in words
     assert "\ntoken" not in words and not list(scratch.iterdir())
+
+
+@viewed
+def test_what_is_hidden_stays_hidden_when_it_is_made_or_replaced_later(tmp_path: Path) -> None:
+    """Without Landlock's help, which has no say in /tmp."""
+    token, book, scratch = tmp_path / "bot" / "keys" / "token", tmp_path / "bot" / "book.sqlite", tmp_path / "scratch"
+    token.parent.mkdir(parents=True)
+    scratch.mkdir()
+    for path in (token, token.with_name("public"), tmp_path / "bot" / "data"):
+        path.write_text(f"contents of {path.name}\n")
+    (tmp_path / "bot" / "link").symlink_to("data")
+    walls = Walls.around(scratch, "127.0.0.1:1", [token, book])
+    code = (
+        "trap 'cat keys/token book.sqlite; cat keys/public link; echo x > new; exit 3' TERM; echo up; sleep 99 & wait"
+    )
+    command, log = ["/bin/sh", "-c", code], tmp_path / "log"
+    bot = BotProcess("bot", command, {"PATH": "/usr/bin:/bin"}, tmp_path / "bot", log, {}, walls)
+    bot.look_after()
+    wait_for(lambda: bot.last_words() == "up", "its start")
+    book.write_text("contents of book\n")
+    token.with_name("fresh").write_text("contents of token\n")
+    token.with_name("fresh").replace(token)
+    bot.end()
+    words = bot.last_words()
+    assert "contents of token" not in words and "contents of book" not in words
+    assert "contents of public\ncontents of data\n" in words and "Read-only file system" in words
 
 
 def test_a_machine_without_namespaces_says_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
