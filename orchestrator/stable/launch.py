@@ -159,6 +159,8 @@ def _start_forwarder() -> "tuple[socket.socket, int]":
             inside.close()
             if os.getppid() == us:
                 forward(outside)
+        except Exception as error:
+            print(f"cannot forward to the arena: {error}", file=sys.stderr, flush=True)
         finally:
             os._exit(CANNOT_START)
     outside.close()
@@ -223,8 +225,8 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def _reap(bot: int, forwarder: int = 0) -> int | None:
-    """Take leave of every child that has ended; the bot's exit code if it was one of them, or lost its way to the arena."""
-    code = None
+    """Reap every child that has ended; the bot's exit code if it was one of them, or if the forwarder was."""
+    code, lost = None, None
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -232,8 +234,12 @@ def _reap(bot: int, forwarder: int = 0) -> int | None:
                 break
             if pid == bot:
                 code = os.waitstatus_to_exitcode(status)
-            elif pid == forwarder and code is None:
-                code = CANNOT_START
+            elif pid == forwarder:
+                lost = os.waitstatus_to_exitcode(status)
+    if code is None and lost is not None:
+        how = f"was ended by signal {-lost}" if lost < 0 else f"ended with exit code {lost}"
+        print(f"the connection to the arena was lost: its forwarder {how}", file=sys.stderr, flush=True)
+        return CANNOT_START
     return code if code is None or code >= 0 else 128 - code
 
 

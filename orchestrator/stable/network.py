@@ -6,11 +6,12 @@ of another machine nor anything else of the network.
 
 import contextlib
 import fcntl
+import select
 import socket
 import struct
 import threading
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Collection
+from typing import Final, NoReturn
 
 _CHUNK: Final = 1 << 16
 #: Connections of one bot at a time; an honest one has one or two.
@@ -18,68 +19,60 @@ _MOST_CONNECTIONS: Final = 64
 _CONNECT_S: Final = 10.0
 _SET_FLAGS: Final = 0x8914  # SIOCSIFFLAGS
 _UP: Final = 0x41  # IFF_UP, IFF_RUNNING
-_LOOPBACK: Final = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 
 
-def listen_inside(ports: Sequence[int], forwarder: socket.socket) -> None:
+def listen_inside(ports: Collection[int], forwarder: socket.socket) -> None:
     """Bring this network up, and give the forwarder the sockets at which the bot connects."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", _UP))
-    listeners = [_listen(family, host, port) for family, host in _LOOPBACK for port in ports]
-    socket.send_fds(forwarder, [b"x"], [each.fileno() for each in listeners if each is not None])
-    for each in listeners:
-        if each is not None:
-            each.close()
+    with contextlib.ExitStack() as opened:
+        listeners = []
+        for port in sorted(set(ports)):
+            listeners.append(opened.enter_context(socket.create_server(("127.0.0.1", port), backlog=_MOST_CONNECTIONS)))
+            with contextlib.suppress(OSError):  # a machine without IPv6, or where it is switched off
+                ipv6 = socket.create_server(("::1", port), family=socket.AF_INET6, backlog=_MOST_CONNECTIONS)
+                listeners.append(opened.enter_context(ipv6))
+        socket.send_fds(forwarder, [b"x"], [each.fileno() for each in listeners])
     forwarder.close()
 
 
-def _listen(family: socket.AddressFamily, host: str, port: int) -> socket.socket | None:
-    try:
-        listener = socket.socket(family)
-    except OSError:
-        return None  # a machine without IPv6
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
-        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    listener.bind((host, port))
-    listener.listen(_MOST_CONNECTIONS)
-    return listener
+def forward(inside: socket.socket) -> NoReturn:
+    """Take the connections from inside and make the same ones outside, until this process is ended.
 
-
-def forward(inside: socket.socket) -> None:
-    """Take the connections from inside and make the same ones outside, until this process is ended."""
+    A bot that fails before it listens sends no sockets; then this waits for its end, too.
+    """
     _, given, _, _ = socket.recv_fds(inside, 1, _MOST_CONNECTIONS)
+    listeners = [socket.socket(fileno=descriptor) for descriptor in given]
+    for listener in listeners:
+        listener.setblocking(False)
     free = threading.Semaphore(_MOST_CONNECTIONS)
-    takers = [
-        threading.Thread(target=_take, args=(socket.socket(fileno=descriptor), free), daemon=True)
-        for descriptor in given
-    ]
-    for taker in takers:
-        taker.start()
-    for taker in takers:
-        taker.join()
-
-
-def _take(listener: socket.socket, free: threading.Semaphore) -> None:
     while True:
-        bot, _ = listener.accept()
-        if not free.acquire(blocking=False):
-            bot.close()
-            continue
-        threading.Thread(target=_connect, args=(bot, listener.getsockname()[:2], free), daemon=True).start()
+        for listener in select.select(listeners, [], [])[0]:
+            with contextlib.suppress(BlockingIOError, ConnectionAbortedError):  # the bot has given up already
+                bot, _ = listener.accept()
+                _take(bot, listener.getsockname()[:2], free)
+
+
+def _take(bot: socket.socket, address: tuple[str, int], free: threading.Semaphore) -> None:
+    if free.acquire(blocking=False):
+        threading.Thread(target=_connect, args=(bot, address, free), daemon=True).start()
+    else:
+        bot.close()
 
 
 def _connect(bot: socket.socket, address: tuple[str, int], free: threading.Semaphore) -> None:
-    """One connection, from its beginning to its end. An arena that does not answer looks to the bot as it would outside."""
-    with bot, contextlib.suppress(OSError), socket.create_connection(address, _CONNECT_S) as arena:
-        arena.settimeout(None)
-        for end in (bot, arena):
-            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        back = threading.Thread(target=_pass_on, args=(arena, bot), daemon=True)
-        back.start()
-        _pass_on(bot, arena)
-        back.join()
-    free.release()
+    """One connection, from its beginning to its end. Where the arena takes none, the bot's is closed instead of refused."""
+    try:
+        with bot, contextlib.suppress(OSError), socket.create_connection(address, _CONNECT_S) as arena:
+            arena.settimeout(None)
+            for end in (bot, arena):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            back = threading.Thread(target=_pass_on, args=(arena, bot), daemon=True)
+            back.start()
+            _pass_on(bot, arena)
+            back.join()
+    finally:
+        free.release()
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""``caller.py PORT MIB``: sends so much to the arena and reads as much back, then tries other ways out; prints what came of it."""
+"""``caller.py HOST PORT MIB``: sends MIB to the arena and reads as much back, then tries other ways out; prints what came of it."""
 
 import contextlib
 import hashlib
@@ -11,10 +11,10 @@ _MIB = 1 << 20
 
 
 def main() -> None:
-    port, sent = int(sys.argv[1]), bytes(range(256)) * 4096 * int(sys.argv[2])
+    address, port, sent = sys.argv[1], int(sys.argv[2]), bytes(range(256)) * 4096 * int(sys.argv[3])
     for _ in range(100):  # more than there may be at a time
-        socket.create_connection(("127.0.0.1", port)).close()
-    with socket.create_connection(("127.0.0.1", port)) as arena:
+        socket.create_connection((address, port)).close()
+    with socket.create_connection((address, port)) as arena:
         threading.Thread(target=arena.sendall, args=(sent,)).start()
         found, read = hashlib.sha256(), 0
         while read < len(sent) and (data := arena.recv(_MIB)):
