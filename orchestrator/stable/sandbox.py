@@ -1,15 +1,16 @@
-"""Walls around a bot: what it may write, read and call, as far as this machine can build them.
+"""The sandbox of a bot: what it may write, read, connect to and call, as far as this machine can enforce it.
 
-Three of Linux's own means, none of which needs a privilege, and none of which the bot can put off again:
+Four means of Linux, none of which needs a privilege, and none of which the bot can undo:
 
-- Landlock: files are written inside the bot's scratch folder only, and the arena's private files are not read; TCP leads to
-  the arena's port only, and nobody listens (kernel 6.7); signals and abstract sockets stay inside (kernel 6.12).
-- seccomp: no sockets but TCP, for Landlock knows only that; other processes, the memory that belongs to none, namespaces and
-  the attributes of files are out of reach (``calls`` has the table).
-- Capabilities: a bot that we start as root is root without any power.
+- Namespaces, if the machine offers them (``namespaces``, ``network``): files, processes and a network of the bot's own.
+- Landlock: files are written in the bot's own folders only, and the arena's private files are not read; TCP connects to the
+  arena's port only, and is not listened at (kernel 6.7); signals and abstract sockets stay inside (kernel 6.12).
+- seccomp: no sockets but TCP, the only ones that Landlock restricts; no calls that reach other processes, make memory that
+  belongs to no process, make namespaces, or change the attributes of files (``calls`` has the table).
+- Capabilities: a bot that we start as root has none.
 
-A port is a number: the same port of another machine is as open as the arena's. What a machine cannot build is named by
-``missing`` and never passed over in silence.
+Landlock knows a port and no address: without a network of the bot's own, the same port of another machine is open too. What
+a machine cannot enforce is named by ``missing``, at the start of a run and in its report.
 """
 
 import ctypes
@@ -124,53 +125,66 @@ def _is_ip(host: str) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------- what the machine offers
-def missing(walls: Walls | None = None) -> tuple[str, ...]:
-    """The walls that cannot be built here, in words; of these walls, if given."""
+def missing(walls: Walls) -> tuple[str, ...]:
+    """What a bot with these could still do here and should not, in words."""
     if sys.platform != "linux":
-        return ("no walls around bots: only Linux has them",)
-    lacking = []
-    if reason := namespaces.offered():
-        lacking.append(f"everything this user may read can be read, and processes be seen: no namespaces ({reason})")
+        return ("bots can do what this user can: only Linux has a sandbox for them",)
+    lacking = [*_missing_for_files(walls), *_missing_for_network(walls)]
+    if reason := missing_filter():
+        others = "" if walls.has_view else ", so other processes limited"
+        lacking.append(f"any system call can be made{others}: {reason}")
+    return tuple(lacking)
+
+
+def _missing_for_files(walls: Walls) -> Iterator[str]:
+    """Of files and processes: namespaces need no help, and Landlock has learnt one thing after the other."""
+    if walls.has_view:
+        return
+    yield f"everything this user may read can be read, and processes be seen: no namespaces ({namespaces.offered()})"
     version = landlock_version()
     if version < 1:
-        lacking.append("files outside its folder can be written, and the arena's own files read: no Landlock here")
+        yield "files outside its folder can be written, and the arena's own files read: no Landlock here"
     elif version < 3:
-        lacking.append(f"files outside its folder can be cut off: Landlock {version} here, 3 is needed")
-    if version < 4:
-        lacking.append(f"any TCP port can be reached: Landlock {version} here, 4 is needed")
+        yield f"files outside its folder can be cut off: Landlock {version} here, 3 is needed"
     if version < 6:
-        lacking.append(f"other processes of this user can be signalled: Landlock {version} here, 6 is needed")
-    if reason := missing_filter():
-        lacking.append(f"any system call can be made, so other sockets opened, other processes limited: {reason}")
-    if walls is not None and walls.ports and not walls.has_network and version >= 4:
+        yield f"other processes of this user can be signalled: Landlock {version} here, 6 is needed"
+
+
+def _missing_for_network(walls: Walls) -> Iterator[str]:
+    if walls.has_network:
+        return
+    version = landlock_version()
+    if version < 4:
+        yield f"any TCP port can be reached: Landlock {version} here, 4 is needed"
+    elif walls.ports:
         ports = ", ".join(map(str, walls.ports))
-        why = "no namespaces" if not walls.has_view else "the arena is not on this machine's loopback"
-        lacking.append(f"port {ports} of any machine can be reached: no network of their own ({why})")
-    if walls is not None and walls.asks_names and not missing_filter():
-        lacking.append("UDP is open: the arena's address is a name that has to be looked up")
-    return tuple(lacking)
+        why = "the arena is not on this machine's loopback" if walls.has_view else "no namespaces"
+        yield f"port {ports} of any machine can be reached: no network of their own ({why})"
+    if version < 6 and (walls.uses_unix or missing_filter()):
+        yield f"abstract unix sockets of other programs can be reached: Landlock {version} here, 6 is needed"
+    if walls.asks_names and not missing_filter():
+        yield "UDP is open: the arena's address is a name that has to be looked up"
+    elif missing_filter():
+        yield f"other sockets than TCP can be opened: {missing_filter()}"
 
 
 def in_force(walls: Walls, limits: Mapping[str, Any]) -> str:
     """What protects this machine from its bots, and by what means: for the start of a run. docs/sandbox.md has the rest."""
     means = []
     if walls.has_view:
-        means.append(
-            "files, processes and network of their own (namespaces)"
-            if walls.has_network
-            else "files and processes of their own (namespaces)"
-        )
+        own = "files, processes and network" if walls.has_network else "files and processes"
+        means.append(f"{own} of their own (namespaces)")
     if version := landlock_version() if sys.platform == "linux" else 0:
-        ports = f" and port {', '.join(map(str, walls.ports))}" if version >= 4 and walls.ports else ""
-        means.append(f"their folder{ports} only (Landlock {version})")
+        ports = f", TCP to port {', '.join(map(str, walls.ports))} only" if version >= 4 and walls.ports else ""
+        means.append(f"writing in their own folders only{ports} (Landlock {version})")
     if sys.platform == "linux" and not missing_filter():
-        means.append("filtered system calls (seccomp)")
+        means.append("a filter of system calls (seccomp)")
     group, why = divisible()
-    counted = "kept by cgroup v2" if group else f"counted; {why}"
-    most = {name: value or "any number of" for name, value in limits.items()}
+    kept = "kept by cgroup v2" if group else f"counted; {why}"
     return (
-        f"Bots have {', '.join(means) or 'no sandbox'}. Limits for each: {most['memory_mb']} MiB of memory and "
-        f"{most['processes']} threads ({counted}), {most['disk_mb']} MiB of files, {most['files']} of them open."
+        f"The sandbox of bots: {'; '.join(means) or 'none'}. Limits for each: {limits['memory_mb']} MiB of memory and "
+        f"{limits['processes']} processes and threads ({kept}), {limits['disk_mb']} MiB of files, {limits['files']} open "
+        "files in each process."
     )
 
 

@@ -79,7 +79,7 @@ def test_all_its_processes_end_with_their_supervisor(tmp_path: Path) -> None:
     bot = _bot(tmp_path, tmp_path / "scratch", ["/bin/sh", "-c", code])
     bot.look_after()
     wait_for(lambda: "started" in bot.last_words(), "its start")
-    assert len(alive_with(tmp_path / "scratch")) >= 3
+    wait_for(lambda: len(alive_with(tmp_path / "scratch")) >= 3, "all its processes")
     os.kill(bot.pid, signal.SIGKILL)
     wait_for(lambda: not alive_with(tmp_path / "scratch"), "all its processes to be gone")
     bot.end()
@@ -204,7 +204,7 @@ def test_links_lead_to_the_same_inside(tmp_path: Path) -> None:
 
 def test_the_start_of_a_run_says_what_protects_the_machine() -> None:
     words = protections({"memory_mb": 77}, "127.0.0.1:1906")
-    assert "77 MiB of memory and 256 threads (" in words and "512 MiB of files, " in words
+    assert "77 MiB of memory and 256 processes and threads (" in words and "512 MiB of files, " in words
     assert ("(namespaces)" in words) == (not namespaces.offered())
     assert protections({"unconfined": "asks a model next door"}, "127.0.0.1:1906") == ""
 
