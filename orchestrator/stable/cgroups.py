@@ -9,10 +9,15 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from functools import cache
+from glob import escape, glob
 from typing import Any, Final
 
 from orchestrator.stable.system import read_text, write_text
 
+#: The limits of a bot that its group keeps, so that nobody has to count.
+KEPT: Final = ("memory_mb", "processes")
+#: Then the id of the supervisor, and a word that makes it the only one: ids are used again.
+_PREFIX: Final = "rubble-bot-"
 _NEEDED: Final = ("memory", "pids")
 _MIB: Final = 1 << 20
 #: A group is empty a moment after its last process has ended.
@@ -61,7 +66,8 @@ class BotGroup:
 
     def __init__(self, parent: str, limits: Mapping[str, Any]) -> None:
         """``limits``: {memory_mb, processes}, each may be missing. OSError if the group cannot be made."""
-        self._folder = f"{parent}/rubble-bot-{os.getpid()}"
+        _remove_leftovers(parent)
+        self._folder = f"{parent}/{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
         self._memory_mb = limits.get("memory_mb")
         os.mkdir(self._folder)
         if self._memory_mb:
@@ -74,7 +80,7 @@ class BotGroup:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Who is started within is in the group from the beginning; we are in it only so long."""
+        """Move this process into the group, so that its children begin there, and back again at the end."""
         before = own_group(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"))
         write_text(f"{self._folder}/cgroup.procs", str(os.getpid()))
         try:
@@ -98,7 +104,16 @@ class BotGroup:
                 os.rmdir(self._folder)
             except OSError:
                 if time.monotonic() > end:
-                    return  # an empty group costs nothing, and its name is not used again soon
+                    return  # the next group in the same folder removes it (``_remove_leftovers``)
                 time.sleep(0.01)
             else:
                 return
+
+
+def _remove_leftovers(parent: str) -> None:
+    """Remove groups whose supervisor was killed. One that is not empty stays: the kernel refuses."""
+    for folder in glob(f"{escape(parent)}/{_PREFIX}*"):
+        supervisor = os.path.basename(folder).removeprefix(_PREFIX).partition("-")[0]
+        if not os.path.exists(f"/proc/{supervisor}"):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.stable import sandbox
-from orchestrator.stable.cgroups import BotGroup
+from orchestrator.stable.cgroups import KEPT, BotGroup
 from orchestrator.stable.counting import Account, family_of
 from orchestrator.stable.namespaces import enter_view, probe, start_in_namespaces
 from orchestrator.stable.system import CANNOT_START, prctl
@@ -103,11 +103,12 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
     us = os.getpid()
     walls = sandbox.Walls.from_plain(terms["walls"]) if terms.get("walls") else None
     has_view = walls is not None and walls.has_view
-    # In a view of its own the bot's files lie in a file system with a limit.
-    account = Account(us, terms, walls.scratch if walls is not None and not has_view else None)
+    group = BotGroup(terms["cgroup"], terms) if terms.get("cgroup") else None
+    counted = {name: value for name, value in terms.items() if group is None or name not in KEPT}
+    # In a view of its own the bot's files lie in a file system with a limit, and are not counted either.
+    account = Account(us, counted, walls.scratch if walls is not None and not has_view else None)
     if account.counts:
         _come_first()
-    group = BotGroup(terms["cgroup"], terms) if terms.get("cgroup") else None
     arena, forwarder = _start_forwarder() if walls is not None and walls.has_network else (None, 0)
     with group.entered() if group is not None else contextlib.nullcontext():
         bot = _start_in_view(command, terms, arena) if has_view else _fork(command, terms)
