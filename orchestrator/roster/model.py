@@ -55,7 +55,7 @@ class Limits:
     readable: tuple[str, ...] = ()
     #: By default as long as its clocks allow, and at least this.
     match_seconds: int = 3_600
-    #: Why bots run without walls around them; None: they have walls.
+    #: Why bots run without a sandbox; None: they have one.
     unconfined: str | None = None
 
 

@@ -1,6 +1,6 @@
 """What a bot and all it started use together: processes, memory, disk. Counted from outside, ten times a second.
 
-The limits of a process bind neither a family of processes nor root, and a limit on addresses would stop every virtual
+The limits of a process bind neither a process with its descendants nor root, and a limit on addresses would stop every virtual
 machine that reserves more than it uses.
 """
 
@@ -21,9 +21,9 @@ _DISK_S: Final = 0.2
 #: What a socket and a pipe can keep in the kernel, in KiB: their buffers stay as the kernel makes them (``calls``).
 _SOCKET_KIB: Final = 256
 _PIPE_KIB: Final = 64
-#: So many sockets and pipes of a family cost it nothing.
+#: This many sockets and pipes of a bot and its descendants are free.
 _FREE_BUFFERS: Final = 64
-#: So many open files of a family are looked at; each beyond them costs as much as a socket.
+#: This many open files of a bot and its descendants are looked at; each beyond them costs as much as a socket.
 _MOST_LOOKED_AT: Final = 4096
 
 
@@ -42,20 +42,20 @@ class Account:
         """Whether there is anything to count."""
         return bool(self._limits.get("processes") or self._limits.get("memory_mb") or self._scratch)
 
-    def excess(self, helpers: Collection[int] = ()) -> str:
-        """What the bot has too much of, in words; empty if nothing. ``helpers`` are ours, and cost it nothing."""
-        family = {pid: tasks for pid, tasks in family_of(self._us).items() if pid not in helpers}
+    def excess(self, not_counted: Collection[int] = ()) -> str:
+        """What the bot has too much of, in words; empty if nothing. Our own processes are ``not_counted``."""
+        descendants = {pid: tasks for pid, tasks in descendants_of(self._us).items() if pid not in not_counted}
         if most := self._limits.get("processes"):
-            count = sum(len(tasks) for tasks in family.values())
+            count = sum(len(tasks) for tasks in descendants.values())
             if count > most:
                 return f"it had {count} processes and threads, and may have {most}"
         if most := self._limits.get("memory_mb"):
-            used = _memory_kib(family, most << 10) >> 10
+            used = _memory_kib(descendants, most << 10) >> 10
             if used > most:
                 return f"it used {used} MiB of memory, and may use {most}"
         if self._scratch is not None and time.monotonic() >= self._next_disk:
             started = time.monotonic()
-            used = (_folder_bytes(self._scratch) + _deleted_bytes(family)) >> 20
+            used = (_folder_bytes(self._scratch) + _deleted_bytes(descendants)) >> 20
             ended = time.monotonic()
             self._next_disk = ended + max(_DISK_S, (ended - started) / _DISK_SHARE)
             if used > self._limits["disk_mb"]:
@@ -63,7 +63,7 @@ class Account:
         return ""
 
 
-def family_of(us: int) -> dict[int, list[str]]:
+def descendants_of(us: int) -> dict[int, list[str]]:
     """Everybody beneath a process, each with its threads. Who loses its parent becomes our child, so nobody gets away."""
     found: dict[int, list[str]] = {}
     waiting = _children(us, [str(us)])
@@ -85,14 +85,14 @@ def _children(pid: int, threads: Sequence[str]) -> list[int]:
     return children
 
 
-def _memory_kib(family: Collection[int], most: int) -> int:
+def _memory_kib(descendants: Collection[int], most: int) -> int:
     """What processes keep in memory for themselves: not their programs, and not what they only reserved.
 
     What the kernel keeps for them belongs to it: tables of pages, and buffers. The latter are looked at only where they could
     make it more than ``most``.
     """
     used, slots = 0, {}
-    for pid in family:
+    for pid in descendants:
         fields = dict(
             line.split(b":", 1) for line in read_of_process(f"/proc/{pid}/status").splitlines() if b":" in line
         )
@@ -142,10 +142,10 @@ def _folder_bytes(folder: str) -> int:
     return total
 
 
-def _deleted_bytes(family: Collection[int]) -> int:
+def _deleted_bytes(descendants: Collection[int]) -> int:
     """Files that have no name any more, but are still open."""
     found: dict[tuple[int, int], int] = {}
-    for pid in family:
+    for pid in descendants:
         for file in _open_files(pid):
             if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
                 found[file.st_dev, file.st_ino] = file.st_blocks * 512

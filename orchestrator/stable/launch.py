@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.stable import sandbox
 from orchestrator.stable.cgroups import KEPT, BotGroup
-from orchestrator.stable.counting import Account, family_of
+from orchestrator.stable.counting import Account, descendants_of
 from orchestrator.stable.namespaces import enter_view, probe, start_in_namespaces
 from orchestrator.stable.system import CANNOT_START, prctl
 from orchestrator.stable.view import View
@@ -39,7 +39,7 @@ GRACE_S: Final = 2.0
 #: What was over its limits ends with this code.
 OVER_LIMIT: Final = 124
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-#: How often a family is counted, in seconds.
+#: How often descendants are counted, in seconds.
 _COUNT_S: Final = 0.1
 _NOTHING_TO_COUNT_S: Final = 3600.0
 #: Where the terms have no limit: more than a bot can use.
@@ -74,8 +74,8 @@ def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> No
         _limit(resource.RLIMIT_FSIZE, terms["disk_mb"] * _MIB)  # one file; all of them are counted
     _limit(resource.RLIMIT_CORE, 0)
     try:
-        if terms.get("walls"):
-            sandbox.build(sandbox.Walls.from_plain(terms["walls"]))
+        if terms.get("policy"):
+            sandbox.build(sandbox.SandboxPolicy.from_plain(terms["policy"]))
     except OSError as error:
         print(f"cannot start {command[0]!r}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
@@ -101,18 +101,18 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
         if os.getppid() != parent:
             return CANNOT_START
     us = os.getpid()
-    walls = sandbox.Walls.from_plain(terms["walls"]) if terms.get("walls") else None
-    has_view = walls is not None and walls.has_view
+    policy = sandbox.SandboxPolicy.from_plain(terms["policy"]) if terms.get("policy") else None
+    has_view = policy is not None and policy.has_view
     group = BotGroup(terms["cgroup"], terms) if terms.get("cgroup") else None
     counted = {name: value for name, value in terms.items() if group is None or name not in KEPT}
     # In a view of its own the bot's files lie in a file system with a limit, and are not counted either.
-    account = Account(us, counted, walls.scratch if walls is not None and not has_view else None)
+    account = Account(us, counted, policy.scratch if policy is not None and not has_view else None)
     if account.counts:
         _come_first()
-    arena, forwarder = _start_forwarder() if walls is not None and walls.has_network else (None, 0)
+    arena, forwarder = _start_forwarder() if policy is not None and policy.has_network else (None, 0)
     with group.entered() if group is not None else contextlib.nullcontext():
         bot = _start_in_view(command, terms, arena) if has_view else _fork(command, terms)
-    helpers = (bot, forwarder) if has_view else ()
+    not_counted = (bot, forwarder) if has_view else ()
     code: int | None = None
     end = 0.0
     while code is None:
@@ -124,7 +124,7 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
             end = time.monotonic() + GRACE_S
             os.kill(bot, signal.SIGTERM)
         code = _reap(bot, forwarder)
-        if code is None and account.counts and (excess := account.excess(helpers)):
+        if code is None and account.counts and (excess := account.excess(not_counted)):
             print(f"ended by the arena: {excess}", file=sys.stderr, flush=True)
             code = OVER_LIMIT
     _end_all(us, bot)
@@ -170,7 +170,7 @@ def _start_forwarder() -> "tuple[socket.socket, int]":
 
 def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "socket.socket | None") -> int:
     """Start the bot in namespaces of its own; the process that stands for it: the first in there, whose end ends all others."""
-    walls = sandbox.Walls.from_plain(terms["walls"])
+    policy = sandbox.SandboxPolicy.from_plain(terms["policy"])
     view = View(**terms["view"])
     ours, theirs = os.pipe()  # theirs closes when we end
 
@@ -182,9 +182,9 @@ def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "soc
         if arena is not None:
             from orchestrator.stable.network import listen_inside
 
-            listen_inside(walls.ports, arena)
+            listen_inside(policy.ports, arena)
         disk_mb, processes = terms.get("disk_mb") or _NO_LIMIT_MB, terms.get("processes") or _NO_LIMIT_PIDS
-        enter_view(view, walls.scratch, walls.hidden, terms["cwd"], disk_mb, processes)
+        enter_view(view, policy.scratch, policy.hidden, terms["cwd"], disk_mb, processes)
         bot = _fork(command, terms)
         code: int | None = None
         while code is None:
@@ -200,7 +200,7 @@ def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "soc
 
 
 def _come_first() -> None:
-    """A family that grows without end must not keep us from ending it. Only root may ask for that."""
+    """A bot that starts processes without end must not keep us from ending it. Only root may ask for that."""
     if sys.platform == "linux":
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
@@ -209,12 +209,12 @@ def _come_first() -> None:
 def _end_all(us: int, bot: int) -> None:
     """Kill everybody beneath us. First all are stopped: who is stopped starts nobody else."""
     stopped: set[int] = set()
-    while new := set(family_of(us)) - stopped:
+    while new := set(descendants_of(us)) - stopped:
         for pid in new:
             _signal(pid, signal.SIGSTOP)
         stopped |= new
-    while family := family_of(us):
-        for pid in family:
+    while descendants := descendants_of(us):
+        for pid in descendants:
             _signal(pid, signal.SIGKILL)
         signal.sigtimedwait([signal.SIGCHLD], 0.1)
         _reap(bot)
@@ -248,8 +248,8 @@ def main() -> None:
     """Arguments: our parent's id, --, the command. The terms are JSON on standard input, where no list of processes shows them.
 
     All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process; {memory_mb, processes, disk_mb} the
-    whole family if it is supervised; {walls} and {view} are those of ``sandbox.Walls`` and ``view.View``; {cgroup} is the group
-    to divide; {env, cwd} are the bot's; {supervise}.
+    bot with all its descendants if it is supervised; {policy} and {view} are those of ``sandbox.SandboxPolicy`` and
+    ``view.View``; {cgroup} is the group to divide; {env, cwd} are the bot's; {supervise}.
     """
     terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     if "probe" in terms:

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 from orchestrator.stable.cgroups import divisible
 from orchestrator.stable.launch import LAUNCHER_ENV, launched
 from orchestrator.stable.output import OutputLog
-from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.sandbox import SandboxPolicy
 from orchestrator.stable.system import CANNOT_START
 from orchestrator.stable.view import view_for
 
@@ -39,12 +39,12 @@ class BotProcess:
         cwd: Path,
         output: Path,
         limits: Mapping[str, Any],
-        walls: Walls | None = None,
+        policy: SandboxPolicy | None = None,
     ) -> None:
         self.name = name
         self._terms = {**limits, "supervise": 1, "env": dict(env), "cwd": str(cwd.absolute())}
         self._words = list(command)
-        self._walls = walls
+        self._policy = policy
         self._command = launched(*command)
         self._output = OutputLog(output)
         self._reader: threading.Thread | None = None
@@ -111,10 +111,10 @@ class BotProcess:
     def _written_terms(self) -> bytes:
         """For the launcher. What the bot is shown is looked up anew at every start: a folder may be there by now."""
         terms = self._terms | {"cgroup": divisible()[0]}
-        if self._walls is not None:
-            terms["walls"] = self._walls.to_plain()
-            if self._walls.has_view:
-                shown = view_for(self._words, self._terms["env"], self._terms["cwd"], self._walls.readable)
+        if self._policy is not None:
+            terms["policy"] = self._policy.to_plain()
+            if self._policy.has_view:
+                shown = view_for(self._words, self._terms["env"], self._terms["cwd"], self._policy.readable)
                 terms["view"] = shown._asdict()
         return json.dumps(terms).encode()
 

@@ -53,7 +53,7 @@ _CAPABILITIES_3: Final = 0x20080522
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Walls(NamedTuple):
+class SandboxPolicy(NamedTuple):
     """What one bot may do. Goes to the launcher as JSON."""
 
     #: The only folder it may write in; it may read there too.
@@ -74,9 +74,9 @@ class Walls(NamedTuple):
     has_network: bool = False
 
     @classmethod
-    def around(
+    def for_bot(
         cls, scratch: "Path", address: str, hidden: Iterable["Path"] = (), readable: Iterable[str] = ()
-    ) -> "Walls":
+    ) -> "SandboxPolicy":
         """For a bot that calls the arena at this address and has this folder."""
         ports, asks_names, uses_unix = _read_address(address)
         secret = tuple(str(path.resolve()) for path in hidden)
@@ -87,7 +87,7 @@ class Walls(NamedTuple):
         return cls(str(scratch.resolve()), ports, secret, asks_names, uses_unix, has_view, shown, has_network)
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Walls":
+    def from_plain(cls, plain: Mapping[str, Any]) -> "SandboxPolicy":
         """As ``to_plain`` gave it."""
         given = dict(plain)
         return cls(**given | {name: tuple(given[name]) for name in ("ports", "hidden", "readable")})
@@ -125,20 +125,20 @@ def _is_ip(host: str) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------- what the machine offers
-def missing(walls: Walls) -> tuple[str, ...]:
-    """What a bot with these could still do here and should not, in words."""
+def missing(policy: SandboxPolicy) -> tuple[str, ...]:
+    """What a bot under this policy could still do here and should not, in words."""
     if sys.platform != "linux":
         return ("bots can do what this user can: only Linux has a sandbox for them",)
-    lacking = [*_missing_for_files(walls), *_missing_for_network(walls)]
+    lacking = [*_missing_for_files(policy), *_missing_for_network(policy)]
     if reason := missing_filter():
-        others = "" if walls.has_view else ", so other processes limited"
+        others = "" if policy.has_view else ", so other processes limited"
         lacking.append(f"any system call can be made{others}: {reason}")
     return tuple(lacking)
 
 
-def _missing_for_files(walls: Walls) -> Iterator[str]:
+def _missing_for_files(policy: SandboxPolicy) -> Iterator[str]:
     """Of files and processes: namespaces need no help, and Landlock has learnt one thing after the other."""
-    if walls.has_view:
+    if policy.has_view:
         return
     yield f"everything this user may read can be read, and processes be seen: no namespaces ({namespaces.offered()})"
     version = landlock_version()
@@ -150,32 +150,32 @@ def _missing_for_files(walls: Walls) -> Iterator[str]:
         yield f"other processes of this user can be signalled: Landlock {version} here, 6 is needed"
 
 
-def _missing_for_network(walls: Walls) -> Iterator[str]:
-    if walls.has_network:
+def _missing_for_network(policy: SandboxPolicy) -> Iterator[str]:
+    if policy.has_network:
         return
     version = landlock_version()
     if version < 4:
         yield f"any TCP port can be reached: Landlock {version} here, 4 is needed"
-    elif walls.ports:
-        ports = ", ".join(map(str, walls.ports))
-        why = "the arena is not on this machine's loopback" if walls.has_view else "no namespaces"
+    elif policy.ports:
+        ports = ", ".join(map(str, policy.ports))
+        why = "the arena is not on this machine's loopback" if policy.has_view else "no namespaces"
         yield f"port {ports} of any machine can be reached: no network of their own ({why})"
-    if version < 6 and (walls.uses_unix or missing_filter()):
+    if version < 6 and (policy.uses_unix or missing_filter()):
         yield f"abstract unix sockets of other programs can be reached: Landlock {version} here, 6 is needed"
-    if walls.asks_names and not missing_filter():
+    if policy.asks_names and not missing_filter():
         yield "UDP is open: the arena's address is a name that has to be looked up"
     elif missing_filter():
         yield f"other sockets than TCP can be opened: {missing_filter()}"
 
 
-def in_force(walls: Walls, limits: Mapping[str, Any]) -> str:
+def in_force(policy: SandboxPolicy, limits: Mapping[str, Any]) -> str:
     """What protects this machine from its bots, and by what means: for the start of a run. docs/sandbox.md has the rest."""
     means = []
-    if walls.has_view:
-        own = "files, processes and network" if walls.has_network else "files and processes"
+    if policy.has_view:
+        own = "files, processes and network" if policy.has_network else "files and processes"
         means.append(f"{own} of their own (namespaces)")
     if version := landlock_version() if sys.platform == "linux" else 0:
-        ports = f", TCP to port {', '.join(map(str, walls.ports))} only" if version >= 4 and walls.ports else ""
+        ports = f", TCP to port {', '.join(map(str, policy.ports))} only" if version >= 4 and policy.ports else ""
         means.append(f"writing in their own folders only{ports} (Landlock {version})")
     if sys.platform == "linux" and not missing_filter():
         means.append("a filter of system calls (seccomp)")
@@ -194,19 +194,19 @@ def landlock_version() -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------- building
-def build(walls: Walls) -> None:
-    """Put all walls that there are around this process, for good. It must have no threads and no new privileges."""
+def build(policy: SandboxPolicy) -> None:
+    """Enforce on this process all that this machine can, for good. It must have no threads and no new privileges."""
     if os.geteuid() == 0:
         _give_up_power()
     if landlock_version() >= 1:
-        _restrict_files_and_ports(walls, landlock_version())
+        _restrict_files_and_ports(policy, landlock_version())
     if not missing_filter():
-        filter_calls(Sockets(walls.asks_names, walls.uses_unix))
+        filter_calls(Sockets(policy.asks_names, policy.uses_unix))
 
 
-def _restrict_files_and_ports(walls: Walls, version: int) -> None:
+def _restrict_files_and_ports(policy: SandboxPolicy, version: int) -> None:
     inside = _INSIDE | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
-    handled = inside | _MAKE_CHAR | _MAKE_BLOCK | (_READ_FILE if walls.hidden else 0)
+    handled = inside | _MAKE_CHAR | _MAKE_BLOCK | (_READ_FILE if policy.hidden else 0)
     ruleset = struct.pack("Q", handled)
     if version >= 4:
         ruleset += struct.pack("Q", _BIND_TCP | _CONNECT_TCP)
@@ -214,16 +214,16 @@ def _restrict_files_and_ports(walls: Walls, version: int) -> None:
         ruleset += struct.pack("Q", _ABSTRACT_SOCKETS | _SIGNALS)
     rules = checked(libc().syscall(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0), "landlock")
     on_file = handled & (_WRITE_FILE | _READ_FILE | _TRUNCATE)
-    for folder in (walls.scratch, *(namespaces.WRITABLE if walls.has_view else ())):
+    for folder in (policy.scratch, *(namespaces.WRITABLE if policy.has_view else ())):
         _allow_path(rules, folder, handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
     for device in _DEVICES:
         if os.path.exists(device):
             _allow_path(rules, device, on_file)
-    if walls.hidden:
-        for path in _all_but("/", frozenset(walls.hidden)):
+    if policy.hidden:
+        for path in _all_but("/", frozenset(policy.hidden)):
             _allow_path(rules, path, _READ_FILE)
     if version >= 4:
-        for port in walls.ports:
+        for port in policy.ports:
             rule = struct.pack("QQ", _CONNECT_TCP, port)
             checked(libc().syscall(_ADD_RULE, rules, _NET_PORT, rule, 0), f"landlock, port {port}")
     checked(libc().syscall(_RESTRICT_SELF, rules, 0), "landlock")

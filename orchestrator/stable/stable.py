@@ -25,7 +25,7 @@ from orchestrator.entrants import arena_key, file_name
 from orchestrator.roster import Limits
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.room import Room
-from orchestrator.stable.sandbox import Walls, in_force, missing
+from orchestrator.stable.sandbox import SandboxPolicy, in_force, missing
 
 _LOG: Final = logging.getLogger(__name__)
 _LOOK_S: Final = 0.2
@@ -81,16 +81,16 @@ def search_path() -> str:
 def unconfined(limits: Mapping[str, Any], address: str) -> tuple[str, ...]:
     """What the bots of a tournament could do here and should not, in words: for a log, and for whoever reads the table."""
     if reason := limits.get("unconfined"):
-        return (f"Bots run without walls, as the roster wants it: {reason}",)
-    lacking = missing(Walls.around(Path.cwd(), address))
-    return tuple(f"The walls around bots have a gap: {words}" for words in lacking)
+        return (f"Bots run without a sandbox, as the roster wants it: {reason}",)
+    lacking = missing(SandboxPolicy.for_bot(Path.cwd(), address))
+    return tuple(f"The sandbox lacks a protection: {words}" for words in lacking)
 
 
 def protections(limits: Mapping[str, Any], address: str) -> str:
     """What protects this machine from the bots of a tournament, in words; empty if the roster wants nothing of it."""
     if limits.get("unconfined"):
         return ""
-    return in_force(Walls.around(Path.cwd(), address), {**_DEFAULT_LIMITS, **limits})
+    return in_force(SandboxPolicy.for_bot(Path.cwd(), address), {**_DEFAULT_LIMITS, **limits})
 
 
 @cache
@@ -111,7 +111,7 @@ class Stable:
         limits: Mapping[str, Any],
         hidden: Sequence[Path] = (),
     ) -> None:
-        """``limits`` as the roster has them; with ``unconfined``, a reason, no walls are built. ``hidden`` are files and folders
+        """``limits`` as the roster has them; with ``unconfined``, a reason, there is no sandbox. ``hidden`` are files and folders
         that bots may not read; each other's folders they never may."""
         self._client = client
         self._tournament = tournament
@@ -270,10 +270,10 @@ class Stable:
                 env["OPENBLAS_NUM_THREADS"] = "1"
                 env["RUBBLE_BOT_SEED"] = entry.seed  # every user of a machine can read the command lines on it
             cwd = Path(entry.cwd) if entry.cwd else Path.cwd()
-            walls = None
+            policy = None
             if self._is_confined:
-                walls = Walls.around(scratch, env["RUBBLE_ADDRESS"], self._hidden, self._readable)
-            bot = BotProcess(entrant, command_of(entry), env, cwd, folder / "output.log", self._limits, walls)
+                policy = SandboxPolicy.for_bot(scratch, env["RUBBLE_ADDRESS"], self._hidden, self._readable)
+            bot = BotProcess(entrant, command_of(entry), env, cwd, folder / "output.log", self._limits, policy)
             self._bots[name] = bot
             bot.look_after()
 

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.stable import calls
 from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.sandbox import SandboxPolicy
 from tests.hostile.bots.meddler import ATTACKS, PERHAPS
 from tests.orchestrator.harness import HOME, wait_for
 
@@ -33,8 +33,8 @@ def _meddle(folder: Path, victim: int, *, is_confined: bool) -> set[str]:
     scratch.mkdir()
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch), "VICTIM": str(victim)}
     command = [sys.executable, str(HOME / "tests" / "hostile" / "bots" / "meddler.py")]
-    walls = Walls.around(scratch, "127.0.0.1:1") if is_confined else None
-    bot = BotProcess("meddler", command, env, HOME, folder / "output.log", {}, walls)
+    policy = SandboxPolicy.for_bot(scratch, "127.0.0.1:1") if is_confined else None
+    bot = BotProcess("meddler", command, env, HOME, folder / "output.log", {}, policy)
     bot.look_after()
     wait_for(lambda: "it is well" in bot.last_words() or not bot.pid, "the end of its attacks")
     bot.end()

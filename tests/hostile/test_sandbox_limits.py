@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.sandbox import SandboxPolicy
 from tests.orchestrator.harness import HOME, alive_with, wait_for
 
 _LIMITS = {"memory_mb": 96, "processes": 40, "disk_mb": 48, "files": 1024}
@@ -24,9 +24,9 @@ def _take(folder: Path, kind: str, limit: int, *, has_view: bool) -> tuple[int, 
     scratch.mkdir()
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch)}
     command = [sys.executable, str(HOME / "tests" / "hostile" / "bots" / "hog.py"), kind, str(_MOST)]
-    walls = Walls.around(scratch, "127.0.0.1:1")
-    walls = walls._replace(has_view=walls.has_view and has_view)
-    bot = BotProcess("hog", command, env, HOME, folder / "output.log", _LIMITS, walls)
+    policy = SandboxPolicy.for_bot(scratch, "127.0.0.1:1")
+    policy = policy._replace(has_view=policy.has_view and has_view)
+    bot = BotProcess("hog", command, env, HOME, folder / "output.log", _LIMITS, policy)
     bot.look_after()
     wait_for(lambda: "got " in bot.last_words() or not bot.pid, "all it can get")
     got = re.search(r"got (\d+) of", bot.last_words())

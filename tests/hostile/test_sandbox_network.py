@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import Walls, missing
+from orchestrator.stable.sandbox import SandboxPolicy, missing
 from tests.orchestrator.harness import HOME, wait_for
 
 viewed = pytest.mark.skipif(bool(namespaces.offered()), reason=f"no namespaces: {namespaces.offered()}")
@@ -67,8 +67,8 @@ def _caller(folder: Path, host: str, port: int, address: str) -> BotProcess:
     scratch = folder / "scratch"
     scratch.mkdir()
     command = [sys.executable, str(HOME / "tests" / "hostile" / "bots" / "caller.py"), host, str(port), str(_MIB)]
-    walls = Walls.around(scratch, address)
-    bot = BotProcess("bot", command, {"PATH": os.environ["PATH"]}, HOME, folder / "output.log", {}, walls)
+    policy = SandboxPolicy.for_bot(scratch, address)
+    bot = BotProcess("bot", command, {"PATH": os.environ["PATH"]}, HOME, folder / "output.log", {}, policy)
     bot.look_after()
     wait_for(lambda: "reached: " in bot.last_words() or not bot.pid, "the end of its calls")
     return bot
@@ -149,6 +149,6 @@ def test_a_machine_without_ipv6_has_a_network_for_bots_too(has_ipv6: bool) -> No
 def test_an_arena_elsewhere_is_reached_by_the_machines_network_and_that_is_said(
     tmp_path: Path, address: str, has_network: bool
 ) -> None:
-    walls = Walls.around(tmp_path, address)
-    assert walls.has_network == (has_network and not namespaces.offered())
-    assert any("no network of their own" in words for words in missing(walls)) == (not walls.has_network)
+    policy = SandboxPolicy.for_bot(tmp_path, address)
+    assert policy.has_network == (has_network and not namespaces.offered())
+    assert any("no network of their own" in words for words in missing(policy)) == (not policy.has_network)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.sandbox import SandboxPolicy
 from tests.orchestrator.harness import roster_text, wait_for
 
 #: Modules that our own processes load, and names that Python loads by itself.
@@ -36,9 +36,9 @@ def shadow_modules(folder: Path, marker: Path) -> None:
 def _bot(folder: Path, output: Path, code: str, **env: str) -> BotProcess:
     scratch = output.with_suffix(".scratch")
     scratch.mkdir()
-    walls = Walls.around(scratch, "127.0.0.1:1")
+    policy = SandboxPolicy.for_bot(scratch, "127.0.0.1:1")
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch)} | env
-    return BotProcess("bot", ["/bin/sh", "-c", code], env, folder, output, {}, walls)
+    return BotProcess("bot", ["/bin/sh", "-c", code], env, folder, output, {}, policy)
 
 
 @pytest.mark.parametrize("variable", ["", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE"])

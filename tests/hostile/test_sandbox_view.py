@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.sandbox import SandboxPolicy
 from orchestrator.stable.stable import protections, unconfined
 from orchestrator.stable.view import is_inside, view_for
 from tests.hostile.bots.peeper import HONEST
@@ -27,7 +27,7 @@ def _bot(folder: Path, scratch: Path, command: list[str], **env: str) -> BotProc
     scratch.mkdir()
     env = {"PATH": os.environ["PATH"], "HOME": str(Path.home()), "TMPDIR": str(scratch)} | env
     return BotProcess(
-        "bot", command, env, folder, scratch.with_suffix(".log"), {}, Walls.around(scratch, "127.0.0.1:1")
+        "bot", command, env, folder, scratch.with_suffix(".log"), {}, SandboxPolicy.for_bot(scratch, "127.0.0.1:1")
     )
 
 
@@ -103,9 +103,9 @@ def test_what_is_hidden_is_not_there_where_it_lies_in_the_bots_own_folder(tmp_pa
     scratch.mkdir(parents=True)
     for path in (arena / "token", book, tmp_path / "data"):
         path.write_text(f"contents of {path.name}\n")
-    walls = Walls.around(scratch, "127.0.0.1:1", [arena, book])
+    policy = SandboxPolicy.for_bot(scratch, "127.0.0.1:1", [arena, book])
     code = "cat arena/token book.sqlite arena/bots/other data; echo notes > arena/bots/scratch/notes; ls -R arena; sleep 99"
-    bot = BotProcess("bot", ["/bin/sh", "-c", code], {"PATH": "/usr/bin:/bin"}, tmp_path, tmp_path / "log", {}, walls)
+    bot = BotProcess("bot", ["/bin/sh", "-c", code], {"PATH": "/usr/bin:/bin"}, tmp_path, tmp_path / "log", {}, policy)
     bot.look_after()
     wait_for(lambda: bot.last_words().endswith("notes") or not bot.pid, "the end of its look around")
     bot.end()
@@ -123,12 +123,12 @@ def test_what_is_hidden_stays_hidden_when_it_is_made_or_replaced_later(tmp_path:
     for path in (token, token.with_name("public"), tmp_path / "bot" / "data"):
         path.write_text(f"contents of {path.name}\n")
     (tmp_path / "bot" / "link").symlink_to("data")
-    walls = Walls.around(scratch, "127.0.0.1:1", [token, book])
+    policy = SandboxPolicy.for_bot(scratch, "127.0.0.1:1", [token, book])
     code = (
         "trap 'cat keys/token book.sqlite; cat keys/public link; echo x > new; exit 3' TERM; echo up; sleep 99 & wait"
     )
     command, log = ["/bin/sh", "-c", code], tmp_path / "log"
-    bot = BotProcess("bot", command, {"PATH": "/usr/bin:/bin"}, tmp_path / "bot", log, {}, walls)
+    bot = BotProcess("bot", command, {"PATH": "/usr/bin:/bin"}, tmp_path / "bot", log, {}, policy)
     bot.look_after()
     wait_for(lambda: bot.last_words() == "up", "its start")
     book.write_text("contents of book\n")
@@ -206,7 +206,7 @@ def test_the_start_of_a_run_says_what_protects_the_machine() -> None:
     words = protections({"memory_mb": 77}, "127.0.0.1:1906")
     assert "77 MiB of memory and 256 processes and threads (" in words and "512 MiB of files, " in words
     assert ("(namespaces)" in words) == (not namespaces.offered())
-    assert protections({"unconfined": "asks a model next door"}, "127.0.0.1:1906") == ""
+    assert protections({"unconfined": "asks a model on the same machine"}, "127.0.0.1:1906") == ""
 
 
 def test_a_roster_can_show_more(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from orchestrator.entrants import file_name
 from orchestrator.private import private_paths
 from orchestrator.roster import BadRoster
 from orchestrator.settings import BadSetting, Settings
-from orchestrator.stable.sandbox import Walls, missing
+from orchestrator.stable.sandbox import SandboxPolicy, missing
 from orchestrator.stable.stable import Entry, Stable
 from rubble.v1 import tournament_pb2
 from service.embedded import EmbeddedRedis
@@ -32,7 +32,7 @@ from tests.certificates import OPENSSL, Authority
 from tests.orchestrator.api.host import Host
 from tests.orchestrator.harness import HOME, Arena, alive_with, logs, roster_text, script, start_roster, wait_for
 
-_GAPS: Final = missing(Walls.around(Path.cwd(), "127.0.0.1:1"))
+_GAPS: Final = missing(SandboxPolicy.for_bot(Path.cwd(), "127.0.0.1:1"))
 #: What is no file of its own in a folder, or looks like another one, or is too long for a file system.
 _ODD_NAMES: Final = (
     "", ".", "..", "...", "/", "a/b", "../a", "/etc/passwd", "a\0b", "a\nb", "~", "-rf", ".env", "a#2", "a.copy2", "a%232",

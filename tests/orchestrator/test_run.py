@@ -76,7 +76,7 @@ def test_a_tournament_of_two(undisturbed: Run) -> None:
 def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> None:
     gaps = list(unconfined({}, "127.0.0.1:1"))
     assert undisturbed.standings()["notes"] == sorted([UNPROTECTED, *gaps]), (
-        "the walls have the gaps of this machine's kernel, and no others"
+        "the sandbox lacks what this machine's kernel lacks, and nothing else"
     )
     roster = _PAIR.replace("deals = 6", "deals = 1").replace(
         "[[bots]]", '[limits]\nunconfined = "for a test"\n[[bots]]', 1
@@ -84,7 +84,7 @@ def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> 
     run = start_roster(tmp_path, roster, "--quiet")
     code, said, complained = run.end()
     assert code == 0, said + complained
-    words = "Bots run without walls, as the roster wants it: for a test"
+    words = "Bots run without a sandbox, as the roster wants it: for a test"
     assert run.standings()["notes"] == [words, UNPROTECTED] and run.standings()["reproducible"]
     assert said.count(UNPROTECTED) == 1 and UNPROTECTED in complained, "at the end, and when it begins"
     assert words in said and complained.count(words) == 1

@@ -1,4 +1,4 @@
-"""The walls around a bot, and the limits of its family: what it tries, and what comes of it."""
+"""The sandbox of a bot, and the limits of all its processes: what it tries, and what comes of it."""
 
 import json
 import os
@@ -18,10 +18,10 @@ from orchestrator.stable import namespaces, sandbox
 from orchestrator.stable.calls import missing_filter
 from orchestrator.stable.launch import OVER_LIMIT
 from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import Walls
+from orchestrator.stable.sandbox import SandboxPolicy
 from orchestrator.stable.stable import unconfined
 from tests.orchestrator.harness import HOME, alive_with, script, wait_for
-from tests.orchestrator.hostile.prowler import GOOD_DEEDS, MISDEEDS
+from tests.orchestrator.hostile.attacker import ALLOWED_ACTIONS, FORBIDDEN_ACTIONS
 
 _LANDLOCK = 6
 whole = pytest.mark.skipif(
@@ -32,7 +32,7 @@ whole = pytest.mark.skipif(
 
 @dataclass
 class House:
-    """What a prowler could touch."""
+    """What an attacker could touch."""
 
     scratch: Path
     outside: Path
@@ -42,15 +42,15 @@ class House:
     victim: int
 
     @property
-    def walls(self) -> Walls:
-        return Walls.around(self.scratch, f"127.0.0.1:{self.arena}", [self.secret.parent])
+    def policy(self) -> SandboxPolicy:
+        return SandboxPolicy.for_bot(self.scratch, f"127.0.0.1:{self.arena}", [self.secret.parent])
 
-    def prowl(self, walls: Walls | None) -> set[str]:
+    def attack(self, policy: SandboxPolicy | None) -> set[str]:
         """What worked of all that it tried."""
         facts = json.dumps(
             {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
         )
-        bot = _bot(self.scratch, script("prowler"), walls, FACTS=facts)
+        bot = _bot(self.scratch, script("attacker"), policy, FACTS=facts)
         bot.look_after()
         wait_for(lambda: "worked: " in bot.last_words(), "the end of its tour")
         bot.end()
@@ -73,31 +73,35 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def _bot(
-    folder: Path, command: list[str], walls: Walls | None = None, limits: Mapping[str, int] | None = None, **env: str
+    folder: Path,
+    command: list[str],
+    policy: SandboxPolicy | None = None,
+    limits: Mapping[str, int] | None = None,
+    **env: str,
 ) -> BotProcess:
     env |= {"PATH": os.environ["PATH"], "TMPDIR": str(folder), "PYTHONPATH": str(HOME)}
-    return BotProcess("bot", command, env, HOME, folder / "output.log", limits or {}, walls)
+    return BotProcess("bot", command, env, HOME, folder / "output.log", limits or {}, policy)
 
 
 @whole
 @pytest.mark.parametrize("has_view", [True, False], ids=["namespaces", "without"])
-def test_inside_its_walls_a_bot_can_do_no_harm_and_still_play(house: House, has_view: bool) -> None:
-    assert house.prowl(house.walls._replace(has_view=has_view)) == set(GOOD_DEEDS)
+def test_inside_its_sandbox_a_bot_can_do_no_harm_and_still_play(house: House, has_view: bool) -> None:
+    assert house.attack(house.policy._replace(has_view=has_view)) == set(ALLOWED_ACTIONS)
     assert sorted(path.name for path in house.outside.iterdir()) == ["kept", "rubbish"]
     assert (house.outside / "kept").read_text() == "ours"
 
 
-def test_without_walls_it_could_do_nearly_all_of_it(house: House) -> None:
+def test_without_a_sandbox_it_could_do_nearly_all_of_it(house: House) -> None:
     """Or the test above would prove nothing. A fast open is up to the kernel's settings, the powers to who we are."""
     perhaps = {"connect by sending", "have powers of root", "set up an io_uring"}
-    assert house.prowl(None) | perhaps == {*MISDEEDS, *GOOD_DEEDS}
+    assert house.attack(None) | perhaps == {*FORBIDDEN_ACTIONS, *ALLOWED_ACTIONS}
 
 
 @whole
 def test_an_arena_with_a_name_leaves_udp_open_and_says_so(house: House) -> None:
-    walls = Walls.around(house.scratch, f"arena.example:{house.arena}", [house.secret.parent])
-    assert house.prowl(walls) == {*GOOD_DEEDS, "open a UDP socket"}
-    assert any("UDP is open" in words for words in sandbox.missing(walls))
+    policy = SandboxPolicy.for_bot(house.scratch, f"arena.example:{house.arena}", [house.secret.parent])
+    assert house.attack(policy) == {*ALLOWED_ACTIONS, "open a UDP socket"}
+    assert any("UDP is open" in words for words in sandbox.missing(policy))
 
 
 @pytest.mark.parametrize(
@@ -116,9 +120,9 @@ def test_an_arena_with_a_name_leaves_udp_open_and_says_so(house: House) -> None:
 def test_the_arenas_address_says_which_door_stays_open(
     tmp_path: Path, address: str, ports: tuple[int, ...], asks_names: bool, uses_unix: bool
 ) -> None:
-    walls = Walls.around(tmp_path, address)
-    assert (walls.ports, walls.asks_names, walls.uses_unix) == (ports, asks_names, uses_unix)
-    assert Walls.from_plain(json.loads(json.dumps(walls.to_plain()))) == walls
+    policy = SandboxPolicy.for_bot(tmp_path, address)
+    assert (policy.ports, policy.asks_names, policy.uses_unix) == (ports, asks_names, uses_unix)
+    assert SandboxPolicy.from_plain(json.loads(json.dumps(policy.to_plain()))) == policy
 
 
 _UNSEEN = "everything this user may read can be read"
@@ -151,16 +155,16 @@ def test_what_an_older_kernel_lacks_is_named_unless_namespaces_make_up_for_it(
     monkeypatch.setattr(sandbox, "landlock_version", lambda: version)
     monkeypatch.setattr(sandbox, "missing_filter", lambda: "")
     monkeypatch.setattr(namespaces, "offered", lambda: "" if has_namespaces else "forbidden here")
-    prefix = "The walls around bots have a gap: "
+    prefix = "The sandbox lacks a protection: "
     found = unconfined({}, address)
     assert all(words.startswith(prefix) for words in found)
     assert {next((gap for gap in gaps if words.removeprefix(prefix).startswith(gap)), words) for words in found} == gaps
     assert len(found) == len(gaps)
 
 
-def test_a_roster_may_do_without_walls_and_says_why() -> None:
-    assert unconfined({"unconfined": "asks a model next door"}, "127.0.0.1:1") == (
-        "Bots run without walls, as the roster wants it: asks a model next door",
+def test_a_roster_may_do_without_a_sandbox_and_says_why() -> None:
+    assert unconfined({"unconfined": "asks a model on the same machine"}, "127.0.0.1:1") == (
+        "Bots run without a sandbox, as the roster wants it: asks a model on the same machine",
     )
 
 
@@ -173,7 +177,7 @@ def test_a_roster_may_do_without_walls_and_says_why() -> None:
         ("memory", 200, {"memory_mb": 300}, "MiB of memory, and may use 300"),
     ],
 )
-def test_a_family_over_its_limit_is_ended_whole_and_told_why(
+def test_a_bot_with_its_children_over_its_limit_is_ended_whole_and_told_why(
     tmp_path: Path, kind: str, count: int, limit: dict[str, int], words: str
 ) -> None:
     bot = _bot(tmp_path, script("glutton", kind, str(count)), limits=limit)
@@ -194,7 +198,9 @@ def test_a_family_over_its_limit_is_ended_whole_and_told_why(
         ("memory", 100, {"memory_mb": 300}),
     ],
 )
-def test_a_family_within_its_limit_is_left_alone(tmp_path: Path, kind: str, count: int, limit: dict[str, int]) -> None:
+def test_a_bot_with_its_children_within_its_limit_is_left_alone(
+    tmp_path: Path, kind: str, count: int, limit: dict[str, int]
+) -> None:
     bot = _bot(tmp_path, script("glutton", kind, str(count)), limits=limit)
     bot.look_after()
     wait_for(lambda: f"has its {kind}" in bot.last_words(), "all it wants")
@@ -224,7 +230,10 @@ def test_machines_that_reserve_more_than_they_use_run_within_limits(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     bot = _bot(
-        scratch, command, Walls.around(scratch, "127.0.0.1:1"), {"memory_mb": 512, "processes": 100, "files": 1024}
+        scratch,
+        command,
+        SandboxPolicy.for_bot(scratch, "127.0.0.1:1"),
+        {"memory_mb": 512, "processes": 100, "files": 1024},
     )
     bot.look_after()
     wait_for(lambda: "it runs" in bot.last_words() or not bot.pid, "its first words")

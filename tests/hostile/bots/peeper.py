@@ -63,9 +63,9 @@ HONEST: Final[dict[str, Callable[[], object]]] = {
 
 def main() -> None:
     worked = []
-    for name, deed in (ATTACKS | HONEST).items():
+    for name, action in (ATTACKS | HONEST).items():
         try:
-            deed()
+            action()
         except OSError:
             continue
         worked.append(name)

@@ -122,7 +122,7 @@ def crash() -> None:
 
 
 def fork() -> None:
-    """Has children, one of which runs away from the family."""
+    """Has children, one of which runs away from its parent."""
     if os.fork() == 0:
         time.sleep(10_000)  # as a child that is never done
     if os.fork() == 0:

@@ -65,7 +65,7 @@ def has_power() -> None:
         raise OSError("none")
 
 
-MISDEEDS: Final[dict[str, Callable[[], object]]] = {
+FORBIDDEN_ACTIONS: Final[dict[str, Callable[[], object]]] = {
     "write a file": lambda: (_OUTSIDE / "new").write_text("mine"),
     "write into a file": lambda: (_OUTSIDE / "kept").open("a").close(),
     "cut a file off": lambda: os.truncate(_OUTSIDE / "kept", 1),
@@ -85,7 +85,7 @@ MISDEEDS: Final[dict[str, Callable[[], object]]] = {
     "signal another process": lambda: os.kill(_FACTS["victim"], signal.SIGCONT),
     "have powers of root": has_power,
 }
-GOOD_DEEDS: Final[dict[str, Callable[[], object]]] = {
+ALLOWED_ACTIONS: Final[dict[str, Callable[[], object]]] = {
     "connect to the arena": lambda: connect(_FACTS["arena"]),
     "write in its folder": lambda: (_SCRATCH / "notes").write_text("mine"),
     "tidy its folder": lambda: (_SCRATCH / "notes").rename(_SCRATCH / "old"),
@@ -99,9 +99,9 @@ GOOD_DEEDS: Final[dict[str, Callable[[], object]]] = {
 
 def main() -> None:
     worked = []
-    for name, deed in (MISDEEDS | GOOD_DEEDS).items():
+    for name, action in (FORBIDDEN_ACTIONS | ALLOWED_ACTIONS).items():
         with contextlib.suppress(OSError):
-            deed()
+            action()
             worked.append(name)
     print("worked: " + json.dumps(worked), flush=True)
     signal.pause()
