@@ -18,7 +18,8 @@ from rubble.v1 import common_pb2, session_pb2
 _LOG: Final = logging.getLogger(__name__)
 #: How long one look at a session lasts, in seconds; between two ``still_at_it`` is called.
 _LOOK_S: Final = 2.0
-#: How often a match may be void through our fault before its result is taken as it is.
+#: How often a match may be void because bots were absent or it changed hands, before its result is taken as it is. Where an
+#: outage of ours is known, it is void as often as that happens (the worker gives up at ``MOST_VOIDS``).
 VOID_LIMIT: Final = 3
 _PAUSE_S: Final = 0.5
 #: How long a service that is away is waited for when a game has ended and is to be read, in seconds.
@@ -70,13 +71,14 @@ def play(
     withdrawn: Collection[int] = (),
     *,
     has_changed_hands: bool = False,
-    our_outage: Callable[[], str] = str,
+    our_outage: Callable[[Collection[int]], str] = lambda _: "",
 ) -> Played:
     """Play a match, or go on with it. ``still_at_it`` is called every few seconds. OurFault if it has to be played again.
 
     The seats in ``withdrawn`` belong to entrants that take no further part: they are given up before the first move.
     ``has_changed_hands``: another process watched it before, and its bots may have been away between the two. ``our_outage``
-    tells what has failed on our side since the match was taken up, empty if nothing has.
+    is given the seats whose clocks ran out; it tells what has failed on our side since the match was taken up and may be the
+    cause, empty if nothing has.
     """
     end = time.monotonic() + terms.match_seconds
     seeds = (match.table_seed, match.deck_seed)
@@ -116,10 +118,10 @@ def play(
     recorded = _recorded(session, replay, withdrawn)
     if outage := next((seat.outage for seat in session.seats if seat.outage), ""):
         raise OurFault(f"the service was in trouble when a clock of match {match.id} ran out: {outage}")
-    is_by_clock = any(fault in _BY_CLOCK for fault in recorded.faults)
-    if is_by_clock and (outage := our_outage()):
+    by_clock = [seat for seat, fault in enumerate(recorded.faults) if fault in _BY_CLOCK]
+    if by_clock and (outage := our_outage(by_clock)):
         raise OurFault(f"a clock of match {match.id} ran out, and {outage}")
-    if has_changed_hands and match.voids < VOID_LIMIT and is_by_clock:
+    if has_changed_hands and match.voids < VOID_LIMIT and by_clock:
         # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start. They may be
         # back before anybody looks at the clocks, and look slow.
         raise OurFault(f"a clock of match {match.id} ran out when the match changed hands")

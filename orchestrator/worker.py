@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -14,6 +14,7 @@ from orchestrator import metrics, referee
 from orchestrator.book import Book, Match, Recorded, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, LEASED, PAUSED, PLAYED, RUNNING
 from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.entrants import remote_bots
 from orchestrator.schedule import redealt
 from orchestrator.settings import Settings, owner_name
 from orchestrator.stable.stable import BotCannotStart, Entry, Stable, unconfined
@@ -58,8 +59,9 @@ class Worker:
         self._withdrawals: dict[str, tuple[frozenset[int], float]] = {}
         #: Matches under way, by tournament.
         self._playing: Counter[str] = Counter()
-        #: Matches this process has taken up and not seen to an end: their bots are with it.
-        self._watched: set[str] = set()
+        #: Sessions this process has taken up and not seen to an end, their bots are with it; each with what had failed by then:
+        #: how often this process had stood still, and how often each slot had been lost.
+        self._watched: dict[str, tuple[int, Counter[int]]] = {}
         #: How often each slot went to another worker, and its bots with it.
         self._losses: Counter[int] = Counter()
         self._stalls = StallWatch()
@@ -171,11 +173,12 @@ class Worker:
         game = tournament.spec["game"]
         began = time.monotonic()
         with self._lock:
-            # A match whose lease ran out while we were busy comes back to us: that is no change of hands.
-            has_changed_hands = match.slot >= 0 and match.id not in self._watched
-            self._watched.add(match.id)
+            # A match whose lease ran out while we were busy comes back to us: that is no change of hands, and what failed
+            # since we took it up first still counts.
+            has_changed_hands = match.slot >= 0 and match.session not in self._watched
+            before = self._watched.setdefault(match.session, (self._stalls.count(), self._losses.copy()))
         try:
-            played = self._play(tournament, match, has_changed_hands=has_changed_hands)
+            played = self._play(tournament, match, before, has_changed_hands=has_changed_hands)
         except _Leaving:
             self._book.give_back(match)
             return
@@ -192,7 +195,7 @@ class Worker:
             self._begin_anew(tournament, match, f"{type(error).__name__}: {error}")
             return
         with self._lock:
-            self._watched.discard(match.id)
+            self._watched.pop(match.session, None)
         if not self._book.record_once(match, played.recorded, played.replay):
             now = self._book.match(match.id)
             if now is None or now.state != PLAYED or now.voids != match.voids:
@@ -208,7 +211,7 @@ class Worker:
         """Nothing of this session counts. A match that is void again and again is dropped."""
         game = tournament.spec["game"]
         with self._lock:
-            self._watched.discard(match.id)
+            self._watched.pop(match.session, None)
         if match.voids >= MOST_VOIDS:
             _LOG.error("given up after %s tries: %s", match.voids + 1, why)
             metrics.MATCHES_GIVEN_UP.labels(game).inc()
@@ -241,7 +244,10 @@ class Worker:
         self._book.give_back(match)
         self._book.set_state(tournament.id, PAUSED, why, only_from=(RUNNING,))
 
-    def _play(self, tournament: Tournament, match: Match, *, has_changed_hands: bool) -> referee.Played:
+    def _play(
+        self, tournament: Tournament, match: Match, before: tuple[int, Counter[int]], *, has_changed_hands: bool
+    ) -> referee.Played:
+        """Play the match, or go on with it. ``before`` is what had failed when it was taken up first."""
         still_at_it = self._watch(match)
         still_at_it()
         if match.slot < 0 and match.handed_ms:
@@ -271,12 +277,15 @@ class Worker:
             sealed=tournament.has_shared_cards,
         )
         bots = [stable.arena_name(entrant, match.session) for entrant in entrants]
-        stalls, losses = self._stalls.count(), self._losses[slot]
+        stalls, losses = before
+        remote = remote_bots(tournament)
 
-        def our_outage() -> str:
+        def our_outage(seats: Collection[int]) -> str:
+            if all(entrants[seat] in remote for seat in seats):
+                return ""  # they run elsewhere, and their clocks have nothing to do with this process
             if self._stalls.count() != stalls:
                 return "this worker stood still meanwhile"
-            return "its bots went to another worker meanwhile" if self._losses[slot] != losses else ""
+            return "its bots went to another worker meanwhile" if self._losses[slot] != losses[slot] else ""
 
         try:
             with stable.game(coming, match.session, was_handed_out=match.slot >= 0, still_at_it=still_at_it):

@@ -1,5 +1,7 @@
 """A worker of Celery's as it is, that plays its matches in memory: for tests of thousands of them."""
 
+from collections import Counter
+
 from orchestrator import referee, tasks, worker
 from orchestrator.book import Match, Recorded, Tournament
 from orchestrator.settings import read_settings
@@ -9,7 +11,9 @@ from tests.orchestrator.cups import played_in_memory
 class QuickWorker(worker.Worker):
     """Has no service and no bots; all else is what every worker does."""
 
-    def _play(self, tournament: Tournament, match: Match, *, has_changed_hands: bool) -> referee.Played:
+    def _play(
+        self, tournament: Tournament, match: Match, before: tuple[int, Counter[int]], *, has_changed_hands: bool
+    ) -> referee.Played:
         self._watch(match)()
         self._book.begin(match.id, self._slot)
         outcome, _ = played_in_memory(tournament, match)

@@ -157,7 +157,7 @@ def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
     match = cup_match("trouble", voids)
     assert referee.play(client, match, bots, hasty, _nothing).recorded.faults == ("", "TIMEOUT")
     with pytest.raises(referee.OurFault, match="this worker stood still"):
-        referee.play(client, match, bots, hasty, _nothing, our_outage=lambda: "this worker stood still")
+        referee.play(client, match, bots, hasty, _nothing, our_outage=lambda _: "this worker stood still")
 
     def in_trouble(session: str) -> session_pb2.Session:
         found: session_pb2.Session = type(client).session(client, session)

@@ -3,23 +3,28 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import planning, referee
 from orchestrator.book import Book, Match, Progress, Tournament
+from orchestrator.client import ArenaClient
+from orchestrator.entrants import remote_name
 from orchestrator.ratings.table import standings
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.stalls import LONGEST_PAUSE_S, StallWatch
-from orchestrator.worker import SAME_CARDS, Worker
+from orchestrator.worker import LEASE_MS, SAME_CARDS, Worker
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import commitment
 from tests.orchestrator.cups import play_out
-from tests.orchestrator.harness import PATIENCE_S, Arena, alive_with, logs, roster_text
+from tests.orchestrator.harness import PATIENCE_S, Arena, alive_with, logs, roster_text, script
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 
@@ -142,12 +147,74 @@ def test_a_worker_that_stood_still_knows_it() -> None:
         now += LONGEST_PAUSE_S
         assert watch.count() == 0
     now += LONGEST_PAUSE_S + 0.1
-    assert watch.count() == 1, "whoever asks first after the pause is told"
+    assert watch.count() == 1, "the first call after the pause counts it"
     assert watch.count() == 1
 
 
+@contextmanager
+def _dialling(arena: Arena, client: ArenaClient, tournament: Tournament, entrant: str) -> Iterator[None]:
+    """A remote bot that never answers runs."""
+    key = client.issue_key(remote_name(tournament.id, entrant))
+    env = {**os.environ, "RUBBLE_ADDRESS": arena.settings.door.address, "RUBBLE_BOT_KEY": key}
+    with subprocess.Popen(script("guest", "silent"), env=env) as bot:
+        try:
+            yield
+        finally:
+            bot.kill()
+
+
+@pytest.mark.parametrize(("is_remote", "voids"), [(False, 1), (True, 0)])
+def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
+    bare_arena: Arena,
+    client: ArenaClient,
+    book: Book,
+    worker: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    is_remote: bool,
+    voids: int,
+) -> None:
+    """The lease ran out while the worker was stopped, and the thread that takes the match up again begins after the stall.
+
+    A stall of the worker stops the bots that it has started. The clock of a remote bot is not affected by it.
+    """
+    now = 100.0
+    watch = StallWatch(lambda: now)
+    monkeypatch.setattr(worker, "_stalls", watch)
+    kind = "remote = true" if is_remote else f"command = {json.dumps(script('guest', 'silent'))}"
+    text = roster_text(
+        {"quick": "greedy"},
+        "[time_control]\nmove_ms = 500\nbank_ms = 0\n",
+        name=f"back-{voids}",
+        game="relief",
+        players=2,
+        deals=1,
+        seed=3,
+    )
+    tournament = planning.enter(book, read_roster(f"{text}[[bots]]\nname = 'slow'\n{kind}\n", [_RELIEF]))
+    play = referee.play
+    is_away = True
+
+    def lose_the_book(*args: Any, **kwargs: Any) -> referee.Played:
+        if is_away:
+            raise SQLAlchemyError("a test says so")
+        return play(*args, **kwargs)
+
+    monkeypatch.setattr(referee, "play", lose_the_book)
+    with _dialling(bare_arena, client, tournament, "slow") if is_remote else nullcontext():
+        (match,) = book.lease(1, 60_000, tournament.id)
+        with pytest.raises(SQLAlchemyError):
+            worker.play(match.id, match.deliveries + 1)
+        now += LONGEST_PAUSE_S + 1
+        assert watch.count() == 1
+        is_away = False
+        worker.play(match.id, match.deliveries + 1)
+    after = book.match(match.id)
+    assert after is not None and (after.voids, book.progress(tournament.id).faults) == (voids, 1 - voids)
+
+
 @pytest.mark.slow
-def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop_s", [1.5 + 2 * LONGEST_PAUSE_S, LEASE_MS / 1000 + 3])
+def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s: float) -> None:
     """A laptop's lid, or somebody's Ctrl-Z: worker and bots stop, and the clocks at the service run on."""
     with Arena(tmp_path / "arena", concurrency=2) as arena:
         book = Book(arena.settings.book)
@@ -163,7 +230,7 @@ def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path) -> None
                 for pid in stopped:
                     os.kill(pid, signal.SIGSTOP)
                 since = time.monotonic()
-            elif stopped and time.monotonic() - since > 1.5 + 2 * LONGEST_PAUSE_S:  # all clocks have run out
+            elif stopped and time.monotonic() - since > stop_s:  # all clocks have run out
                 for pid in reversed(stopped):
                     os.kill(pid, signal.SIGCONT)
                 stopped.clear()
