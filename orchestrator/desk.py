@@ -55,7 +55,7 @@ class Desk:
         self._planning = threading.Lock()
         self._computing = threading.Lock()
         self._suspects: dict[str, tuple[tuple[int, int], dict[int, str]]] = {}
-        self._standings: dict[tuple[str, bool], tuple[tuple[int, int], tournament_pb2.Standings]] = {}
+        self._standings: dict[tuple[str, bool], tuple[tuple[int, int, int], tournament_pb2.Standings]] = {}
 
     # --------------------------------------------------------------------------------------------------------- creating
     def create(
@@ -174,7 +174,7 @@ class Desk:
         response = tournament_pb2.ListMatchesResponse()
         hidden: Collection[int] = ()
         if tournament.has_shared_cards and not is_operator:
-            hidden = self._book.blocks_under_way(tournament.id)
+            hidden = self._book.blocks_under_way(tournament.id, {match.block for match, _ in found})
         response.matches.extend(
             match_message(match, None if match.block in hidden else recorded, names) for match, recorded in found[:size]
         )
@@ -186,7 +186,9 @@ class Desk:
         """The table so far. Where a block shares its cards, only the operator's has the games of blocks that are not over."""
         tournament = self._find(name)
         is_whole = is_operator or not tournament.has_shared_cards
-        stamp = (self._book.progress(tournament.id).played, len(self._book.withdrawals(tournament.id)))
+        progress = self._book.progress(tournament.id)
+        # A dropped match adds no game, but may end its block, whose games are then told.
+        stamp = (progress.played, progress.dropped, len(self._book.withdrawals(tournament.id)))
         key = (tournament.id, is_whole)
         known = self._standings.get(key)
         if known is None or known[0] != stamp:

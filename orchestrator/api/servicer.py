@@ -152,14 +152,15 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         first = await in_thread(self._desk.tournament, request.tournament, with_connected=False)
         with self._watchers.hold(first.id), metrics.TOURNAMENT_WATCHERS.track_inprogress():
             told = tournament_pb2.Tournament()
-            table, computed, played = "", -_TABLE_S, -1
+            table, computed, over = "", -_TABLE_S, (-1, -1)
             while not self._ending.is_set():
                 now = await self._look(first.id)
                 response = tournament_pb2.WatchTournamentResponse(tournament=now)
                 is_due = is_over(now) or time.monotonic() - computed >= _TABLE_S
-                if request.standings and is_due and now.progress.played != played:
+                counts = (now.progress.played, now.progress.dropped)
+                if request.standings and is_due and counts != over:
                     standings = await in_thread(self._desk.standings, first.id, is_operator=is_operator())
-                    computed, played = time.monotonic(), now.progress.played
+                    computed, over = time.monotonic(), counts
                     if standings.digest != table:
                         table = standings.digest
                         response.standings.CopyFrom(standings)

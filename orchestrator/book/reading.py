@@ -250,12 +250,14 @@ class BookReader:
             )
             return int(connection.execute(query).scalar_one())
 
-    def blocks_under_way(self, tournament: str) -> set[int]:
-        """The blocks of which some match is not over yet."""
+    def blocks_under_way(self, tournament: str, among: Collection[int] | None = None) -> set[int]:
+        """The blocks of which some match is not over yet: of all blocks, or of those that are asked for."""
         with self._engine.begin() as connection:
             query = select(matches.c.block).where(
                 matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
             )
+            if among is not None:
+                query = query.where(matches.c.block.in_(among))
             return set(connection.execute(query.distinct()).scalars())
 
     def block(self, tournament: str, block: int) -> list[Match]:

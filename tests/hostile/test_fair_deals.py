@@ -166,3 +166,16 @@ def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, 
     assert book.record_once(leased[1], played)
     assert ranks(is_operator=False) == [1, 1], "the block is over"
     assert desk.standings(tournament.id, is_operator=False).games == 2
+
+
+def test_a_block_whose_last_match_is_dropped_is_over_for_everybody(tmp_path: Path) -> None:
+    book, tournament = _entered(tmp_path, "trusted = true\n", duplicate="full")
+    desk = Desk(book)
+    first, second = book.lease(2, 60_000)
+    assert book.record_once(first, Recorded((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10))
+    assert desk.standings(tournament.id, is_operator=False).games == 0
+    assert book.blocks_under_way(tournament.id, [first.block]) == {first.block}
+    assert book.blocks_under_way(tournament.id, []) == set(), "only those that are asked for are looked at"
+    assert book.give_up(second, "a test says so")
+    assert desk.standings(tournament.id, is_operator=False).games == 1
+    assert book.blocks_under_way(tournament.id, [first.block]) == set()
