@@ -65,6 +65,23 @@ def without_password(url: str) -> str:
     return shown if (netloc, query) != (parts.netloc, parts.query) else url
 
 
+def secret_address(flag: str, given: str) -> str:
+    """An address that may carry a password: from the flag without one, from its variable or the file of …_FILE; BadSetting."""
+    from orchestrator.settings import BadSetting, given_secret
+
+    variable = f"RUBBLE_{flag.strip('-').upper()}"
+    if not given or given == os.environ.get(variable):
+        return given_secret(os.environ, variable)
+    try:
+        shown = without_password(given)
+    except ValueError as error:
+        raise BadSetting(flag, "...", f"an address ({error})") from None
+    if shown != given:
+        expected = "no password, since every user of this machine can read command lines"
+        raise BadSetting(flag, shown, f"{expected}; use {variable} or {variable}_FILE")
+    return given
+
+
 def operator_token(state_dir: str | Path) -> str:
     """The operator's token: from the environment, or from the file in the state folder; NoToken."""
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")

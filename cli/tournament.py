@@ -73,14 +73,7 @@ class _Where(Exception):
 
 
 def _book_url(url: str) -> str:
-    from cli.arena import without_password
-
     if "://" in url:
-        if without_password(url) != url != os.environ.get("RUBBLE_BOOK"):
-            raise _Where(
-                f"--book={without_password(url)!r}; expected no password, since every user of this machine can read command lines; "
-                f"use RUBBLE_BOOK"
-            )
         return url
     file = Path(url) / "book.sqlite"
     if not file.exists():
@@ -105,9 +98,9 @@ def _check_file(url: str) -> None:
 
 def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyDesk:
     """The desk that is asked for: a book, an API, or the arena that runs in the state folder."""
-    from cli.arena import operator_token, read_card
+    from cli.arena import operator_token, read_card, secret_address
 
-    if book and not api:
+    if not api and (book := secret_address("--book", book)):
         from cli.roster import read_text
         from orchestrator.book import Book
         from orchestrator.desk import Desk
@@ -144,11 +137,12 @@ def _with_desk(book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], i
     from orchestrator.client import ServiceError
     from orchestrator.desk_errors import DeskError
     from orchestrator.roster import BadRoster
+    from orchestrator.settings import BadSetting
 
     with ExitStack() as stack:
         try:
             desk = _open(book, api, state_dir, stack, roster)
-        except (_Where, NoToken) as error:
+        except (_Where, NoToken, BadSetting) as error:
             complain(str(error))
             return _BAD_INPUT
         except (SQLAlchemyError, ImportError) as error:

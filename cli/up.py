@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
-from cli.arena import Card, NoToken, operator_token, remove_card, without_password, write_card
+from cli.arena import Card, NoToken, operator_token, remove_card, secret_address, without_password, write_card
 from cli.household import at_sigterm
 from cli.terminal import complain, console, own_command
 
@@ -157,15 +157,15 @@ def command(
 
     keep_private()
     try:
-        redis = _secret("--redis", redis)
+        redis = secret_address("--redis", redis)
         wishes = Wishes(
             state_dir=Path(state_dir),
             listen=_address("--listen", listen),
             api=_address("--api", api),
             metrics=_address("--metrics", metrics) if metrics else "",
             redis=redis,
-            broker=_secret("--broker", broker) or (_broker_beside(redis) if redis else ""),
-            book=_secret("--book", book) or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
+            broker=secret_address("--broker", broker) or (_broker_beside(redis) if redis else ""),
+            book=secret_address("--book", book) or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
             processes=read_number("--processes", processes, 1, 256),
             concurrency=read_number("--concurrency", concurrency, 1, 1000),
             **_tls(tls_cert, tls_key, ca),
@@ -420,21 +420,6 @@ def _address(flag: str, text: str) -> str:
         return address({flag: text}, flag, "")
     except BadSetting as error:
         raise BadChoice(str(error)) from None
-
-
-def _secret(flag: str, given: str) -> str:
-    """An address that may carry a password: from the flag without one, from its variable or the file that it names; BadChoice."""
-    from orchestrator.settings import given_secret
-
-    variable = f"RUBBLE_{flag.strip('-').upper()}"
-    if not given or given == os.environ.get(variable):
-        return given_secret(os.environ, variable)
-    if without_password(given) != given:
-        raise BadChoice(
-            f"{flag}={without_password(given)!r}; expected no password, since every user of this machine can read command lines; "
-            f"use {variable} or {variable}_FILE"
-        )
-    return given
 
 
 def _tls(cert: str, key: str, ca: str) -> dict[str, str]:

@@ -305,7 +305,25 @@ def test_no_password_is_taken_from_a_command_line(
         said = capsys.readouterr().err
         assert "expected no password" in said and f"RUBBLE_{flag[2:].upper()}_FILE" in said and "hush" not in said
     assert rubble(["tournament", "list", "--book", "postgresql+psycopg://u:hush@127.0.0.1:1/n"]) == 2
-    assert "expected no password" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "expected no password" in said and "RUBBLE_BOOK_FILE" in said and "hush" not in said
+    assert rubble(["serve", "--redis", "redis://:hush@127.0.0.1:1/0", "--state-dir", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "without a password" in said and "RUBBLE_REDIS_FILE" in said and "hush" not in said
+    assert rubble(["up", flag, "redis://[", "--state-dir", str(tmp_path)]) == 2
+    assert f"{flag}=" in capsys.readouterr().err
+
+
+def test_the_book_of_a_tournament_may_be_named_by_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "url").write_text(f"sqlite:///{tmp_path}/book.sqlite\n")
+    monkeypatch.setenv("RUBBLE_BOOK_FILE", str(tmp_path / "url"))
+    assert rubble(["tournament", "list"]) == 0
+    assert "no tournaments there" in capsys.readouterr().out
+    monkeypatch.setenv("RUBBLE_BOOK_FILE", str(tmp_path / "gone"))
+    assert rubble(["tournament", "list"]) == 2
+    assert "RUBBLE_BOOK_FILE=" in capsys.readouterr().err
 
 
 @pytest.mark.slow
