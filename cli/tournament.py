@@ -183,9 +183,9 @@ def create(
     """
     from cli.roster import file_text
 
-    def enter(desk: AnyDesk) -> None:
+    def enter(desk: AnyDesk) -> int:
         from orchestrator.client import ServiceError
-        from orchestrator.roster import UNPROTECTED, BadRoster, Problem
+        from orchestrator.roster import UNPROTECTED
 
         text = file_text(roster)
         try:
@@ -194,10 +194,10 @@ def create(
         except ServiceError as error:  # an API knows no file's name
             if error.reason != "BAD_ROSTER":
                 raise
-            lines = re.findall(
-                r"^roster\.toml:(\d+): (.*)$", str(error).removesuffix(f" ({error.reason})"), re.MULTILINE
+            print(
+                re.sub(r"^roster\.toml(?=:\d+: )", lambda _: roster, error.message, flags=re.MULTILINE), file=sys.stderr
             )
-            raise BadRoster([Problem(roster, int(line), "", message) for line, message in lines]) from None
+            return _BAD_INPUT
         found = made.tournament
         print(
             f"{found.id} {found.name}: {count_of(made.matches, 'match', 'matches')}"
@@ -206,6 +206,7 @@ def create(
         if found.reproducible:
             print(UNPROTECTED)
         _hand_out_keys(made, Path(keys) if keys else Path(state_dir) / "keys" / found.id)
+        return 0
 
     return _with_desk(book, api, state_dir, enter, roster)
 

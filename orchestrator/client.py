@@ -47,6 +47,7 @@ class ServiceError(Exception):
 
     def __init__(self, reason: str, message: str, *, is_passing: bool, is_odd: bool = False) -> None:
         super().__init__(f"{message} ({reason})")
+        self.message = message
         self.reason = reason
         self.is_passing = is_passing
         self.is_odd = is_odd
@@ -196,7 +197,7 @@ class ArenaClient:
     def resign(
         self, session: str, seat: int, fault: "common_pb2.Fault.ValueType" = common_pb2.FAULT_UNSPECIFIED
     ) -> None:
-        """Give a seat up, for this cause if it is another than resigning; the house plays it on."""
+        """Give a seat up, for this cause if not resigning. The service plays it on if two or more others are left."""
         self._call(self._sessions.Resign, session_pb2.ResignRequest(session=session, seat=seat, fault=fault))
 
     def forget(self, session: str) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from cli.app import run
+from orchestrator.api.client import TournamentClient
+from orchestrator.client import ServiceError
 
 ROSTER = """name = "small"
 game = "relief"
@@ -60,6 +62,25 @@ def test_a_tournament_is_paused_resumed_and_cancelled_by_its_name(
         assert run(["tournament", verb, "small", "--book", book]) == 0
         capsys.readouterr()
         assert listed(capsys, book)[0]["state"] == state
+
+
+def test_a_roster_that_an_api_refuses_is_told_with_the_name_of_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "night.toml"
+    file.write_text(ROSTER)
+    monkeypatch.setenv("RUBBLE_OPERATOR_TOKEN", "t" * 40)
+    for told, shown in (
+        ("roster.toml:3: no\nroster.toml:4: nor this", f"{file}:3: no\n{file}:4: nor this\n"),
+        ("told in another way", "told in another way\n"),
+    ):
+
+        def refuse(*_: object, told: str = told, **__: object) -> None:
+            raise ServiceError("BAD_ROSTER", told, is_passing=False)
+
+        monkeypatch.setattr(TournamentClient, "create", refuse)
+        assert run(["tournament", "create", str(file), "--api", "127.0.0.1:1"]) == 2
+        assert capsys.readouterr().err == shown
 
 
 def test_the_folder_of_a_run_is_a_book_too(book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
