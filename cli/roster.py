@@ -1,5 +1,6 @@
 """``rubble roster``: is this tournament file good, and what would be played?"""
 
+import math
 import os
 import shutil
 import sys
@@ -234,11 +235,9 @@ def _expected(roster: Roster, survey: Survey, pilot: float) -> float:
 
 
 def _slowest(roster: Roster, survey: Survey, pilot: float) -> float:
-    """Seconds for all matches, one after the other, if every decision takes its whole time and every bank runs out."""
-    control = roster.time_control
-    clocks_s = (pilot * control.move_ms + roster.players * control.bank_ms) / 1_000
-    each = min(clocks_s, roster.limits.match_seconds)
-    return survey.matches * each
+    """Seconds for all matches, one after the other, if every seat uses all the time it has."""
+    clocks_s = roster.time_control.longest_ms(roster.players, math.ceil(pilot)) / 1_000
+    return survey.matches * min(clocks_s, roster.limits.match_seconds)
 
 
 def page(roster: Roster, survey: Survey, pilot: float) -> Group:

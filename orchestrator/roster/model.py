@@ -34,16 +34,17 @@ class TimeControl:
         """What one seat may take until its first answer without breaking any rule."""
         return (self.seating_ms or _SEATING_MS) + self.bank_ms + self.move_ms
 
-    def longest_ms(self, players: int) -> int:
-        """What a long game may take in which every seat uses all the time it has."""
-        answers = LONG_GAME * (self.move_ms + self.increment_ms)
-        return (self.seating_ms or _SEATING_MS) + players * (self.bank_ms + answers)
+    def longest_ms(self, players: int, answers: int | None = None) -> int:
+        """What a game of this many answers in all, by default a long one, may take if every seat uses all the time it has."""
+        answers = players * LONG_GAME if answers is None else answers
+        return (self.seating_ms or _SEATING_MS) + players * self.bank_ms + answers * (self.move_ms + self.increment_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a bot that we start may use, and how long a match may last. None: as much as there is."""
+    """What a bot that we start may use, and how long a match may last."""
 
+    #: None: without a limit.
     cpu_seconds: int | None = None
     #: Enough for a Java or Node bot with a large heap.
     memory_mb: int | None = 2048

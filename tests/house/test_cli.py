@@ -316,3 +316,17 @@ def test_a_roster_is_estimated_by_measured_pace_and_the_clocks_are_told_apart(
     assert quick["seconds_at_full_move_time"] < slow["seconds_at_full_move_time"]
     assert "seconds with bots as quick as the bundled ones; at most " in page
     assert " if every clock runs out, one match after the other" in page
+
+
+def test_the_longest_time_of_a_roster_has_increments_and_seating_in_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    roster = tmp_path / "roster.toml"
+    bots = "".join(f'[[bots]]\nname = "{name}"\nbundled = "{name}"\n' for name in ("greedy", "random"))
+    told = []
+    for more in ("", ", increment_ms = 1000", ", seating_ms = 600000"):
+        control = f"{{ move_ms = 1000, bank_ms = 0{more} }}"
+        roster.write_text(f'name = "pace"\ngame = "relief"\nplayers = 2\ndeals = 1\ntime_control = {control}\n{bots}')
+        told.append(json_of(capsys, "roster", "check", str(roster), "--json")["plan"]["seconds_at_full_move_time"])
+    plain, increment, seating = told
+    assert plain < increment and plain < seating
