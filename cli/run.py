@@ -83,6 +83,7 @@ def command(
     from orchestrator.client import ServiceError
     from orchestrator.roster import BadRoster, plan_problem
     from orchestrator.schedule import BadPlan
+    from orchestrator.settings import BadSetting
     from orchestrator.stable.stable import BotCannotStart
     from service.embedded import EmbeddedError
     from service.games import all_games
@@ -160,6 +161,9 @@ def command(
     except _Stopped as error:
         complain(f"{error}{_goes_on(folder)}")
         return _FAILED
+    except BadSetting as error:
+        complain(str(error))
+        return _BAD_INPUT
     except BotCannotStart as error:
         complain(str(error).removesuffix(error.words), said=error.words)
         complain(f"nothing has been lost; once the bot is mended, `{own_command()} run --resume {folder}` goes on")

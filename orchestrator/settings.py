@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.client import Door
-from orchestrator.private import address_paths, private_paths
+from orchestrator.private import absolute, address_paths, private_paths, write_hidden
 
 
 class BadSetting(ValueError):
@@ -42,13 +42,10 @@ class Settings:
     @property
     def private(self) -> tuple[Path, ...]:
         """All that no bot may read: the above, what the addresses of book and broker name, and other bots' folders."""
-        return (self.folder, *address_paths(self.book), *address_paths(self.broker), *self.hidden)
+        return absolute((self.folder, *address_paths(self.book), *address_paths(self.broker), *self.hidden))
 
     def to_env(self) -> dict[str, str]:
-        """The same, for a process that we start; BadSetting for a path that cannot be handed on."""
-        for path in self.hidden:
-            if os.pathsep in str(path):
-                raise BadSetting("RUBBLE_HIDDEN", str(path), f"a path without {os.pathsep!r}, which separates paths")
+        """The same, for a process that we start."""
         return {
             "RUBBLE_BOOK": self.book,
             "RUBBLE_BROKER": self.broker,
@@ -59,7 +56,7 @@ class Settings:
             "RUBBLE_CONCURRENCY": str(self.concurrency),
             "RUBBLE_WINDOW": str(self.window),
             "RUBBLE_METRICS": self.metrics,
-            "RUBBLE_HIDDEN": os.pathsep.join(str(path) for path in self.hidden),
+            "RUBBLE_HIDDEN": write_hidden(self.hidden),
         }
 
 

@@ -94,7 +94,8 @@ class Local:
         environment = dict(service.environment)
         match kind:
             case "rubble":
-                environment["RUBBLE_HIDDEN"] = str(self.folder)  # here all secrets are in one folder, not in containers
+                # Here all secrets are in one folder, not in containers.
+                environment["RUBBLE_HIDDEN"] = json.dumps([str(self.folder)])
                 return [str(PYTHON), "-m", "cli.main", *service.command], environment, None
             case "valkey":
                 port = self.compose.address("redis", 6379).rpartition(":")[2]

@@ -23,7 +23,7 @@ from orchestrator.client import ArenaClient, Door
 from orchestrator.entrants import file_name
 from orchestrator.private import private_paths
 from orchestrator.roster import BadRoster
-from orchestrator.settings import BadSetting, Settings
+from orchestrator.settings import Settings, read_settings
 from orchestrator.stable.sandbox import SandboxPolicy, missing
 from orchestrator.stable.stable import Entry, Stable
 from rubble.v1 import tournament_pb2
@@ -290,10 +290,29 @@ def test_what_an_address_names_is_private_too(variable: str, address: str, files
         assert {Path(file).expanduser() for file in files} <= set(private_paths(env))
 
 
-def test_a_private_path_that_cannot_be_handed_on_stops_the_start(tmp_path: Path) -> None:
-    settings = Settings("sqlite://", "redis://", Door("127.0.0.1:1", "t"), tmp_path, 1, 1, hidden=(tmp_path / "a:b",))
-    with pytest.raises(BadSetting, match="a path without ':'"):
-        settings.to_env()
+def test_a_private_file_without_a_folder_is_that_of_the_working_directory() -> None:
+    address = "postgresql+psycopg://u@h/n?sslkey=client.key&passfile=pw&sslpassword=hush&service=prod"
+    hidden = set(private_paths({"RUBBLE_BOOK": address}))
+    assert {Path.cwd() / "client.key", Path.cwd() / "pw"} <= hidden
+    assert not {Path.cwd() / "hush", Path.cwd() / "prod"} & hidden, "a password and a service's name are no paths"
+    settings = Settings(address, "redis://h?ssl_keyfile=k", Door("127.0.0.1:1", "t"), Path("work"), 1, 1)
+    assert {Path.cwd() / name for name in ("client.key", "k", "work")} <= set(settings.private)
+
+
+@pytest.mark.parametrize("name", ["12:30", '["', "a\\:b", "\udce4"])
+def test_a_private_path_is_handed_on_whatever_it_is_called(name: str, tmp_path: Path) -> None:
+    settings = Settings("sqlite://", "redis://", Door("127.0.0.1:1", "t"), tmp_path, 1, 1, hidden=(tmp_path / name,))
+    assert tmp_path / name in read_settings(settings.to_env()).hidden
+
+
+@pytest.mark.parametrize("value", ['["/srv', "[1]", '[["/srv"]]'])
+def test_a_list_of_private_paths_that_cannot_be_read_stops_the_start(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUBBLE_HIDDEN", value)
+    for command in (["run", "--out", str(tmp_path / "out")], ["up", "--state-dir", str(tmp_path / "up")]):
+        assert rubble(command) == 2
+        assert "RUBBLE_HIDDEN=" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--redis", "--broker", "--book"])

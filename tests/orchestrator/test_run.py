@@ -27,7 +27,6 @@ from tests.orchestrator.harness import (
     wait_for,
 )
 
-#: A run that is told to stop has stopped after so many seconds.
 _DEALS: Final = 6
 #: For an answer, in milliseconds; there is no reserve, so that one can wait until every clock has run out.
 _MOVE_MS: Final = 6000
@@ -52,8 +51,8 @@ def _finish(run: Run) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The pair's tournament as it should be."""
-    run = start_roster(tmp_path_factory.mktemp("pair"), _PAIR, "--quiet")
+    """The pair's tournament as it should be, in a folder with a character that separates paths elsewhere."""
+    run = start_roster(tmp_path_factory.mktemp("12:30"), _PAIR, "--quiet")
     _finish(run)
     return run
 
