@@ -8,8 +8,6 @@ from cli.terminal import complain
 
 _SICK: Final = 1
 _BAD_INPUT: Final = 2
-#: The trailer in which a service says what is wrong.
-_PROBLEM: Final = "rubble-problem"
 
 
 def command(
@@ -48,6 +46,8 @@ def _ask(address: str, service: str, ca: str, seconds: float) -> str:
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+    from service.rpc.health import PROBLEM
+
     try:
         channel = (
             grpc.secure_channel(address, grpc.ssl_channel_credentials(Path(ca).read_bytes()))
@@ -64,7 +64,7 @@ def _ask(address: str, service: str, ca: str, seconds: float) -> str:
             call: Any = error  # every error of a call is the call too, which the types cannot say
             return f"{call.code().name}: {call.details()}"
     status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
-    problem = dict(done.trailing_metadata() or ()).get(_PROBLEM, "")
+    problem = dict(done.trailing_metadata() or ()).get(PROBLEM, "")
     return "" if status == "SERVING" else f"{status}: {problem}" if problem else status
 
 
