@@ -81,7 +81,7 @@ async def long_ids(order: Order) -> None:
 
 
 async def deaf_watchers(order: Order) -> None:
-    """Watch without a token and without ever reading; those that are turned away come again."""
+    """Watch without a token and without ever reading; those that are refused come again."""
     request = session_pb2.WatchRequest(session=order["session"]).SerializeToString()
     async with _channel(order, deaf=True) as channel:
         watch: Any = channel.unary_stream(_WATCH)

@@ -234,7 +234,7 @@ class Host:
             child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env(), log)
             self._children[name] = child
             self._service = child.wait_for("serving on ")  # always the same from now on
-            self._knock()
+            self._check_certificate()
             for warning in filter(None, [child.said("WARNING: ")]):
                 console().print(f"[bold red]WARNING[/] {warning}")
         elif name == "api":
@@ -253,7 +253,7 @@ class Host:
 
         return Door(self._service, operator_token(self._wishes.state_dir.resolve()), self._wishes.ca)
 
-    def _knock(self) -> None:
+    def _check_certificate(self) -> None:
         """Our own worker and bots must get in by the certificate; Broken if it does not name the host they dial."""
         from cli.children import Broken
         from orchestrator.client import ArenaClient, ServiceError

@@ -112,7 +112,7 @@ async def misses_its_address(kit: Kit) -> str:
 @check(
     10,
     "takes no for an answer",
-    "A bot whose key is not accepted ends with an error and does not knock for ever.",
+    "A bot whose key is not accepted ends with an error and does not try for ever.",
     needs=(1,),
 )
 async def bad_key(kit: Kit) -> str:
@@ -121,7 +121,7 @@ async def bad_key(kit: Kit) -> str:
     said = await must_end(kit, "its key was not accepted")
     tries = len(kit.gate.links) - before
     if not 1 <= tries <= _FEW:
-        raise Failed(f"it knocked {count_of(tries, 'time')}; expected 1 to {_FEW}")
+        raise Failed(f"it connected {count_of(tries, 'time')}; expected 1 to {_FEW}")
     return said
 
 

@@ -293,7 +293,7 @@ async def service_restarts(kit: Kit) -> str:
 @check(
     41,
     "pauses grow",
-    "A bot that is turned away again and again waits between its attempts, and comes back in the end.",
+    "A bot that is refused again and again waits between its attempts, and comes back in the end.",
 )
 async def pauses_grow(kit: Kit) -> str:
     link = await kit.link()
@@ -311,7 +311,7 @@ async def pauses_grow(kit: Kit) -> str:
     return f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s"
 
 
-@check(42, "the arena is full", "A bot that is turned away because the arena is full tries again.")
+@check(42, "the arena is full", "A bot that is refused because the arena is full tries again.")
 async def arena_is_full(kit: Kit) -> str:
     link = await kit.link()
     before = len(kit.gate.links)

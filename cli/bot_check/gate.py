@@ -84,7 +84,7 @@ class Gate:
         self.minutes = Minutes()
         self.links: list[Link] = []
         #: Why the newest stream of the bot was ended before it was welcome; empty: none was.
-        self.turned_away = ""
+        self.refusal_reason = ""
         self.address = ""
         #: Games the service knows nothing of; their answers stay here.
         self.own_games: dict[str, Callable[[Link, bot_pb2.Choice], None]] = {}
@@ -163,10 +163,12 @@ class Gate:
         except (StopAsyncIteration, TimeoutError, DecodeError):
             first = bot_pb2.PlayRequest()
         if not first.HasField("hello"):
-            self.turned_away = "the first message of its stream was no Hello"
+            self.refusal_reason = "the first message of its stream was no Hello"
             self.minutes.complain("hello", "a stream was opened, and its first message was no Hello")
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first message of a stream is a Hello")
-        self.turned_away = "" if first.hello.bot_key else f"its Hello has no bot_key; expected {self._expected_key()}"
+        self.refusal_reason = (
+            "" if first.hello.bot_key else f"its Hello has no bot_key; expected {self._expected_key()}"
+        )
         link = Link(self, first.hello)
         if any(other.is_open and not other.is_excused for other in self.links):
             self.minutes.complain("double", "a stream was opened beside another that was still good")
@@ -177,7 +179,9 @@ class Gate:
                 link.is_excused = True
                 await context.abort(*self.refusal)
             if self._own_key and first.hello.bot_key != self._own_key:
-                self.turned_away = self.turned_away or f"its Hello has another bot_key; expected {self._expected_key()}"
+                self.refusal_reason = (
+                    self.refusal_reason or f"its Hello has another bot_key; expected {self._expected_key()}"
+                )
                 await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this is not the key that --key names")
             if self.hold is not None:
                 await self.hold.wait()
@@ -255,7 +259,7 @@ class Gate:
             if not link.is_welcome:
                 verb = "does not accept its key" if error.code() in _UNKNOWN_KEY else "ended its stream"
                 told = f"the service {verb}: {error.code().name}: {error.details()}"
-                self.turned_away = self.turned_away or told
+                self.refusal_reason = self.refusal_reason or told
             link.outbox.put_nowait(_End(error.code(), error.details() or "", tuple(error.trailing_metadata() or ())))
         finally:
             writer.cancel()

@@ -95,7 +95,7 @@ class Kit:
         """A new process of the bot; ``settings`` replace the usual ones, empty ones are left out."""
         guest = self.process()
         await self.stop()
-        self.gate.turned_away = ""
+        self.gate.refusal_reason = ""
         usual = {"RUBBLE_ADDRESS": self.gate.address, "RUBBLE_BOT_KEY": self.key}
         await guest.start({name: value for name, value in (usual | settings).items() if value})
         return guest
@@ -122,15 +122,15 @@ class Kit:
         try:
             await self.until(lambda: self.gate.live() is not None or self._has_ended(), what)
         except Failed as failed:
-            raise Failed(f"{failed}{self._turned_away()}") from None
+            raise Failed(f"{failed}{self._refusal()}") from None
         found = self.gate.live()
         if found is None:
-            raise Failed(f"it ended with {self.ending()} instead of dialling in{self._turned_away()}")
+            raise Failed(f"it ended with {self.ending()} instead of dialling in{self._refusal()}")
         return found
 
-    def _turned_away(self) -> str:
+    def _refusal(self) -> str:
         """Why its newest stream got nowhere, as the end of a sentence; empty if there was none."""
-        return f"; it was turned away: {self.gate.turned_away}" if self.gate.turned_away else ""
+        return f"; it was refused: {self.gate.refusal_reason}" if self.gate.refusal_reason else ""
 
     async def next_link(self, after: int, seconds: float = 0.0) -> Link:
         """The first stream after so many, once the bot is welcome on it."""

@@ -73,7 +73,7 @@ class Book(BookReader):
         self.url = url
         self._now_ms = now_ms
         self._steady_ms = steady_ms or (_steady_ms if now_ms is _now_ms else now_ms)
-        #: How far the two are apart, and until when others have time to hear that this has changed.
+        #: Offset between the two clocks, and until when leases are not taken away after it has changed.
         self._apart_ms = self._now_ms() - self._steady_ms()
         self._unsettled_until_ms = self._steady_ms()
         self._engine: Engine = create_engine(url, pool_pre_ping=True)

@@ -298,8 +298,8 @@ def _hostile(mode: str) -> Settings:
 
 
 # ---------------------------------------------------------------------------------------------- a bot that never gets in
-#: By what the bot's first message is, in Python: why it is turned away.
-TURNED_AWAY = {
+#: By what the bot's first message is, in Python: why it is refused.
+REFUSED = {
     'bot_pb2.PlayRequest(hello=bot_pb2.Hello(sdk="mine", max_parallel_games=1))': (
         "its Hello has no bot_key; expected the key that RUBBLE_BOT_KEY holds"
     ),
@@ -310,7 +310,7 @@ TURNED_AWAY = {
         "the first message of its stream was no Hello"
     ),
 }
-_KNOCKS = """
+_CONNECTS = """
 import os, sys, grpc
 from rubble.v1 import bot_pb2, bot_pb2_grpc
 channel = grpc.insecure_channel(os.environ["RUBBLE_ADDRESS"])
@@ -323,10 +323,10 @@ except grpc.RpcError as error:
 """
 
 
-@pytest.mark.parametrize("first", TURNED_AWAY, ids=["no key", "bad key", "no hello"])
+@pytest.mark.parametrize("first", REFUSED, ids=["no key", "bad key", "no hello"])
 def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -> None:
     """Check 1 names the reason and the bot's last words; the checks that need it are one line, not a row each."""
-    (tmp_path / "bot.py").write_text(_KNOCKS.format(first=first), encoding="utf-8")
+    (tmp_path / "bot.py").write_text(_CONNECTS.format(first=first), encoding="utf-8")
     check = [PYTHON, "-m", "cli.main", "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109"]
     done = subprocess.run(
         [*check, "--", PYTHON, str(tmp_path / "bot.py")],
@@ -334,7 +334,7 @@ def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -
     )  # fmt: skip
 
     assert done.returncode == 1, done.stderr
-    assert TURNED_AWAY[first] in done.stdout
+    assert REFUSED[first] in done.stdout
     assert "the bot: I was told " in done.stdout
     assert "46 checks were skipped: each needs check 1, which failed" in done.stdout
     assert done.stdout.count("skip") == 2, done.stdout

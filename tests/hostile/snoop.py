@@ -24,8 +24,8 @@ def _readable(path: Path) -> list[str]:
 
 def _connects(path: str) -> bool:
     try:
-        with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.connect(path)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
     except OSError:
         return False
     return True

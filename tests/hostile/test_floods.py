@@ -282,7 +282,7 @@ def test_watchers_that_never_read_lose_their_places_without_a_word_in_the_log() 
                     return False
 
                 await until(is_free, "the places are free again")
-                # Whoever still has a place reads it to its end now: which of them lost theirs first is not known.
+                # The watchers that still have a place read to the end now: which of them lost theirs first is not known.
                 endings = [await _ending(call) for call in deaf if not await _was_read(call)]
                 assert {told.code for told in endings} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
                 assert sorted({told.reason for told in endings}) == ["LIMIT_REACHED", "NOT_READING"]

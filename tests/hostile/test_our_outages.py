@@ -105,7 +105,7 @@ def test_a_seat_that_stays_away_after_an_outage_is_forfeited_and_the_outage_is_n
 
 
 def test_a_service_that_stood_still_forfeits_nobody() -> None:
-    """Both copies are stopped for longer than anybody's clock, as a machine without air would; then they go on."""
+    """Both copies are stopped for longer than anybody's clock, as on an overloaded machine; then they go on."""
 
     async def scenario() -> None:
         with arena(2, fsync="no") as opened:

@@ -50,7 +50,7 @@ pid = redis.pid
 
 
 def _state(pid: int) -> str:
-    """The letter of a process's state; Z, as for one that only waits to be buried, if there is none."""
+    """The letter of a process's state; Z, as for one that is a zombie, if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

@@ -132,7 +132,7 @@ class Arena:
     """Redis, copies of the service and workers, each of which can be killed and started again. Use it as a context.
 
     Workers and copies are called ``worker``, ``worker-2``, … and ``service``, ``service-2``, …; each worker and its bots
-    knock at one copy, in turn.
+    connect to one copy, in turn.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class Stream:
         self._requests.put(data)
 
     def events(self) -> Iterator[bot_pb2.PlayEvent]:
-        """What the arena says, until the stream ends. Whoever asks again goes on where the last one stopped."""
+        """What the arena says, until the stream ends. A second caller continues where the first stopped."""
         return self._events
 
     def turns(self) -> Iterator[bot_pb2.Turn]:
