@@ -1,6 +1,7 @@
 """``rubble run``: a whole tournament on this machine, from a roster to a report."""
 
 import contextlib
+import shutil
 import socket
 import sqlite3
 import time
@@ -26,6 +27,8 @@ if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help d
 _TICK_S: Final = 0.5
 #: How often the table is computed anew while games are played, in seconds.
 _TABLE_S: Final = 3.0
+#: With less room than this, in bytes, Redis and SQLite fail to write.
+_ROOM_BYTES: Final = 256 << 10
 _OVER, _FAILED, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
 
 
@@ -151,7 +154,9 @@ def command(
         RedisError,
         SQLAlchemyError,
     ) as error:  # the last two: a full disk, for one
-        complain(str(error).splitlines()[0] + _goes_on(folder))
+        is_full = shutil.disk_usage(folder).free < _ROOM_BYTES
+        full = f"there is no room left in {folder}; make some. What failed: " if is_full else ""
+        complain(full + str(error).splitlines()[0] + _goes_on(folder))
         return _FAILED
     except BrokenPipeError:
         raise  # whoever read the table has left, which is not about the folder

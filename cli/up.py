@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LOOK_S: Final = 0.5
 #: A process that dies is started again after so long, doubled each time, in seconds …
+#: How long a Redis that is not ours has to answer before one is told that it does not, in seconds.
+_ASK_S: Final = 3.0
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 30.0
 #: … and one that died so often within so long will not live: everything is stopped.
@@ -220,6 +222,8 @@ class Host:
             self._redis.start()
             self._redis_url = self._redis.url
             self._broker = self._broker or f"redis+socket://{self._redis.socket}?virtual_host=1"
+        else:
+            _say_if_away(self._redis_url)
         for name in ("service", "worker", "beat", "api"):
             self._launch(name)
         card = Card(os.getpid(), self._service, self._api, self._scrapes, self._wishes.ca)
@@ -438,6 +442,19 @@ def _tls(cert: str, key: str, ca: str) -> dict[str, str]:
         if path and not os.access(path, os.R_OK):
             raise BadChoice(f"{flag}={path!r}; expected a file that can be read")
     return dict(zip(("tls_cert", "tls_key", "ca"), paths, strict=True))
+
+
+def _say_if_away(url: str) -> None:
+    """One line if a Redis of yours does not answer: the service waits for it, and waiting without a word looks like a fault."""
+    import redis
+
+    if urlsplit(url).scheme not in ("redis", "rediss", "unix"):
+        return  # several servers, of which some may be away
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=_ASK_S, socket_timeout=_ASK_S) as client:
+            client.ping()
+    except redis.RedisError as error:
+        complain(f"the Redis at {without_password(url)} does not answer ({type(error).__name__}); waiting for it")
 
 
 def _broker_beside(redis: str) -> str:
