@@ -336,7 +336,9 @@ def test_no_password_is_taken_from_a_command_line(
 def test_the_book_of_a_tournament_may_be_named_by_a_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "url").write_text(f"sqlite:///{tmp_path}/book.sqlite\n")
+    url = f"sqlite:///{tmp_path}/book.sqlite"
+    Book(url).close()
+    (tmp_path / "url").write_text(f"{url}\n")
     monkeypatch.setenv("RUBBLE_BOOK_FILE", str(tmp_path / "url"))
     assert rubble(["tournament", "list"]) == 0
     assert "no tournaments there" in capsys.readouterr().out
