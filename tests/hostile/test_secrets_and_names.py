@@ -19,6 +19,7 @@ import pytest
 from cli.app import run as rubble
 from cli.keys import read_key, write_key
 from cli.roster import read_text
+from orchestrator.book import Book
 from orchestrator.client import ArenaClient, Door
 from orchestrator.entrants import file_name
 from orchestrator.private import private_paths
