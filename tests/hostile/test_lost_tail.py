@@ -7,6 +7,7 @@ asked again, every copy gives up what it remembers of the lost history, and log 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -172,6 +173,12 @@ class _Tickets:
         return await scripted(bot, turn)
 
 
+async def _stands_still(operator: Door, session: str, tickets: _Tickets, answers: int) -> bool:
+    """This number of answers was accepted, and the next bot has its question."""
+    text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+    return text.count('"kind":"act"') == answers and tickets.waiting == 1
+
+
 @pytest.mark.parametrize("lost", [1, 2, 3])
 def test_what_was_lost_is_asked_again_on_every_stream(lost: int) -> None:
     """The bot whose turn it is holds its answer while the moves before it are lost: told that it is not its turn, it must hear
@@ -184,11 +191,7 @@ def test_what_was_lost_is_asked_again_on_every_stream(lost: int) -> None:
                 session = fresh("lost")
                 await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
 
-                async def stands_still(answers: int) -> bool:
-                    """So many answers were accepted, and the next bot has its question."""
-                    text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
-                    return text.count('"kind":"act"') == answers and tickets.waiting == 1
-
+                stands_still = partial(_stands_still, operator, session, tickets)
                 await until(lambda: stands_still(9), "nine answers")
                 kept = _size(opened.redis)
                 tickets.add(lost)
@@ -234,10 +237,7 @@ def test_a_bot_that_answers_past_its_stream_is_asked_again_too() -> None:
                 session = fresh("lost")
                 await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
 
-                async def stands_still(answers: int) -> bool:
-                    text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
-                    return text.count('"kind":"act"') == answers and tickets.waiting == 1
-
+                stands_still = partial(_stands_still, operator, session, tickets)
                 await until(lambda: stands_still(9), "nine answers")
                 kept = _size(opened.redis)
                 tickets.add(1)
