@@ -7,8 +7,7 @@ from rubble.v1 import bot_pb2, common_pb2
 from service import games
 from service.games.chance import Stream, seeds_of
 from service.rpc import events
-from service.sessions.errors import SessionError
-from service.sessions.session import ACTIVE, Header, Session, TimeControl, new_session
+from service.sessions.session import ACTIVE, Accepted, Header, Session, TimeControl, new_session
 
 #: Time stands still at these tables; 0 would mean that nothing was asked.
 _NOW: Final = 1
@@ -70,12 +69,11 @@ class Table:
     def take(self, choice: bot_pb2.Choice) -> bot_pb2.PlayEvent:
         """Let the bot's answer count; what is to be said to it next."""
         said = choice.text if choice.WhichOneof("choice") == "text" else choice.index
-        try:
-            accepted, _ = self.session.answer(self.seat, choice.turn, said, choice.note[:1000], _NOW, 0)
-        except SessionError as error:
-            self.refusals.append(str(error))
-            return _event(events.refused(self.name, choice.turn, error, is_open=self.is_asking))
-        self.answers.append(accepted.text)
+        reply, _ = self.session.answer(self.seat, choice.turn, said, choice.note[:1000], _NOW, 0)
+        if not isinstance(reply, Accepted):
+            self.refusals.append(str(reply.error))
+            return _event(events.refused(self.name, choice.turn, reply.error, is_open=self.is_asking))
+        self.answers.append(reply.text)
         self._play_rivals()
         return self.turn() if self.is_asking else self.over()
 

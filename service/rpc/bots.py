@@ -1,7 +1,6 @@
 """BotService: the stream on which bots play, and their keys."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -18,10 +17,6 @@ from service.sessions.presence import Presence
 #: How often the key of a live stream is looked at again.
 _GUARD_S: Final = 5.0
 _MAX_GAMES: Final = 1024
-#: Answers of one bot that are being looked at, before the next message is read.
-_AT_ONCE: Final = 256
-#: … and those of one session: a question has one answer, and the others at the same table must not wait behind more.
-_AT_ONCE_IN_A_SESSION: Final = 2
 #: After so many answers of one message the others have their turn.
 _BREATH: Final = 16
 #: A message that cannot be handed over for so long means that nobody reads at the other end.
@@ -98,23 +93,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     async def _read(
         self, stream: BotStream, requests: AsyncIterator[bot_pb2.PlayRequest], first: list[bot_pb2.Choice]
     ) -> None:
-        """Hand every choice to the arena; several are looked at side by side, each session's in turn."""
-        at_work: set[asyncio.Task[None]] = set()
-        #: By session: how many of its answers are at work.
-        looked_into: Counter[str] = Counter()
-
-        def look_into(choice: bot_pb2.Choice, received: int) -> None:
-            def leave(task: asyncio.Task[None]) -> None:
-                at_work.discard(task)
-                looked_into[session_id] -= 1
-                if not looked_into[session_id]:
-                    del looked_into[session_id]
-
-            session_id = choice.session
-            looked_into[session_id] += 1
-            task = asyncio.create_task(stream.choose(choice, received))
-            at_work.add(task)
-            task.add_done_callback(leave)
+        """Hand every choice to the arena, in the order in which they came."""
 
         async def take(choices: list[bot_pb2.Choice]) -> None:
             received = self._hub.arena.now_ms()
@@ -123,12 +102,8 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
                     await asyncio.sleep(0)  # a long message must not keep the other streams waiting
                 if stream.wasted:
                     await self._slow_down(stream)
-                # While an answer is looked into, those behind it in the same session wait their turn.
-                if not looked_into[choice.session] and stream.choose_now(choice, received):
-                    continue
-                while len(at_work) >= _AT_ONCE or looked_into[choice.session] >= _AT_ONCE_IN_A_SESSION:
-                    await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
-                look_into(choice, received)
+                await stream.room_for(choice.session)
+                stream.choose(choice, received)
 
         await take(first)
         async for request in requests:
@@ -138,9 +113,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
                 stream.wasted += 1
                 await self._slow_down(stream)
             await take(list(request.choices))
-        if at_work:
-            await asyncio.wait(at_work)
-        await stream.all_saved()
+        await stream.all_settled()
 
     async def _slow_down(self, stream: BotStream) -> None:
         """Wait until the bot may waste our time again. Meanwhile nothing of its stream is read, and the bot has to wait too."""

@@ -18,7 +18,7 @@ from rubble.v1 import bot_pb2
 from service import metrics
 from service.rpc import events
 from service.sessions import keys
-from service.sessions.arena import Arena, Change
+from service.sessions.arena import Answer, Arena, Change
 from service.sessions.bells import Bells
 from service.sessions.errors import (
     BadRequest,
@@ -34,7 +34,7 @@ from service.sessions.errors import (
 )
 from service.sessions.presence import BEAT_S, LOSS, TAKEOVER, Presence, Stream
 from service.sessions.redis_store import read_notice
-from service.sessions.session import ACTIVE, SeatClock, Session
+from service.sessions.session import ACTIVE, Accepted, Reply, SeatClock, Session
 
 _LOG: Final = logging.getLogger(__name__)
 #: What may wait for a bot that does not read, before its stream is given up.
@@ -47,6 +47,10 @@ _BATCH_BYTES: Final = 256 << 10
 _REMEMBERED: Final = 1024
 #: How often a copy looks for notices it may have missed, in seconds.
 POLL_S: Final = 2.0
+#: Answers of one bot that are on their way, before its next message is read.
+_AT_ONCE: Final = 256
+#: … and those of one session: a question has one answer, and the others at the same table must not wait behind more.
+_AT_ONCE_IN_A_SESSION: Final = 2
 #: A bot's game that cannot be found may be one that is just being made. After so many milliseconds it is not.
 _MISSING_MS: Final = 10_000
 
@@ -109,9 +113,10 @@ class BotStream:
         self._patience: asyncio.Timeout | None = None
         #: Where a question waits to be sent: its clock begins with the message that carries it.
         self._to_stamp: list[_Place] = []
-        #: Answers that are being saved, and what is set when none is any more.
-        self._unsaved = 0
-        self._all_saved = asyncio.Event()
+        #: Answers on their way, by session and in all, and what is set whenever one is settled.
+        self._unsettled: dict[str, int] = {}
+        self._all_unsettled = 0
+        self._settling = asyncio.Event()
         #: What the bot sent that nobody had asked for, since this was last set to 0.
         self.wasted = 0
 
@@ -275,82 +280,53 @@ class BotStream:
         return [*self._places, *self._later]
 
     # ----------------------------------------------------------------------------------------------------- from the bot
-    def choose_now(self, choice: bot_pb2.Choice, received_ms: int) -> bool:
-        """One answer of the bot, as almost all are: the arena takes it without a wait. False: ``choose`` must look into it."""
+    def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
+        """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
         session_id, turn = choice.session, choice.turn
         place = self._places.get(session_id)
         if place is None:  # whoever floods us with answers that nobody asked for costs little
             self._refuse(choice, UnknownSession(session_id))
-            return True
-        if choice.WhichOneof("choice") is None:
-            return False
-        is_taken = self._hub.arena.answer_now(
-            session_id,
+            return
+        kind = choice.WhichOneof("choice")
+        if kind is None:
+            self._refuse(choice, BadRequest("choice", "nothing", "an index or a text"))
+            return
+        answer = Answer(
             place.seat,
             turn,
-            _answer_of(choice),
+            choice.index if kind == "index" else choice.text,
             choice.note,
-            place.think_ms(turn, received_ms),
             received_ms,
-            partial(self._saved, place, choice, received_ms, place.question),
+            place.think_ms(turn, received_ms),
             place.question,
         )
-        self._unsaved += is_taken
-        return is_taken
+        self._unsettled[session_id] = self._unsettled.get(session_id, 0) + 1
+        self._all_unsettled += 1
+        self._hub.arena.answer(session_id, answer, partial(self._settled, place, choice, answer.question))
 
-    def _saved(
-        self,
-        place: _Place,
-        choice: bot_pb2.Choice,
-        received_ms: int,
-        question: str | None,
-        error: Exception | None,
-    ) -> None:
-        if isinstance(error, Conflict):  # another copy was quicker: on what is there now the answer may still be good
-            self._hub.spawn(self._choose_again(choice, received_ms, question))
-            return
-        if error is None:
+    def _settled(self, place: _Place, choice: bot_pb2.Choice, question: str | None, reply: Reply | Exception) -> None:
+        if isinstance(reply, Accepted):
             place.answered(question)
+            self.wasted += reply.repeated
         else:
-            self._refuse(choice, error)
-        self._count_saved()
+            self._refuse(choice, reply if isinstance(reply, Exception) else reply.error)
+        left = self._unsettled.pop(choice.session) - 1
+        if left:
+            self._unsettled[choice.session] = left
+        self._all_unsettled -= 1
+        self._settling.set()
 
-    async def _choose_again(self, choice: bot_pb2.Choice, received_ms: int, question: str | None) -> None:
-        await self._settle(choice, received_ms, question)
-        self._count_saved()
+    async def room_for(self, session_id: str) -> None:
+        """Wait until another answer in this session may be handed on: a bot has only so many on their way."""
+        while self._all_unsettled >= _AT_ONCE or self._unsettled.get(session_id, 0) >= _AT_ONCE_IN_A_SESSION:
+            self._settling.clear()
+            await self._settling.wait()
 
-    def _count_saved(self) -> None:
-        self._unsaved -= 1
-        if not self._unsaved:
-            self._all_saved.set()
-
-    async def all_saved(self) -> None:
-        """Wait for the answers that were taken: whatever follows from them has been queued then."""
-        while self._unsaved:
-            self._all_saved.clear()
-            await self._all_saved.wait()
-
-    async def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
-        """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
-        place = self._places.get(choice.session)
-        await self._settle(choice, received_ms, None if place is None else place.question)
-
-    async def _settle(self, choice: bot_pb2.Choice, received_ms: int, question: str | None) -> None:
-        """``question`` is the mark of the question that the bot had been sent when its answer came."""
-        session_id, turn = choice.session, choice.turn
-        place = self._places.get(session_id)
-        try:
-            if place is None:
-                raise UnknownSession(session_id)
-            think_ms = place.think_ms(turn, received_ms)
-            answer = _answer_of(choice)
-            accepted = await self._hub.arena.answer(
-                session_id, place.seat, turn, answer, choice.note, think_ms, received_ms, question
-            )
-            place.answered(question)
-            self.wasted += accepted.repeated
-        except Exception as error:
-            self._refuse(choice, error)
+    async def all_settled(self) -> None:
+        """Wait for the answers that are on their way: whatever follows from them has been queued then."""
+        while self._all_unsettled:
+            self._settling.clear()
+            await self._settling.wait()
 
     def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
         session_id, turn = choice.session, choice.turn
@@ -368,15 +344,6 @@ class BotStream:
         return place is not None and place.sent_turn == turn
 
 
-def _answer_of(choice: bot_pb2.Choice) -> int | str:
-    kind = choice.WhichOneof("choice")
-    if kind == "index":
-        return choice.index
-    if kind == "text":
-        return choice.text
-    raise BadRequest("choice", "nothing", "an index or a text")
-
-
 class Hub:
     """All bot streams of this copy."""
 
@@ -391,9 +358,7 @@ class Hub:
         self._unreadable: deque[str] = deque(maxlen=_REMEMBERED)
         self._is_draining = False
         arena.listen(self._hear_change)
-        arena.is_here = self.streams.__contains__
-        arena.is_connected = presence.is_connected
-        arena.on_loss = self._tell_loss
+        arena.listen_for_losses(self._tell_loss)
         bells.on_return.append(self._resync_soon)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -415,6 +380,7 @@ class Hub:
             if older is not None:
                 older.end(TakenOver())
             self.streams[bot] = stream
+            self._presence.here.add(bot)
             try:
                 if bot not in self._listeners:
                     listener = self._listeners[bot] = self._listener(bot)
@@ -438,6 +404,7 @@ class Hub:
         bot = stream.bot
         if self.streams.get(bot) is stream:
             del self.streams[bot]
+            self._presence.here.discard(bot)
             listener = self._listeners.pop(bot, None)
             if listener is not None:
                 await self._bells.remove(keys.bell(bot), listener)
@@ -525,8 +492,6 @@ class Hub:
 
     async def _find(self, stream: BotStream, session_id: str) -> Session | None:
         """A game of which the bot has not heard all; None if there is nothing to tell. To be told at once, before it changes."""
-        if self.arena.is_changing(session_id):
-            return None
         try:
             session = await self.arena.read(session_id)
         except UnknownSession:

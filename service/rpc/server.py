@@ -80,9 +80,9 @@ class Service:
         outages = Outages(clock())
         self._pulse = Pulse(self._redis, clock, outages)
         store.on_failure = self._pulse.failed
-        self.arena = Arena(store, clock, outages)
-        self._bells = Bells(*self._bell_redis)
         self._presence = Presence(self._redis)
+        self.arena = Arena(store, clock, outages, self._presence)
+        self._bells = Bells(*self._bell_redis)
         self.hub = Hub(self.arena, self._presence, self._bells)
         self._sweep = Sweep(self._redis, self.arena, self._presence)
         self._signer = Signer(settings.secrets)

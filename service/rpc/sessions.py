@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from rubble.v1 import common_pb2, session_pb2, session_pb2_grpc
@@ -16,7 +17,7 @@ from service.rpc.gallery import Gallery
 from service.rpc.intake import caller_name
 from service.rpc.limits import LimitReached, Limits
 from service.rpc.writing import PATIENCE_S, hand_over
-from service.sessions.arena import Arena
+from service.sessions.arena import Answer, Arena, settle
 from service.sessions.bells import Bells
 from service.sessions.errors import (
     BadRequest,
@@ -35,8 +36,10 @@ from service.sessions.session import (
     HOUSE,
     MATCH_LIMIT,
     RESIGNED,
+    Accepted,
     Entry,
     Header,
+    Reply,
     Session,
     TimeControl,
     entry_mark,
@@ -79,7 +82,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     ) -> session_pb2.CreateSessionResponse:
         header = self._header(request)
         await self._check_room(request.session)
-        session = await _see_through(self._arena.create(header, seeds_given=request.HasField("seeds")))
+        session = await _finish_despite_disconnect(self._arena.create(header, seeds_given=request.HasField("seeds")))
         header = session.header  # the first request's, if this one repeats it: tokens are for the session that is there
         expires = self._signer.expires_in(_TOKEN_S)
         tokens = [
@@ -176,7 +179,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         _check_seal(session)
         seat = _seat_of(current_caller(), session)
         if seat is not None and not session.clocks[seat].seated and session.status == ACTIVE:
-            await _see_through(self._arena.take_seat(request.session, seat))
+            await self._arena.take_seat(request.session, seat)
             session = await self._arena.refresh(request.session)
         response = session_pb2.GetViewResponse(
             revision=session.revision, view=codec.for_game(session.game).view(session.game.view(session.state, seat))
@@ -193,10 +196,14 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         if kind is None:
             raise BadRequest("choice", "nothing", "an index or a text")
         choice: int | str = request.index if kind == "index" else request.text
-        answer = self._arena.answer(request.session, seat, request.turn, choice, request.note, heard_ms=heard)
-        accepted = await _see_through(answer)
-        action = codec.for_game(session.game).action(session.game.read(accepted.text))
-        return session_pb2.ActResponse(revision=accepted.revision, action=action, repeated_answer=accepted.repeated)
+        settled: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        answer = Answer(seat, request.turn, choice, request.note, heard)
+        self._arena.answer(request.session, answer, partial(settle, settled))
+        reply = await settled
+        if not isinstance(reply, Accepted):
+            raise reply.error
+        action = codec.for_game(session.game).action(session.game.read(reply.text))
+        return session_pb2.ActResponse(revision=reply.revision, action=action, repeated_answer=reply.repeated)
 
     async def Resign(self, request: session_pb2.ResignRequest, context: Any) -> session_pb2.ResignResponse:
         session = await self._arena.read(request.session)
@@ -253,7 +260,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             entries = change(session, self._arena.now_ms())
             return session.revision, entries
 
-        return await _see_through(self._arena.change(session_id, apply))
+        return await self._arena.change(session_id, apply)
 
     async def GetReplay(self, request: session_pb2.GetReplayRequest, context: Any) -> session_pb2.GetReplayResponse:
         session, entries = await self._arena.read_log(request.session, 0)
@@ -323,7 +330,7 @@ class _Seen:
     is_over: bool
 
 
-async def _see_through(change: Coroutine[Any, Any, T]) -> T:
+async def _finish_despite_disconnect(change: Coroutine[Any, Any, T]) -> T:
     """Finish a change even if the caller hangs up: it may be saved already, and those whose clocks now run must be told."""
     work = asyncio.create_task(change)
     _UNDER_WAY.add(work)

@@ -9,24 +9,17 @@ import asyncio
 import heapq
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from service.games.core import OptionValue
-from service.sessions.errors import (
-    ActionRefused,
-    Conflict,
-    SeatForfeited,
-    SessionError,
-    SessionExists,
-    StaleTurn,
-    UnknownSession,
-)
+from service.sessions.errors import Conflict, SeatForfeited, SessionError, SessionExists, UnknownSession
 from service.sessions.outages import Outages
-from service.sessions.session import ACTIVE, FAULTS, Accepted, Entry, Header, Session, new_session
-from service.sessions.store import Bells, Saved, Store
+from service.sessions.queues import SessionQueues
+from service.sessions.session import ACTIVE, FAULTS, Entry, Header, Late, Reply, Session, Stale, new_session
+from service.sessions.store import Bells, Store
 
 T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
@@ -36,10 +29,6 @@ _CACHE: Final = 4096
 _SAVED: Final = 2 * _CACHE
 #: A clock that stands still for an outage of ours is looked at again after so long, in milliseconds.
 _AGAIN_MS: Final = 1000
-
-
-class _Late(SessionError):
-    """An answer that came after its clock had run out."""
 
 
 class Change:
@@ -65,55 +54,118 @@ def _with_news(session: Session, before: list[tuple[int, bool, int, int]]) -> li
     return [seat for seat, now in enumerate(_standing(session)) if now != before[seat]]
 
 
-def _take(lock: asyncio.Lock) -> bool:
-    """Take a lock if nobody holds it or waits for it."""
-    if lock.locked():
+class Presence(Protocol):
+    """Who is connected."""
+
+    def is_here(self, bot: str) -> bool:
+        """Whether this copy holds the bot's stream: it is told directly, the others through Redis."""
+
+    async def is_connected(self, bot: str) -> bool:
+        """Whether the bot has a live stream anywhere."""
+
+
+class Nobody:
+    """Nobody is connected, as in tools that play sessions without bots."""
+
+    def is_here(self, bot: str) -> bool:
+        del bot
         return False
-    taking = lock.acquire()
-    try:
-        taking.send(None)
-    except StopIteration:  # it did not have to wait
-        return True
-    taking.close()
-    return False
+
+    async def is_connected(self, bot: str) -> bool:
+        del bot
+        return False
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a seat said, to which question, and when that was heard."""
+
+    seat: int
+    turn: int
+    choice: int | str
+    note: str
+    #: However long an answer then waits for others, for the store or to be made again, it is not the later for it.
+    heard_ms: int
+    #: What was measured around the question; None: the time since it was put.
+    think_ms: int | None = None
+    #: The mark of the question that the seat was sent, if that is known.
+    question: str | None = None
+
+
+#: What changes a session: the result, and the log entries it wrote. Called again on what is stored if that has moved on.
+Make: TypeAlias = Callable[[Session], tuple[T, list[Entry]]]
+#: Called with the result of a change, or with what made it impossible.
+Done: TypeAlias = Callable[[T | Exception], None]
+
+
+def settle(waiting: "asyncio.Future[T]", result: T | Exception) -> None:
+    """Hand a result to whoever waits for it, unless they have given up."""
+    if waiting.done():
+        return
+    if isinstance(result, Exception):
+        waiting.set_exception(result)
+    else:
+        waiting.set_result(result)
+
+
+class _Work(Generic[T]):
+    """A change on its way: made, saved, and made again if what it was made on was out of date."""
+
+    __slots__ = ("done", "is_fresh", "make", "session_id", "tries")
+
+    def __init__(self, session_id: str, make: Make[T], done: Done[T]) -> None:
+        self.session_id = session_id
+        self.make = make
+        self.done = done
+        self.tries = 0
+        #: It was last made on what had just been read from the store.
+        self.is_fresh = False
 
 
 class Arena:
     """Sessions, for everybody who asks. ``now_ms`` is the only clock."""
 
-    def __init__(self, store: Store, now_ms: Callable[[], int], outages: Outages | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        now_ms: Callable[[], int],
+        outages: Outages | None = None,
+        presence: Presence | None = None,
+    ) -> None:
         self.store = store
         self.now_ms = now_ms
         self.outages = outages or Outages()
+        self._presence = presence or Nobody()
         self._cache: OrderedDict[str, Session] = OrderedDict()
         #: Birth, revision and mark of the last positions that this copy knows to have been saved, ended sessions included.
         self._saved: dict[str, tuple[str, int, str]] = {}
-        #: Called with a session whose newest saved positions the store has lost.
-        self.on_loss: Callable[[Session], None] = lambda _: None
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._queues = SessionQueues()
+        #: Changes that wait for the store; the loop alone would not keep them alive.
+        self._tasks: set[asyncio.Task[None]] = set()
         self._listeners: list[Callable[[Change], None]] = []
+        self._loss_listeners: list[Callable[[Session], None]] = []
         self._alarms: list[tuple[int, str]] = []
         #: By session: the earliest of its alarms.
         self._alarm_of: dict[str, int] = {}
-        #: Bots whose stream is held here: they are told directly, the others through Redis.
-        self.is_here: Callable[[str], bool] = lambda _: False
-        #: Whether a bot has a live stream anywhere.
-        self.is_connected: Callable[[str], Awaitable[bool]] = _nobody
         self.conflicts = 0
 
     def listen(self, listener: Callable[[Change], None]) -> None:
         """Call this after every change that this copy has saved."""
         self._listeners.append(listener)
 
+    def listen_for_losses(self, listener: Callable[[Session], None]) -> None:
+        """Call this with every session whose newest saved positions the store has lost."""
+        self._loss_listeners.append(listener)
+
     # ---------------------------------------------------------------------------------------------------------- reading
     async def read(self, session_id: str) -> Session:
         """The session as it was last saved. Look, do not touch."""
-        async with self._lock(session_id):
+        async with self._queues.turn(session_id):
             return await self._load(session_id, fresh=True)
 
     async def refresh(self, session_id: str, mark: str = "") -> Session:
         """Like ``read``, but content with what this copy remembers, if that has the mark we were told of, or we were told none."""
-        async with self._lock(session_id):
+        async with self._queues.turn(session_id):
             session = await self._load(session_id, fresh=False)
             if mark and session.mark != mark:  # older, newer, or of a history that the store has lost
                 session = await self._load(session_id, fresh=True)
@@ -130,14 +182,11 @@ class Arena:
                 found[session_id] = session
         return found
 
-    def is_changing(self, session_id: str) -> bool:
-        """Whether this copy is at work on the session this very moment; whoever is will tell of it."""
-        lock = self._locks.get(session_id)
-        return lock is not None and lock.locked()
-
     async def read_log(self, session_id: str, after: int) -> tuple[Session, list[Entry]]:
         """The session as it was last saved, and its log from revision ``after`` + 1 to that very revision."""
-        async with self._lock(session_id):  # or a move that is not saved yet would show in the one and not in the other
+        async with self._queues.turn(
+            session_id
+        ):  # or a move that is not saved yet would show in the one and not in the other
             session, entries = await self.store.log(session_id, after, self._cache.get(session_id))
             self._remember(session)
             return session, entries
@@ -145,12 +194,6 @@ class Arena:
     def forget(self, session_id: str) -> None:
         """Whatever this copy remembers of a session is out of date."""
         self._cache.pop(session_id, None)
-
-    def _lock(self, session_id: str) -> asyncio.Lock:
-        lock = self._locks.get(session_id)
-        if lock is None:
-            lock = self._locks[session_id] = asyncio.Lock()
-        return lock
 
     async def _load(self, session_id: str, *, fresh: bool) -> Session:
         session = self._cache.get(session_id)
@@ -175,7 +218,8 @@ class Arena:
                 revision,
                 session.revision,
             )
-            self.on_loss(session)
+            for listener in self._loss_listeners:
+                listener(session)
         if session.status != ACTIVE:  # hardly anybody will ask again, and whoever does finds it in the store
             self.forget(session_id)
             return
@@ -200,7 +244,7 @@ class Arena:
         session = new_session(header, header.created_ms)
         found = await self.store.create(session, self._bells(session, range(header.seats)))
         if found is None:
-            async with self._lock(header.id):
+            async with self._queues.turn(header.id):
                 self._remember(session)
             self._tell(Change(session, [], list(range(header.seats))))
             return session
@@ -208,179 +252,180 @@ class Arena:
             raise SessionExists(f"session {header.id!r} exists and was asked for differently", session=header.id)
         return await self.read(header.id)
 
-    async def change(self, session_id: str, change: Callable[[Session], tuple[T, list[Entry]]]) -> T:
-        """Change a session and save it. ``change`` may be called several times, each time on a session nobody has touched."""
-        async with self._lock(session_id):
-            for attempt in range(_TRIES):
-                was_cached = session_id in self._cache
-                session = await self._load(session_id, fresh=False)
-                before = _standing(session)
-                since, mark = session.revision, session.mark
-                try:
-                    result, entries = change(session)
-                except SessionError:
-                    if session.revision != since:  # half done: what we remember is no longer what is stored
-                        self.forget(session_id)
-                    if was_cached and attempt == 0 and await self.store.mark(session_id) != mark:
-                        self.forget(session_id)
-                        continue  # it was said of an old guess; look again
-                    raise
-                except BaseException:
-                    self.forget(session_id)
-                    raise
-                if not entries:
-                    return result
-                seats = _with_news(session, before)
-                try:
-                    await self.store.save(session, entries, self._bells(session, seats))
-                except Conflict:
-                    self.conflicts += 1
-                    self.forget(session_id)
-                    continue
-                except BaseException:
-                    self.forget(session_id)  # its fate is unknown
-                    raise
-                self._remember(session)
-                self._tell(Change(session, entries, seats))
-                return result
-        raise Conflict(
-            f"session {session_id} changes faster than this request can be applied; try again", session=session_id
+    def submit(self, session_id: str, make: Make[T], done: Done[T]) -> None:
+        """Change a session and save it, behind whatever else is being done to it; ``done`` is called when that is settled.
+
+        ``make`` may be called several times, each time on a session nobody has touched. What it refuses on the ground of an old
+        guess is looked at again on what is stored.
+        """
+        self._queues.add(session_id, partial(self._begin, _Work(session_id, make, done)))
+
+    async def change(self, session_id: str, make: Make[T]) -> T:
+        """Change a session, and wait for it. A caller that gives up waiting does not stop the change."""
+        settled: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.submit(session_id, make, partial(settle, settled))
+        return await settled
+
+    def answer(self, session_id: str, answer: Answer, done: Done[Reply]) -> None:
+        """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat."""
+
+        def settle(reply: Reply | Exception) -> None:
+            if isinstance(reply, Late):
+                self._spawn(self._forfeit(session_id, answer, done))
+            else:
+                done(reply)
+
+        self.submit(session_id, partial(self._answered, answer), settle)
+
+    def _answered(self, answer: Answer, session: Session) -> tuple[Reply, list[Entry]]:
+        return session.answer(
+            answer.seat,
+            answer.turn,
+            answer.choice,
+            answer.note,
+            self.now_ms(),
+            answer.think_ms,
+            heard_ms=answer.heard_ms,
+            question=answer.question,
+            lost_ms=self.outages.lost_ms,
         )
+
+    async def _forfeit(self, session_id: str, answer: Answer, done: Done[Reply]) -> None:
+        """The answer came too late: the clocks of the session are enforced, and the seat is told what that did to it."""
+        seat = answer.seat
+
+        def make(session: Session) -> tuple[Reply, list[Entry]]:
+            entries = self._expire(session, connected)
+            fault = FAULTS[session.clocks[seat].fault]
+            if fault:
+                message = f"the answer came too late; seat {seat} was forfeited ({fault})"
+                return Late(SeatForfeited(message, seat=str(seat), fault=fault)), entries
+            # Another seat's clock ran out first and ended the game, or an outage of ours has excused this one since.
+            reply, more = session.answer(
+                seat, answer.turn, answer.choice, answer.note, self.now_ms(), answer.think_ms, question=answer.question
+            )
+            return reply, entries + more
+
+        try:
+            session = await self.read(session_id)
+            connected = await self._connected(session, speaking=seat)
+        except Exception as error:
+            done(error)
+        else:
+            self.submit(session_id, make, done)
+
+    async def _connected(self, session: Session, speaking: int | None = None) -> list[bool]:
+        """By seat, whether a clock that ran out was slow, not away. An open seat has no stream to lose.
+
+        ``speaking``: a seat that we hear this very moment.
+        """
+        return [
+            not bot or seat == speaking or await self._presence.is_connected(bot)
+            for seat, bot in enumerate(session.header.bots)
+        ]
+
+    def _begin(self, work: _Work[Any]) -> None:
+        session = self._cache.get(work.session_id)
+        if session is None:
+            self._spawn(self._make_on_stored(work))
+        else:
+            self._make(work, session)
+
+    def _make(self, work: _Work[Any], session: Session) -> None:
+        """Make a change on a session that nobody has touched since it was saved."""
+        before = _standing(session)
+        since, mark = session.revision, session.mark
+        result: Any
+        try:
+            result, entries = work.make(session)
+            if entries:
+                change = Change(session, entries, _with_news(session, before))
+                bells = self._bells(session, change.seats)
+                self.store.save(session, entries, bells, partial(self._end_save, work, change, result))
+                return
+        except SessionError as error:
+            result = error
+            if session.revision != since:  # half done: what we remember is no longer what is stored
+                self.forget(work.session_id)
+        except Exception as error:
+            self.forget(work.session_id)
+            self._end(work, error)
+            return
+        if not work.is_fresh and isinstance(result, Stale | Late | SessionError):
+            self._spawn(self._confirm(work, mark, result))
+        else:
+            self._end(work, result)
+
+    def _end_save(self, work: _Work[Any], change: Change, result: Any, error: Exception | None) -> None:
+        if error is None:
+            self._remember(change.session)
+            self._tell(change)
+            self._end(work, result)
+            return
+        self.forget(work.session_id)  # it is not what is stored, or its fate is unknown
+        if not isinstance(error, Conflict):
+            self._end(work, error)
+            return
+        self.conflicts += 1
+        work.tries += 1
+        if work.tries < _TRIES:  # another copy was quicker: on what is there now the change may still be good
+            self._spawn(self._make_on_stored(work))
+        else:
+            message = f"session {work.session_id} changes faster than this request can be applied; try again"
+            self._end(work, Conflict(message, session=work.session_id))
+
+    async def _confirm(self, work: _Work[Any], mark: str, result: Any) -> None:
+        """A refusal of what this copy remembers stands if that is what is stored; else the change is made again."""
+        try:
+            is_current = await self.store.mark(work.session_id) == mark
+        except BaseException as error:
+            self._fail(work, error)
+            return
+        if is_current:
+            self._end(work, result)
+        else:
+            self.forget(work.session_id)
+            await self._make_on_stored(work)
+
+    async def _make_on_stored(self, work: _Work[Any]) -> None:
+        try:
+            session = await self.store.load(work.session_id)
+            self._remember(session)
+        except BaseException as error:
+            self._fail(work, error)
+            return
+        work.is_fresh = True
+        self._make(work, session)
+
+    def _fail(self, work: _Work[Any], error: BaseException) -> None:
+        if isinstance(error, Exception):
+            self._end(work, error)
+            return
+        self._queues.end(work.session_id)  # this copy is stopping
+        raise error
+
+    def _end(self, work: _Work[Any], result: Any) -> None:
+        try:
+            work.done(result)
+        except Exception:  # a mistake of theirs must not keep the session's other work waiting; it is logged whole
+            _LOG.exception("what follows a change of session %s failed", work.session_id)
+        self._queues.end(work.session_id)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _bells(self, session: Session, seats: Iterable[int]) -> Bells:
         bots = {session.header.bots[seat] for seat in seats}
-        return Bells(tuple(sorted(bot for bot in bots if bot and not self.is_here(bot))))
+        return Bells(tuple(sorted(bot for bot in bots if bot and not self._presence.is_here(bot))))
 
     def _tell(self, change: Change) -> None:
         for listener in self._listeners:
-            listener(change)
-
-    def answer_now(
-        self,
-        session_id: str,
-        seat: int,
-        turn: int,
-        choice: int | str,
-        note: str,
-        think_ms: int | None,
-        heard_ms: int,
-        saved: Saved,
-        question: str | None = None,
-    ) -> bool:
-        """``answer`` where nothing stands in its way: applied at once, saved with whatever else is waiting, no task and no
-        future of its own. False: nothing has happened, and ``answer`` must look into it.
-        """
-        session = self._cache.get(session_id)
-        lock = self._lock(session_id)
-        if session is None or not _take(lock):
-            return False
-        since = session.revision
-        before = _standing(session)
-        try:
-            _, entries = self._answered(session, seat, turn, choice, note, think_ms, heard_ms, question)
-            if entries:  # there are none for a repeated answer
-                change = Change(session, entries, _with_news(session, before))
-                end = partial(self._end_answer, change, lock, saved)
-                self.store.submit(session, entries, self._bells(session, change.seats), end)
-                return True
-        except SessionError:
-            if session.revision != since:
-                self.forget(session_id)
-        except Exception:
-            self.forget(session_id)  # half done; `answer` meets the same mistake and reports it
-        lock.release()
-        return False
-
-    def _end_answer(self, change: Change, lock: asyncio.Lock, saved: Saved, error: Exception | None) -> None:
-        try:
-            if error is None:
-                self._remember(change.session)
-                self._tell(change)
-            else:
-                self.conflicts += isinstance(error, Conflict)
-                self.forget(change.session.header.id)  # it is not what is stored, or its fate is unknown
-        finally:
-            lock.release()
-            saved(error)
-
-    def _answered(
-        self,
-        session: Session,
-        seat: int,
-        turn: int,
-        choice: int | str,
-        note: str,
-        think_ms: int | None,
-        heard_ms: int,
-        question: str | None,
-    ) -> tuple[Accepted, list[Entry]]:
-        """The session, answered. What was heard in time is in time, however long it has waited since; else _Late."""
-        if 0 <= seat < session.header.seats:
-            clock, deadline = session.clocks[seat], session.deadline_ms(seat)
-            if question is not None and clock.asked_ms and turn == clock.turn and question != clock.question:
-                raise StaleTurn(
-                    f"turn {turn} of seat {seat} is asked again in another position, since the store lost its newest "
-                    "writes; wait for the question",
-                    seat=str(seat),
-                    turn=str(turn),
-                    revision=str(session.revision),
-                )
-            if think_ms is None:
-                think_ms = max(0, heard_ms - clock.asked_ms)
-            own_time_ends = clock.asked_ms + session.header.time_control.move_ms
-            if clock.asked_ms and turn == clock.turn and heard_ms > min(deadline, own_time_ends):
-                lost_ms = self.outages.lost_ms(clock.asked_ms, heard_ms)
-                if deadline + lost_ms < heard_ms:
-                    raise _Late(f"seat {seat} answered too late")
-                think_ms = max(0, think_ms - lost_ms)
-        return session.answer(seat, turn, choice, note, self.now_ms(), think_ms)
-
-    async def answer(
-        self,
-        session_id: str,
-        seat: int,
-        turn: int,
-        choice: int | str,
-        note: str,
-        think_ms: int | None = None,
-        heard_ms: int | None = None,
-        question: str | None = None,
-    ) -> Accepted:
-        """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat.
-
-        ``heard_ms``: when the answer came. However long it then waits for others, for the store or to be made again, it is not
-        the later for it. ``question``: the mark of the question that the seat was sent, if that is known.
-        """
-        refused: ActionRefused | None = None
-        heard = self.now_ms() if heard_ms is None else heard_ms
-
-        def answer(session: Session) -> tuple[Accepted | None, list[Entry]]:
-            nonlocal refused
-            refused = None
             try:
-                return self._answered(session, seat, turn, choice, note, think_ms, heard, question)
-            except ActionRefused as error:
-                refused = error
-                return None, session.refuse(seat, turn, error, self.now_ms())
-
-        try:
-            accepted = await self.change(session_id, answer)
-        except _Late:
-            session = await self.enforce(session_id, speaking=seat)
-            if session is None:
-                raise UnknownSession(session_id) from None
-            fault = FAULTS[session.clocks[seat].fault]
-            if fault:
-                raise SeatForfeited(
-                    f"the answer came too late; seat {seat} was forfeited ({fault})", seat=str(seat), fault=fault
-                ) from None
-            # Another seat's clock ran out before this one's and ended the game, or another copy was quicker: it is told which.
-            heard = min(heard, self.now_ms())  # should the clock have been set back meanwhile
-            return await self.answer(session_id, seat, turn, choice, note, think_ms, heard, question)
-        if accepted is None:
-            assert refused is not None
-            raise refused
-        return accepted
+                listener(change)
+            except Exception:  # the change is saved, whatever a listener makes of it; its mistake is logged whole
+                _LOG.exception("a listener to session %s failed", change.session.header.id)
 
     async def take_seat(self, session_id: str, seat: int) -> None:
         """The seat has turned up."""
@@ -412,21 +457,14 @@ class Arena:
             else:
                 self._set_alarm(session_id, deadline)
 
-    async def enforce(self, session_id: str, speaking: int | None = None) -> Session | None:
-        """Forfeit every seat of a session whose clock has run out. Any copy may do it; saving decides who did.
-
-        ``speaking``: a seat that we hear this very moment, so that it was slow, not away.
-        """
+    async def enforce(self, session_id: str) -> Session | None:
+        """Forfeit every seat of a session whose clock has run out. Any copy may do it; saving decides who did."""
         try:
             session = await self.read(session_id)
             deadline = session.next_deadline_ms()
             if session.status != ACTIVE or not deadline or self.now_ms() <= deadline:
                 return session
-            # An open seat has no stream to lose: if its clock runs out, it was slow.
-            connected = [
-                not bot or seat == speaking or await self.is_connected(bot)
-                for seat, bot in enumerate(session.header.bots)
-            ]
+            connected = await self._connected(session)
             await self.change(session_id, lambda session: (None, self._expire(session, connected)))
             return await self.refresh(session_id)
         except UnknownSession:
@@ -442,11 +480,6 @@ class Arena:
             return lost_ms, self.outages.told(asked, now) if lost_ms else ""
 
         return session.expire(now, lambda seat: connected[seat], excuse)
-
-
-async def _nobody(bot: str) -> bool:
-    del bot
-    return False
 
 
 def _same_request(found: Header, asked: Header) -> bool:

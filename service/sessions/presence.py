@@ -49,6 +49,12 @@ class Presence:
 
     def __init__(self, redis: "Redis | RedisCluster") -> None:
         self._redis = redis
+        #: Bots whose stream this copy holds.
+        self.here: set[str] = set()
+
+    def is_here(self, bot: str) -> bool:
+        """Whether this copy holds the bot's stream."""
+        return bot in self.here
 
     async def enter(self, stream: Stream) -> None:
         """This stream is the bot's only one now; an older one hears of it through the bell."""

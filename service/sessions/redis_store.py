@@ -193,21 +193,7 @@ class RedisStore:
             pipe.hmget(keys.session(session_id), _MARK)
         return [_mark(found) for found in await self._ask(pipe.execute())]
 
-    async def save(self, session: Session, entries: Sequence[Entry], bells: Bells) -> None:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def saved(error: Exception | None) -> None:
-            if done.done():
-                return  # whoever waited has given up
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(error)
-
-        self.submit(session, entries, bells, saved)
-        await done
-
-    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
         session_id = session.header.id
         before = session.stamp(self._marks.draw())
         channels = [keys.watch(session_id), *(keys.bell(bot) for bot in bells.bots)]

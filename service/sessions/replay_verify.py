@@ -28,7 +28,9 @@ from service.sessions.session import (
     RESIGNED,
     REVEAL,
     TIMEOUT,
+    Accepted,
     Entry,
+    Refused,
     Session,
     commitment,
     new_session,
@@ -162,10 +164,6 @@ class _Referee:
         while place < len(self.entries):
             try:
                 made = self._say(place)
-            except ActionRefused as refused:
-                said = self.entries[place]
-                reason = f"seat {said.seat} may not say {said.text!r} here: {refused}"
-                raise BadReplay(self._line(place), reason) from None
             except SessionError as error:
                 raise BadReplay(self._line(place), str(error)) from None
             if not made:
@@ -187,7 +185,13 @@ class _Referee:
             case life.SEATED:
                 return session.take_seat(said.seat, now)
             case life.ACT:
-                return session.answer(said.seat, said.turn, said.text, said.note, now, said.think_ms)[1]
+                reply, made = session.answer(said.seat, said.turn, said.text, said.note, now, said.think_ms)
+                if isinstance(reply, Refused):
+                    reason = f"seat {said.seat} may not say {said.text!r} here: {reply.error}"
+                    raise BadReplay(self._line(place), reason)
+                if not isinstance(reply, Accepted):
+                    raise reply.error
+                return made
             case life.REFUSAL:
                 refused = ActionRefused(said.text, "", said.note, readable=True)
                 return session.refuse(said.seat, said.turn, refused, now)

@@ -11,8 +11,9 @@ from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
 from service import games
+from service.games import core
 from service.games.chance import Seeds, Stream
-from service.games.core import AnyGame, Line, OptionValue, Outcome, Refused, Result, Unreadable
+from service.games.core import AnyGame, Line, OptionValue, Outcome, Result, Unreadable
 from service.sessions.errors import (
     ActionRefused,
     BadRequest,
@@ -124,6 +125,31 @@ class Accepted:
     repeated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The rules refuse the answer, or it cannot be read; the refusal is counted."""
+
+    error: ActionRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The answer was heard after the seat's clock had run out."""
+
+    error: SeatForfeited
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """There is no such open question: it was answered, never asked, or the seat or the session plays no more."""
+
+    error: StaleTurn | NotYourTurn | SeatForfeited | SessionEnded
+
+
+#: What comes of an answer.
+Reply: TypeAlias = Accepted | Refused | Late | Stale
+
+
 @dataclass(slots=True)
 class SeatClock:
     """One seat's questions, clock and record."""
@@ -154,6 +180,8 @@ class SeatClock:
 
 #: By seat: how much of its question's time, up to now, was lost to outages of ours, and which these were.
 Excuse: TypeAlias = Callable[[int], tuple[int, str]]
+#: How much of the time between two moments was lost to outages of ours, in milliseconds.
+LostTime: TypeAlias = Callable[[int, int], int]
 
 
 class Session:
@@ -240,32 +268,46 @@ class Session:
         return self._wrote(Entry(SEATED, seat, at_ms=now_ms))
 
     def answer(
-        self, seat: int, turn: int, choice: int | str, note: str, now_ms: int, think_ms: int | None = None
-    ) -> tuple[Accepted, list[Entry]]:
-        """Answer the open question. Raises StaleTurn, NotYourTurn, SeatForfeited or SessionEnded; nothing has changed then.
+        self,
+        seat: int,
+        turn: int,
+        choice: int | str,
+        note: str,
+        now_ms: int,
+        think_ms: int | None = None,
+        *,
+        heard_ms: int | None = None,
+        question: str | None = None,
+        lost_ms: LostTime = lambda since_ms, until_ms: 0,
+    ) -> tuple[Reply, list[Entry]]:
+        """Answer the open question of a seat; only Accepted and Refused change something.
 
-        ActionRefused leaves counting the refusal to the caller: see ``refuse``. ``think_ms`` is what the service measured
-        around the question; without it the time since the question was put counts.
+        ``think_ms`` is what the service measured around the question; without it the time since the question was put counts.
+        ``heard_ms``: when the answer came. What was heard in time is in time, however long it has waited since; without it the
+        answer is in time. ``question``: the mark of the question that the seat was sent, if that is known. ``lost_ms``: how much
+        of the time between two moments was lost to outages of ours.
         """
         self._known(seat)
-        # First of all: the answer that ended the game, or the seat's last one, may be the one whose reply was lost.
-        repeated = self._repeat(self.clocks[seat], turn, choice)
-        if repeated is not None:
-            return repeated, []
-        clock = self._speaker(seat)
-        if not clock.asked_ms:
-            raise NotYourTurn(f"seat {seat} has no open question", seat=str(seat), revision=str(self.revision))
-        if turn != clock.turn:
-            raise StaleTurn(
-                f"turn {turn} is not the open question of seat {seat}; that is turn {clock.turn}",
-                seat=str(seat),
-                turn=str(turn),
-                expected=str(clock.turn),
-                revision=str(self.revision),
-            )
         if len(note) > NOTE_LIMIT:
             raise BadRequest("note", f"{len(note)} characters", f"at most {NOTE_LIMIT}")
-        index, action = self._find(seat, choice)
+        clock = self.clocks[seat]
+        # First of all: the answer that ended the game, or the seat's last one, may be the one whose reply was lost.
+        closed = self._repeat(clock, turn, choice) or self._closed(seat, turn, question)
+        if closed is not None:
+            return closed, []
+        if heard_ms is not None:
+            if think_ms is None:
+                think_ms = max(0, heard_ms - clock.asked_ms)
+            deadline = self.deadline_ms(seat)
+            if heard_ms > min(deadline, clock.asked_ms + self.header.time_control.move_ms):
+                lost = lost_ms(clock.asked_ms, heard_ms)
+                if heard_ms > deadline + lost:
+                    return Late(SeatForfeited(f"the answer of seat {seat} came too late", seat=str(seat))), []
+                think_ms = max(0, think_ms - lost)
+        found = self._find(seat, choice)
+        if isinstance(found, ActionRefused):
+            return Refused(found), self.refuse(seat, turn, found, now_ms)
+        index, action = found
         used = max(0, now_ms - clock.asked_ms) if think_ms is None else think_ms
         control = self.header.time_control
         over = used - control.move_ms
@@ -288,24 +330,40 @@ class Session:
         if not 0 <= seat < len(self.clocks):
             raise BadRequest("seat", seat, f"0 to {len(self.clocks) - 1}")
 
-    def _speaker(self, seat: int) -> SeatClock:
-        """The clock of a seat that may speak, or the reason why it may not."""
-        self._known(seat)
-        clock = self.clocks[seat]
-        if clock.fault:
-            raise SeatForfeited(
-                f"seat {seat} was forfeited ({FAULTS[clock.fault]}); the house plays it",
-                seat=str(seat),
-                fault=FAULTS[clock.fault],
-            )
-        if self.status != ACTIVE:
-            raise SessionEnded(
-                f"session {self.header.id} has ended", session=self.header.id, revision=str(self.revision)
-            )
-        return clock
+    def _out(self, seat: int) -> SeatForfeited | SessionEnded | None:
+        """Why the seat plays no more; None if it does."""
+        fault = FAULTS[self.clocks[seat].fault]
+        if fault:
+            message = f"seat {seat} was forfeited ({fault}); the house plays it"
+            return SeatForfeited(message, seat=str(seat), fault=fault)
+        return self._ended() if self.status != ACTIVE else None
 
-    def _repeat(self, clock: SeatClock, turn: int, choice: int | str) -> Accepted | None:
-        """The first reply again, if this very answer was accepted before; StaleTurn if another one was."""
+    def _ended(self) -> SessionEnded:
+        return SessionEnded(f"session {self.header.id} has ended", session=self.header.id, revision=str(self.revision))
+
+    def _closed(self, seat: int, turn: int, question: str | None) -> Stale | None:
+        """Why this turn of the seat is no open question; None if it is one."""
+        out = self._out(seat)
+        if out is not None:
+            return Stale(out)
+        clock = self.clocks[seat]
+        if not clock.asked_ms:
+            return Stale(NotYourTurn(f"seat {seat} has no open question", seat=str(seat), revision=str(self.revision)))
+        if turn != clock.turn:
+            message = f"turn {turn} is not the open question of seat {seat}; that is turn {clock.turn}"
+            expected = str(clock.turn)
+        elif question is not None and question != clock.question:
+            message = (
+                f"turn {turn} of seat {seat} is asked again in another position, since the store lost its newest writes; "
+                "wait for the question"
+            )
+            expected = str(turn)
+        else:
+            return None
+        return Stale(StaleTurn(message, seat=str(seat), turn=str(turn), expected=expected, revision=str(self.revision)))
+
+    def _repeat(self, clock: SeatClock, turn: int, choice: int | str) -> Accepted | Stale | None:
+        """The first reply again, if this very answer was accepted before; Stale if another one was."""
         if not turn or turn != clock.answered_turn:
             return None
         said = clock.answered_text
@@ -318,36 +376,39 @@ class Session:
             same = choice == clock.answered_index
         if same:
             return Accepted(clock.answered_revision, said, True)
-        raise StaleTurn(
-            f"turn {turn} was answered with {said!r}",
-            turn=str(turn),
-            stands=said,
-            revision=str(clock.answered_revision),
+        return Stale(
+            StaleTurn(
+                f"turn {turn} was answered with {said!r}",
+                turn=str(turn),
+                stands=said,
+                revision=str(clock.answered_revision),
+            )
         )
 
-    def _find(self, seat: int, choice: int | str) -> tuple[int, Any]:
-        """The action meant and its place among the legal ones, or ActionRefused."""
+    def _find(self, seat: int, choice: int | str) -> tuple[int, Any] | ActionRefused:
+        """The action meant and its place among the legal ones, or why there is none."""
         actions = self.game.legal_actions(self.state, seat)
         if isinstance(choice, int):
             if 0 <= choice < len(actions):
                 return choice, actions[choice]
-            raise ActionRefused(
+            return ActionRefused(
                 "NO_SUCH_INDEX", "", f"index {choice}: there are {len(actions)} legal actions", readable=False
             )
         try:
             action = self.game.read(choice)
         except Unreadable as error:
-            raise ActionRefused("UNREADABLE", "", str(error), readable=False) from None
+            return ActionRefused("UNREADABLE", "", str(error), readable=False)
         if action not in actions:
             try:
                 self.game.apply(self.game.copy(self.state), seat, action)
-            except Refused as refused:
-                raise ActionRefused(refused.reason, refused.rule, refused.message, readable=True) from None
+            except core.Refused as refused:
+                return ActionRefused(refused.reason, refused.rule, refused.message, readable=True)
         return actions.index(action), action
 
     def refuse(self, seat: int, turn: int, refused: ActionRefused, now_ms: int) -> list[Entry]:
         """Count a refused answer; the third one forfeits the seat."""
-        clock = self._speaker(seat)
+        self._known(seat)
+        clock = self.clocks[seat]
         if turn != clock.turn or not clock.asked_ms:
             return []
         clock.refusals += 1
@@ -375,7 +436,10 @@ class Session:
 
     def resign(self, seat: int, now_ms: int, fault: int = RESIGNED) -> list[Entry]:
         """The seat gives up, or the operator takes it away for another cause."""
-        self._speaker(seat)
+        self._known(seat)
+        out = self._out(seat)
+        if out is not None:
+            raise out
         return self._forfeit([seat], fault, now_ms)
 
     def adjudicate(self, ranks: list[int], now_ms: int) -> list[Entry]:
@@ -414,9 +478,7 @@ class Session:
     # ----------------------------------------------------------------------------------------------------------- inside
     def _running(self) -> None:
         if self.status != ACTIVE:
-            raise SessionEnded(
-                f"session {self.header.id} has ended", session=self.header.id, revision=str(self.revision)
-            )
+            raise self._ended()
 
     def _wrote(self, entry: Entry) -> list[Entry]:
         self.revision += 1

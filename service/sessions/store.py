@@ -67,14 +67,12 @@ class Store(Protocol):
     async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
         """The marks of the stored positions, in one trip; None for a session that is unknown."""
 
-    async def save(self, session: Session, entries: Sequence[Entry], bells: Bells) -> None:
-        """Write the session and append the entries, if its mark is the stored one; else Conflict.
+    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+        """Write the session and append the entries, if its mark is the stored one; ``saved`` is told of a Conflict if it is not.
 
-        The session has a new mark afterwards. If the save fails, the session is of no use any more.
+        The session has a new mark afterwards, and must stay as it is until ``saved`` is called. If the save fails, the session is
+        of no use any more.
         """
-
-    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
-        """``save`` for callers that do not wait; the session must stay as it is until ``saved`` is called."""
 
     async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
         """The session and its log from revision ``after`` + 1 on, both read in one step; UnknownSession.
@@ -129,25 +127,16 @@ class MemoryStore:
     async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
         return [self._sessions[session_id][2] if session_id in self._sessions else None for session_id in session_ids]
 
-    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
-        try:
-            self._keep(session, entries)
-        except Conflict as conflict:
-            saved(conflict)
-        else:
-            saved(None)
-
-    async def save(self, session: Session, entries: Sequence[Entry], bells: Bells) -> None:
+    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
         del bells
-        self._keep(session, entries)
-
-    def _keep(self, session: Session, entries: Sequence[Entry]) -> None:
         session_id = session.header.id
         before = session.stamp(self._marks.draw())
         if session_id not in self._sessions or self._sessions[session_id][2] != before:
-            raise changed_meanwhile(session_id)
+            saved(changed_meanwhile(session_id))
+            return
         self._write(session)
         self._logs[session_id] += entries
+        saved(None)
 
     async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
         is_known = known is not None and known.mark == await self.mark(session_id)

@@ -24,7 +24,7 @@ from service.sessions.replay_verify import verify_replay
 from service.sessions.session import ACTIVE
 from tests.end_to_end import arena as end_to_end
 from tests.end_to_end.arena import Bot, Door, arena, bots, check_story, fresh, lay, replay_of, run, scripted, until
-from tests.sessions.tables import START, header_of
+from tests.sessions.tables import START, accepted, header_of
 
 
 def _size(server: EmbeddedRedis) -> tuple[Path, int]:
@@ -64,7 +64,7 @@ async def _say(copy: Arena, session_id: str, choice: int) -> int:
     session = await copy.refresh(session_id)
     seat = session.open_seats()[0]
     choice = min(choice, len(session.legal_texts(seat)) - 1)
-    return (await copy.answer(session_id, seat, session.clocks[seat].turn, choice, "")).revision
+    return (await accepted(copy, session_id, seat, session.clocks[seat].turn, choice)).revision
 
 
 async def _is_back(copy: Arena) -> bool:

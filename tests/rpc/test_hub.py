@@ -16,7 +16,7 @@ from service.sessions.bells import Bells
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
 from service.sessions.session import ACT
-from tests.sessions.tables import START, header_of
+from tests.sessions.tables import START, accepted, header_of
 
 PATIENCE_S = 60.0
 
@@ -31,7 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
 async def _hub(server: EmbeddedRedis) -> AsyncIterator[Hub]:
     async with asyncio.timeout(2 * PATIENCE_S), Redis.from_url(server.url) as client:
         await client.flushall()
-        yield Hub(Arena(RedisStore(client), lambda: START), Presence(client), Bells(client))
+        presence = Presence(client)
+        yield Hub(Arena(RedisStore(client), lambda: START, presence=presence), presence, Bells(client))
 
 
 async def _started(stream: BotStream) -> str:
@@ -130,7 +131,8 @@ def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRe
             while asked_ms:  # until the other one is to speak: from then on nothing new is asked
                 asked = await _turn(stream)
                 before = [await client.dump(place) for place in places]
-                await stream.choose(bot_pb2.Choice(session="relief-1", turn=asked.turn, index=0), START)
+                stream.choose(bot_pb2.Choice(session="relief-1", turn=asked.turn, index=0), START)
+                await stream.all_settled()
                 asked_ms = (await hub.arena.read("relief-1")).clocks[0].asked_ms
             await hub._resync(stream)
             assert not stream._queue
@@ -161,13 +163,12 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
             assert await _started(stream) == session_id
             while not stream.knows(session := await hub.arena.read(session_id)):
                 await asyncio.sleep(0.01)
-            await other.answer(session_id, 1, session.clocks[1].turn, 0, "")
+            await accepted(other, session_id, 1, session.clocks[1].turn)
 
-            choice = bot_pb2.Choice(session=session_id, turn=session.clocks[0].turn, index=0)
-            assert stream.choose_now(choice, START)
+            stream.choose(bot_pb2.Choice(session=session_id, turn=session.clocks[0].turn, index=0), START)
 
-            await stream.all_saved()
-            assert (hub.arena.conflicts, hub.arena.is_changing(session_id)) == (1, False)
+            await stream.all_settled()
+            assert hub.arena.conflicts == 1
             assert [entry.seat for entry in (await other.store.log(session_id, 0))[1] if entry.kind == ACT] == [1, 0]
             await hub.disconnect(stream)
 

@@ -1,11 +1,13 @@
 """Tables for tests: a session with the log it wrote, and somebody to answer its questions."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from service import games
 from service.games.chance import Stream, seeds_of
-from service.sessions.errors import ActionRefused
+from service.sessions.arena import Answer, Arena, settle
 from service.sessions.session import (
     ACTIVE,
     END,
@@ -13,10 +15,13 @@ from service.sessions.session import (
     Accepted,
     Entry,
     Header,
+    Refused,
+    Reply,
     Session,
     TimeControl,
     new_session,
 )
+from service.sessions.store import NOBODY, Bells, Store
 
 #: When every test begins, in milliseconds.
 START = 1_000_000
@@ -97,19 +102,18 @@ class Table:
         self.now += after
         if choice is None:
             choice = self.chance.below(len(self.session.legal_texts(seat)))
-        accepted, entries = self.session.answer(seat, self.turn(seat), choice, note, self.now)
+        reply, entries = self.session.answer(seat, self.turn(seat), choice, note, self.now)
         self.wrote(entries)
-        return accepted
+        assert isinstance(reply, Accepted)
+        return reply
 
     def answer_wrongly(self, seat: int, choice: int | str = 10_000) -> str:
         """An answer that is refused, and counted; the reason."""
         self.now += 1
-        try:
-            self.session.answer(seat, self.turn(seat), choice, "", self.now)
-        except ActionRefused as refused:
-            self.wrote(self.session.refuse(seat, self.turn(seat), refused, self.now))
-            return refused.reason
-        raise AssertionError(f"{choice!r} was accepted")
+        reply, entries = self.session.answer(seat, self.turn(seat), choice, "", self.now)
+        self.wrote(entries)
+        assert isinstance(reply, Refused)
+        return reply.error.reason
 
     def play(self, answers: int) -> None:
         for _ in range(answers):
@@ -138,3 +142,23 @@ class Table:
         """The end is the end, and the seeds follow unless they are held back."""
         last = [END] if self.session.header.hold_seeds and not self.session.revealed else [END, REVEAL]
         return self.kinds[-len(last) :] == last and not self.open and self.session.next_deadline_ms() == 0
+
+
+async def answer(arena: Arena, session_id: str, seat: int, turn: int, choice: int | str = 0) -> Reply:
+    """What comes of an answer that is heard now."""
+    replies: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    arena.answer(session_id, Answer(seat, turn, choice, "", arena.now_ms()), partial(settle, replies))
+    return await replies
+
+
+async def accepted(arena: Arena, session_id: str, seat: int, turn: int, choice: int | str = 0) -> Accepted:
+    reply = await answer(arena, session_id, seat, turn, choice)
+    assert isinstance(reply, Accepted)
+    return reply
+
+
+async def save(store: Store, session: Session, entries: Sequence[Entry], bells: Bells = NOBODY) -> None:
+    """Save, and wait for it."""
+    saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    store.save(session, entries, bells, partial(settle, saved))
+    await saved

@@ -2,15 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import pytest
 
-from service.sessions.arena import Arena, Change
-from service.sessions.errors import Conflict, SeatForfeited, SessionEnded, StoreUnavailable
-from service.sessions.session import ACT, DISCONNECTED, NO_FAULT, TIMEOUT, Entry, Session
-from service.sessions.store import Bells, MemoryStore, Saved
-from tests.sessions.tables import CONTROL, START, header_of
+from service.sessions.arena import Answer, Arena, Change
+from service.sessions.errors import BadRequest, SessionEnded, SessionError, StoreUnavailable, UnknownSession
+from service.sessions.session import (
+    ACT,
+    DISCONNECTED,
+    NO_FAULT,
+    TIMEOUT,
+    Accepted,
+    Entry,
+    Late,
+    Refused,
+    Reply,
+    Session,
+    Stale,
+)
+from service.sessions.store import Bells, MemoryStore, Saved, Store
+from tests.sessions.tables import CONTROL, START, accepted, answer, header_of
 
 
 class Clock:
@@ -21,17 +32,28 @@ class Clock:
         return self.now
 
 
-async def _everybody(bot: str) -> bool:
-    return bool(bot)
+class Connected:
+    """Everybody is connected, elsewhere, except those in ``away``."""
+
+    def __init__(self, *away: str) -> None:
+        self.away = set(away)
+
+    def is_here(self, bot: str) -> bool:
+        del bot
+        return False
+
+    async def is_connected(self, bot: str) -> bool:
+        return bool(bot) and bot not in self.away
 
 
-def _in_the_leader_phase(seats: int, scenario: Callable[[Arena, Clock, str], Awaitable[None]]) -> None:
+def _in_the_leader_phase(
+    seats: int, scenario: Callable[[Arena, Clock, str], Awaitable[None]], *, away: Sequence[str] = ()
+) -> None:
     """Relief with everybody seated, in the phase in which all may speak at once, each asked a second after the one before."""
 
     async def tell() -> None:
         clock = Clock()
-        arena = Arena(MemoryStore(), clock)
-        arena.is_connected = _everybody
+        arena = Arena(MemoryStore(), clock, presence=Connected(*away))
         session = await arena.create(header_of("relief", seats))
         session_id = session.header.id
         for seat in range(seats):
@@ -54,8 +76,9 @@ def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
         clock.now = _past(session, 1)
-        with pytest.raises(SessionEnded):
-            await arena.answer(session_id, 1, session.clocks[1].turn, 0, "")
+        reply = await answer(arena, session_id, 1, session.clocks[1].turn)
+        assert isinstance(reply, Stale)
+        assert isinstance(reply.error, SessionEnded)
         ended = await arena.read(session_id)
         assert [seat.fault for seat in ended.clocks] == [TIMEOUT, NO_FAULT]
 
@@ -64,17 +87,12 @@ def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -
 
 def test_a_late_answer_says_nothing_about_whether_the_others_are_connected() -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        async def is_connected(bot: str) -> bool:
-            return bot != "bot-0"
-
-        arena.is_connected = is_connected
         session = await arena.read(session_id)
         clock.now = _past(session, 1)
-        with pytest.raises(SessionEnded):
-            await arena.answer(session_id, 1, session.clocks[1].turn, 0, "")
+        assert isinstance(await answer(arena, session_id, 1, session.clocks[1].turn), Stale)
         assert (await arena.read(session_id)).clocks[0].fault == DISCONNECTED
 
-    _in_the_leader_phase(2, scenario)
+    _in_the_leader_phase(2, scenario, away=["bot-0"])
 
 
 def test_a_clock_has_run_out_only_after_the_lag() -> None:
@@ -82,40 +100,47 @@ def test_a_clock_has_run_out_only_after_the_lag() -> None:
         session = await arena.read(session_id)
         assert session.deadline_ms(0) - session.clocks[0].asked_ms > CONTROL.move_ms + CONTROL.bank_ms
         clock.now = session.deadline_ms(0)
-        accepted = await arena.answer(session_id, 0, session.clocks[0].turn, 0, "")
-        assert not accepted.repeated
+        assert not (await accepted(arena, session_id, 0, session.clocks[0].turn)).repeated
 
     _in_the_leader_phase(2, scenario)
 
 
-def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+class SlowStore(MemoryStore):
+    """What is saved is under way until somebody says so; it may fail then."""
+
+    def __init__(self, sessions: Store) -> None:
+        super().__init__()
+        self.__dict__ |= sessions.__dict__
+        self.under_way: list[Callable[[], None]] = []
+        self.failure: Exception | None = None
+
+    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+        if self.failure is not None:
+            saved(self.failure)
+        else:
+            self.under_way.append(lambda: super(SlowStore, self).save(session, entries, bells, saved))
+
+
+def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait() -> None:
     """Another seat's move is being saved, and the store takes its time: that is ours, not the bot's."""
 
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        store = arena.store = SlowStore(arena.store)
         session = await arena.read(session_id)
         turns = [seat.turn for seat in session.clocks]
-        clock.now = session.deadline_ms(0)
-        heard = clock.now
-        is_stuck, may_go_on = asyncio.Event(), asyncio.Event()
-
-        save = arena.store.save
-
-        async def slow(*arguments: Any) -> None:
-            is_stuck.set()
-            await may_go_on.wait()
-            await save(*arguments)
-
-        monkeypatch.setattr(arena.store, "save", slow)  # a store that takes its time
-        first = asyncio.create_task(arena.answer(session_id, 0, turns[0], 0, ""))
-        await is_stuck.wait()
-        clock.now += 500
-        second = asyncio.create_task(arena.answer(session_id, 1, turns[1], 0, ""))
+        clock.now = heard = session.deadline_ms(0)
+        late = _past(session, 1) + 60_000
         await asyncio.sleep(0)
-        clock.now = _past(session, 1) + 60_000
-        may_go_on.set()
-        assert not (await first).repeated
-        assert not (await second).repeated
-        said = [entry for entry in (await arena.store.log(session_id, 0))[1] if entry.kind == ACT]
+        replies: list[Reply | Exception] = []
+        arena.answer(session_id, Answer(0, turns[0], 0, "", heard), replies.append)
+        assert len(store.under_way) == 1
+        arena.answer(session_id, Answer(1, turns[1], 0, "", heard + 500), replies.append)
+        assert (len(store.under_way), replies) == (1, []), "the second waits for the first"
+        clock.now = late
+        store.under_way.pop()()
+        store.under_way.pop()()
+        assert [type(reply) for reply in replies] == [Accepted, Accepted]
+        said = [entry for entry in (await store.log(session_id, 0))[1] if entry.kind == ACT]
         assert [(entry.seat, entry.think_ms) for entry in said] == [
             (0, heard - session.header.created_ms),
             (1, heard + 500 - session.header.created_ms - 1000),
@@ -124,23 +149,20 @@ def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait(monkeypa
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_move_that_was_not_saved_was_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_that_was_not_saved_was_not_made() -> None:
     """The store fails. What this copy has in hand is then a move ahead of what is stored, and must not be believed."""
 
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         turn = (await arena.read(session_id)).clocks[0].turn
-        before = (await arena.store.load(session_id)).revision
-
-        async def fail(*arguments: Any) -> None:
-            raise StoreUnavailable("away")
-
-        with monkeypatch.context() as broken:
-            broken.setattr(arena.store, "save", fail)
-            with pytest.raises(StoreUnavailable):
-                await arena.answer(session_id, 0, turn, 0, "")
-        accepted = await arena.answer(session_id, 0, turn, 0, "")  # the very same: a repeat would be taken for granted
-        assert not accepted.repeated
-        assert (await arena.store.load(session_id)).revision == before + 1
+        working, broken = arena.store, SlowStore(arena.store)
+        before = (await working.load(session_id)).revision
+        arena.store, broken.failure = broken, StoreUnavailable("away")
+        with pytest.raises(StoreUnavailable):
+            await answer(arena, session_id, 0, turn)
+        arena.store = working
+        again = await accepted(arena, session_id, 0, turn)  # the very same: a repeat would be taken for granted
+        assert not again.repeated
+        assert (await working.load(session_id)).revision == before + 1
 
     _in_the_leader_phase(2, scenario)
 
@@ -153,8 +175,7 @@ def test_a_move_made_on_an_old_guess_is_made_again_on_what_is_stored() -> None:
         session = await other.read(session_id)
         turns = [seat.turn for seat in session.clocks]
         for copy, seat in ((arena, 0), (other, 1)):
-            accepted = await copy.answer(session_id, seat, turns[seat], 0, "")
-            assert not accepted.repeated
+            assert not (await accepted(copy, session_id, seat, turns[seat])).repeated
         said = [entry.seat for entry in (await arena.store.log(session_id, 0))[1] if entry.kind == ACT]
         assert said == [0, 1]
         assert other.conflicts == 1
@@ -171,10 +192,10 @@ def test_a_refusal_based_on_an_old_guess_is_not_believed() -> None:
         session_id = (await arena.create(header_of("sf1906-2e", 2))).header.id
         (first,) = (await other.read(session_id)).open_seats()
         while (session := await arena.read(session_id)).open_seats() == [first]:
-            await arena.answer(session_id, first, session.clocks[first].turn, 0, "")
+            await accepted(arena, session_id, first, session.clocks[first].turn)
         (second,) = session.open_seats()
         turn = session.clocks[second].turn
-        assert not (await other.answer(session_id, second, turn, 0, "")).repeated
+        assert not (await accepted(other, session_id, second, turn)).repeated
 
     asyncio.run(scenario())
 
@@ -183,18 +204,14 @@ def test_whom_we_hear_is_slow_and_not_away() -> None:
     """It has no stream: it answers call by call."""
 
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        async def nobody(bot: str) -> bool:
-            del bot
-            return False
-
-        arena.is_connected = nobody
         session = await arena.read(session_id)
         clock.now = _past(session, 0)
-        with pytest.raises(SeatForfeited):
-            await arena.answer(session_id, 0, session.clocks[0].turn, 0, "")
+        reply = await answer(arena, session_id, 0, session.clocks[0].turn)
+        assert isinstance(reply, Late)
+        assert reply.error.facts == {"seat": "0", "fault": "TIMEOUT"}
         assert (await arena.read(session_id)).clocks[0].fault == TIMEOUT
 
-    _in_the_leader_phase(2, scenario)
+    _in_the_leader_phase(2, scenario, away=["bot-0", "bot-1"])
 
 
 def test_a_session_and_its_log_are_of_the_same_moment() -> None:
@@ -204,7 +221,7 @@ def test_a_session_and_its_log_are_of_the_same_moment() -> None:
         other = Arena(arena.store, clock)
         remembered = await arena.read(session_id)
         assert (await arena.read_log(session_id, 0))[0] is remembered
-        await other.answer(session_id, 0, (await other.read(session_id)).clocks[0].turn, 0, "")
+        await accepted(other, session_id, 0, (await other.read(session_id)).clocks[0].turn)
 
         session, log = await arena.read_log(session_id, 0)
         assert len(log) == session.revision == remembered.revision + 1
@@ -212,93 +229,130 @@ def test_a_session_and_its_log_are_of_the_same_moment() -> None:
     _in_the_leader_phase(2, scenario)
 
 
-class SlowStore(MemoryStore):
-    """What is submitted is under way until somebody says so."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.under_way: list[Callable[[], None]] = []
-
-    def submit(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
-        self.under_way.append(lambda: super(SlowStore, self).submit(session, entries, bells, saved))
-
-
 def test_an_answer_is_told_and_shown_only_when_it_is_saved() -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        store = SlowStore()
-        store.__dict__ |= arena.store.__dict__
-        arena.store = store
+        store = arena.store = SlowStore(arena.store)
         told: list[Change] = []
-        ended: list[Exception | None] = []
+        replies: list[Reply | Exception] = []
         arena.listen(told.append)
         session = await arena.read(session_id)
         since, turn = session.revision, session.clocks[1].turn
+        await asyncio.sleep(0)
 
-        assert arena.answer_now(session_id, 1, turn, 0, "", None, arena.now_ms(), ended.append)
+        arena.answer(session_id, Answer(1, turn, 0, "", clock.now), replies.append)
 
         looking = asyncio.create_task(arena.read(session_id))
         await asyncio.sleep(0)
-        assert (told, ended, looking.done(), arena.is_changing(session_id)) == ([], [], False, True)
+        assert (told, replies, looking.done()) == ([], [], False)
         assert (await store.load(session_id)).revision == since
         store.under_way.pop()()
-        assert ended == [None]
+        assert [type(reply) for reply in replies] == [Accepted]
         assert [change.entries[0].seat for change in told] == [1]
         assert (await looking).revision == (await store.load(session_id)).revision > since
-        assert not arena.is_changing(session_id)
 
     _in_the_leader_phase(2, scenario)
 
 
-@pytest.mark.parametrize(
-    "case", ["another turn", "no such index", "no such seat", "late", "under way", "unknown", "said before"]
-)
-def test_whatever_needs_a_closer_look_changes_nothing(case: str) -> None:
+def test_answers_are_taken_in_the_order_in_which_they_came() -> None:
+    """Two answers to one question in one message: the first counts, and the second is told which one stands."""
+
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        ended: list[Exception | None] = []
+        turn = (await arena.read(session_id)).clocks[1].turn
+        arena.forget(session_id)  # so that the first has to wait for the store
+        first, second = await asyncio.gather(
+            answer(arena, session_id, 1, turn, 0), answer(arena, session_id, 1, turn, 1)
+        )
+        assert isinstance(first, Accepted)
+        assert isinstance(second, Stale)
+        assert second.error.facts["stands"] == first.text
+
+    _in_the_leader_phase(2, scenario)
+
+
+@pytest.mark.parametrize("case", ["another turn", "no such index", "no such seat", "unknown", "said before"])
+def test_what_is_not_accepted_changes_nothing_but_the_count_of_refusals(case: str) -> None:
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
-        seat, turn, index = 1, session.clocks[1].turn, 0
+        seat, turn, index, of = 1, session.clocks[1].turn, 0, session_id
         if case == "another turn":
             turn += 1
         elif case == "no such index":
             index = 1000
         elif case == "no such seat":
             seat = 7
-        elif case == "late":
-            clock.now = _past(session, 1)
         elif case == "unknown":
-            arena.forget(session_id)
+            of = "nobody"
         elif case == "said before":
-            await arena.answer(session_id, seat, turn, index, "")
+            await accepted(arena, session_id, seat, turn, index)
         since = (await arena.store.load(session_id)).revision
-        lock = arena._lock(session_id)
-        if case == "under way":
-            await lock.acquire()
-
-        assert not arena.answer_now(session_id, seat, turn, index, "", None, arena.now_ms(), ended.append)
-
-        assert lock.locked() == (case == "under way")
-        if case == "under way":
-            lock.release()
-        assert (ended, (await arena.store.load(session_id)).revision) == ([], since)
+        try:
+            reply: Reply | Exception = await answer(arena, of, seat, turn, index)
+        except SessionError as error:
+            reply = error
+        kinds: dict[str, type] = {
+            "another turn": Stale,
+            "no such index": Refused,
+            "no such seat": BadRequest,
+            "unknown": UnknownSession,
+            "said before": Accepted,
+        }
+        assert isinstance(reply, kinds[case])
         after = await arena.read(session_id)
-        assert (after.revision, [clock.refusals for clock in after.clocks]) == (since, [0, 0])
+        refusals = int(case == "no such index")
+        assert (after.revision, after.clocks[1].refusals) == (since + refusals, refusals)
 
     _in_the_leader_phase(2, scenario)
 
 
-def test_an_answer_on_an_old_guess_is_a_conflict_and_the_guess_is_forgotten() -> None:
+def test_a_change_goes_on_when_its_caller_has_left() -> None:
+    """A seat token's bot hangs up while its answer is being saved: the next seat is asked all the same."""
+
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        other = Arena(arena.store, clock)
-        turns = [clock.turn for clock in (await other.read(session_id)).clocks]
-        await arena.answer(session_id, 0, turns[0], 0, "")
-        ended: list[Exception | None] = []
+        store = arena.store = SlowStore(arena.store)
         told: list[Change] = []
-        other.listen(told.append)
+        arena.listen(told.append)
+        turn = (await arena.read(session_id)).clocks[1].turn
+        caller = asyncio.create_task(answer(arena, session_id, 1, turn))
+        while not store.under_way:
+            await asyncio.sleep(0)
+        caller.cancel()
+        await asyncio.wait([caller])
+        store.under_way.pop()()
+        assert [change.entries[0].seat for change in told] == [1]
+        assert (await arena.read(session_id)).clocks[1].answered_turn == turn
 
-        assert other.answer_now(session_id, 1, turns[1], 0, "", None, arena.now_ms(), ended.append)
+    _in_the_leader_phase(2, scenario)
 
-        assert [type(error) for error in ended] == [Conflict]
-        assert (told, other.conflicts, other.is_changing(session_id)) == ([], 1, False)
-        assert not (await other.answer(session_id, 1, turns[1], 0, "")).repeated
+
+def test_a_reader_that_gives_up_does_not_hold_up_those_behind_it() -> None:
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        store = arena.store = SlowStore(arena.store)
+        session = await arena.read(session_id)
+        turns = [clock.turn for clock in session.clocks]
+        await asyncio.sleep(0)
+        replies: list[Reply | Exception] = []
+        arena.answer(session_id, Answer(0, turns[0], 0, "", clock.now), replies.append)
+        reader = asyncio.create_task(arena.read(session_id))
+        await asyncio.sleep(0)
+        arena.answer(session_id, Answer(1, turns[1], 0, "", clock.now), replies.append)
+        reader.cancel()
+        await asyncio.wait([reader])
+        store.under_way.pop()()
+        store.under_way.pop()()
+        assert [type(reply) for reply in replies] == [Accepted, Accepted]
+
+    _in_the_leader_phase(2, scenario)
+
+
+def test_a_listener_that_fails_does_not_keep_the_session(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
+        def fail(change: Change) -> None:
+            raise KeyError("a mistake")
+
+        arena.listen(fail)
+        for seat in range(2):
+            turn = (await arena.read(session_id)).clocks[seat].turn
+            assert not (await accepted(arena, session_id, seat, turn)).repeated
+        assert "a mistake" in caplog.text
 
     _in_the_leader_phase(2, scenario)

@@ -19,7 +19,7 @@ from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT, live_to_plain, session_from_plain
 from service.sessions.store import MemoryStore
-from tests.sessions.tables import START, Table, header_of
+from tests.sessions.tables import START, Table, accepted, header_of
 
 FULL = "the store takes no writes: OOM"
 
@@ -138,7 +138,7 @@ def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -
         table.outages.add([Outage(START + 100, START + 200_100, FULL)])
         table.now = START + 200_400 + RETURN_MS
 
-        await table.arena.answer(table.id, 0, session.clocks[0].turn, 0, "")
+        await accepted(table.arena, table.id, 0, session.clocks[0].turn)
         session = await table.arena.read(table.id)
         assert (session.clocks[0].fault, session.clocks[0].bank_ms) == (NO_FAULT, bank)
 

@@ -20,7 +20,7 @@ from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
 from service.sessions.redis_store import ENDED_TTL, LATE_MS, LIVE_TTL, RedisStore, read_notice
 from service.sessions.session import END, REVEAL, Entry, Header, Session, live_to_plain, new_session
 from service.sessions.store import Bells, MemoryStore, Store
-from tests.sessions.tables import START, header_of
+from tests.sessions.tables import START, accepted, header_of, save
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 NOBODY = Bells()
@@ -98,7 +98,7 @@ def test_a_second_create_changes_nothing_and_shows_what_is_there(opened: Opened)
         session = fresh()
         await store.create(session)
         entries = said(session)
-        await store.save(session, entries, NOBODY)
+        await save(store, session, entries)
         other = fresh("relief", id=session.header.id)
 
         assert await store.create(other) == session.header
@@ -123,7 +123,7 @@ def test_where_several_sessions_stand_is_one_question(opened: Opened) -> None:
         for moves, session in enumerate(sessions):
             await store.create(session)
             for _ in range(moves):
-                await store.save(session, said(session), NOBODY)
+                await save(store, session, said(session))
 
         ids = [session.header.id for session in sessions]
         marks = [session.mark for session in sessions]
@@ -142,7 +142,7 @@ def test_a_glance_shows_only_what_is_remembered_as_it_is_stored(opened: Opened) 
             await here.create(session.header)
         await elsewhere.create(made_elsewhere.header)
         seat = moved_elsewhere.open_seats()[0]
-        await elsewhere.answer(moved_elsewhere.header.id, seat, 1, 0, "")
+        await accepted(elsewhere, moved_elsewhere.header.id, seat, 1)
 
         ids = [session.header.id for session in (same_here, moved_elsewhere, made_elsewhere)]
         assert list(await here.glance([*ids, "nobody"])) == [same_here.header.id]
@@ -154,7 +154,7 @@ def test_a_missing_session_is_a_mismatch(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh()
         with pytest.raises(Conflict):
-            await store.save(session, said(session), NOBODY)
+            await save(store, session, said(session))
         with pytest.raises(UnknownSession):
             await store.load(session.header.id)
 
@@ -169,7 +169,7 @@ def test_a_save_on_another_position_is_a_conflict_and_changes_nothing(opened: Op
         await store.create(session)
         slow = await store.load(session.header.id)
         entries = said(session)
-        await store.save(session, entries, NOBODY)
+        await save(store, session, entries)
 
         forked, ahead = await store.load(session.header.id), await store.load(session.header.id)
         forked.mark = "another save's"
@@ -177,7 +177,7 @@ def test_a_save_on_another_position_is_a_conflict_and_changes_nothing(opened: Op
         said(ahead)
         for late in (slow, forked, ahead):
             with pytest.raises(Conflict):
-                await store.save(late, said(late, 1), NOBODY)
+                await save(store, late, said(late, 1))
         assert same(await store.load(session.header.id), session)
         assert (await store.log(session.header.id, 0))[1] == entries
 
@@ -194,7 +194,7 @@ def test_a_whole_game_move_by_move_from_what_is_stored(opened: Opened) -> None:
             session = await store.load(session_id)
             since = session.revision
             entries = said(session, note=f"move {since}")
-            await store.save(session, entries, NOBODY)
+            await save(store, session, entries)
             log += entries
             assert (await store.load(session_id)).revision == len(log)
         assert same(await store.load(session_id), session)
@@ -233,7 +233,7 @@ def test_exactly_one_of_many_who_save_at_once_wins(opened: Opened) -> None:
         assert len(rivals) > 2
 
         results = await asyncio.gather(
-            *(store.save(rival, made, NOBODY) for rival, made in zip(rivals, entries, strict=True)),
+            *(save(store, rival, made) for rival, made in zip(rivals, entries, strict=True)),
             return_exceptions=True,
         )
         winners = [place for place, result in enumerate(results) if result is None]
@@ -252,10 +252,10 @@ def test_many_sessions_are_saved_together(opened: Opened) -> None:
         sessions = [fresh() for _ in range(300)]
         await asyncio.gather(*(store.create(session) for session in sessions))
         quicker = await store.load(sessions[150].header.id)
-        await store.save(quicker, said(quicker), NOBODY)
+        await save(store, quicker, said(quicker))
 
         results = await asyncio.gather(
-            *(store.save(session, said(session), NOBODY) for session in sessions), return_exceptions=True
+            *(save(store, session, said(session)) for session in sessions), return_exceptions=True
         )
         assert [place for place, result in enumerate(results) if result is not None] == [150]
         assert isinstance(results[150], Conflict)
@@ -270,7 +270,7 @@ def test_a_forgotten_session_is_gone_and_its_id_is_free(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh()
         await store.create(session)
-        await store.save(session, said(session), NOBODY)
+        await save(store, session, said(session))
         assert session.header.id in await store.session_ids(0, 10_000)
         await store.forget(session.header.id)
         await store.forget(session.header.id)
@@ -301,12 +301,12 @@ def test_two_copies_of_the_service_see_the_same_session(server: EmbeddedRedis) -
             session = fresh()
             await one.create(session)
             entries = said(session)
-            await other.save(session, entries, NOBODY)
+            await save(other, session, entries)
 
             assert same(await one.load(session.header.id), session)
             stale = fresh(id=session.header.id)
             with pytest.raises(Conflict):
-                await one.save(stale, said(stale, 1), NOBODY)
+                await save(one, stale, said(stale, 1))
 
     with_redis(server, questions)
 
@@ -315,13 +315,13 @@ def test_scripts_that_were_forgotten_are_sent_again(server: EmbeddedRedis) -> No
     async def questions(store: RedisStore) -> None:
         session = fresh()
         await store.create(session)
-        await store.save(session, said(session), NOBODY)
+        await save(store, session, said(session))
         await store.redis.script_flush()
         sessions = [fresh() for _ in range(5)]
         for each in sessions:
             await store.create(each)
         await store.redis.script_flush()
-        await asyncio.gather(*(store.save(each, said(each), NOBODY) for each in (session, *sessions)))
+        await asyncio.gather(*(save(store, each, said(each)) for each in (session, *sessions)))
 
         assert (await store.load(session.header.id)).revision == 2
         assert [(await store.load(each.header.id)).revision for each in sessions] == [1] * 5
@@ -336,7 +336,7 @@ def test_a_killed_connection_costs_nothing(server: EmbeddedRedis) -> None:
             await store.create(session)
             for _ in range(5):
                 await operator.client_kill_filter(_type="normal", skipme=True)
-                await store.save(session, said(session), NOBODY)
+                await save(store, session, said(session))
             await operator.client_kill_filter(_type="normal", skipme=True)
 
             assert same(await store.load(session.header.id), session)
@@ -360,7 +360,7 @@ def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> No
             return [ConnectionResetError()] * len(batch) if lost and lost.pop() else answers
 
         store._trip = unlucky  # type: ignore[method-assign]  # the wire between the two breaks once
-        await store.save(session, entries, NOBODY)
+        await save(store, session, entries)
 
         assert (await store.log(session.header.id, 0))[1] == entries
 
@@ -377,11 +377,11 @@ def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
     async def questions(store: RedisStore) -> None:
         session = fresh()
         await store.create(session)
-        await store.save(session, said(session), NOBODY)
+        await save(store, session, said(session))
         os.kill(server.pid, signal.SIGSTOP)
         try:
             entries = said(session)
-            saving = asyncio.create_task(store.save(session, entries, NOBODY))
+            saving = asyncio.create_task(save(store, session, entries))
             async with asyncio.timeout(60):
                 while store._wire._connection is not None:
                     await asyncio.sleep(0.01)
@@ -400,9 +400,9 @@ def test_keys_expire_sooner_when_the_game_is_over(server: EmbeddedRedis) -> None
         session_id = session.header.id
         await store.create(session)
         assert LIVE_TTL - 60 < await store.redis.ttl(keys.session(session_id)) <= LIVE_TTL
-        await store.save(session, said(session), NOBODY)
+        await save(store, session, said(session))
         assert LIVE_TTL - 60 < await store.redis.ttl(keys.log(session_id)) <= LIVE_TTL
-        await store.save(session, session.resign(0, START + 900), NOBODY)
+        await save(store, session, session.resign(0, START + 900))
         for key in (keys.session(session_id), keys.log(session_id)):
             assert ENDED_TTL - 60 < await store.redis.ttl(key) <= ENDED_TTL
 
@@ -442,8 +442,8 @@ def test_a_saved_move_is_announced_to_watchers_and_bots(server: EmbeddedRedis) -
             with contextlib.suppress(Conflict):
                 forked = await store.load(session.header.id)
                 forked.mark = "another save's"
-                await store.save(forked, [], Bells((bot,)))
-            await store.save(session, said(session), Bells((bot,)))
+                await save(store, forked, [], Bells((bot,)))
+            await save(store, session, said(session), Bells((bot,)))
             notices = [await heard.get_message(timeout=5) for _ in range(2)]
 
         told = {notice["channel"].decode(): notice["data"].decode() for notice in notices if notice}
@@ -463,7 +463,7 @@ def test_a_restarted_server_has_every_saved_move(tmp_path: Path, is_power_cut: b
             if not since:
                 await store.create(session)
             for _ in range(4):
-                await store.save(session, said(session), NOBODY)
+                await save(store, session, said(session))
 
     async def across(folder: Path) -> None:
         first = EmbeddedRedis(folder, fsync="always")
@@ -480,7 +480,7 @@ def test_a_restarted_server_has_every_saved_move(tmp_path: Path, is_power_cut: b
                     await store.create(fresh())
                 late = fresh()
                 with pytest.raises(StoreUnavailable):
-                    await store.save(late, said(late), NOBODY)
+                    await save(store, late, said(late))
         finally:
             first.stop()
         with EmbeddedRedis(folder, fsync="always") as second:
