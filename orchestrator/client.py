@@ -1,7 +1,8 @@
 """The only file that opens a channel: the service, as the orchestrator speaks to it."""
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,10 @@ from rubble.v1 import (
 )
 
 _CALL_S: Final = 20.0
+#: How long the service lets us wait for the end of a session at most, in seconds.
+_WAIT_S: Final = 30.0
+#: How often whoever waits for the end of a session is called meanwhile, in seconds.
+_LOOK_S: Final = 2.0
 #: What passes by itself: the service is restarting, Redis is away, somebody was quicker.
 _PASSING: Final = (
     grpc.StatusCode.UNAVAILABLE,
@@ -175,20 +180,31 @@ class ArenaClient:
         ).session
         return found
 
-    def wait_for_end(self, session: str, timeout_s: float) -> bool:
-        """Follow a session until it ends; False if it has not when the time is over. ServiceError if the stream breaks."""
-        request = session_pb2.WatchRequest(session=session, from_revision=2**62)
-        # From a revision that never comes: the stream says nothing and ends with the session, which is all we want to know.
-        try:
-            for response in self._sessions.Watch(request, timeout=timeout_s, metadata=self._metadata):
-                if any(event.HasField("end") for event in response.events):
-                    return True
-            return True
-        except grpc.RpcError as error:
-            failure = raised(error)
-            if failure.reason == grpc.StatusCode.DEADLINE_EXCEEDED.name:
-                return False
-            raise failure from None
+    def wait_for_end(self, session: str, look: Callable[[], None], until: float) -> session_pb2.Session | None:
+        """The session when it has ended; None after ``until`` on the monotonic clock. ``look`` is called every few seconds.
+
+        ServiceError if the service cannot be asked.
+        """
+        request = session_pb2.WaitForEndRequest(session=session)
+        while True:
+            answer = self._sessions.WaitForEnd.future(request, timeout=_CALL_S + _WAIT_S, metadata=self._metadata)
+            try:
+                while not answer.done():
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        return None
+                    try:
+                        answer.result(min(_LOOK_S, left))
+                    except grpc.FutureTimeoutError:
+                        look()
+                found: session_pb2.Session = answer.result().session
+            except grpc.RpcError as error:
+                raise raised(error) from None
+            finally:
+                answer.cancel()
+            if found.status != session_pb2.SESSION_STATUS_ACTIVE:
+                return found
+            look()
 
     def cancel(self, session: str, reason: str) -> None:
         """End a session without a result."""

@@ -16,8 +16,6 @@ from orchestrator.client import ArenaClient, ServiceError
 from rubble.v1 import common_pb2, session_pb2
 
 _LOG: Final = logging.getLogger(__name__)
-#: How long one look at a session lasts, in seconds; between two ``still_at_it`` is called.
-_LOOK_S: Final = 2.0
 #: How often a match may be void because bots were absent or it changed hands, before its result is taken as it is. Where an
 #: outage of ours is known, it is void as often as that happens (the worker gives up at ``MOST_VOIDS``).
 VOID_LIMIT: Final = 3
@@ -93,27 +91,17 @@ def play(
         _patiently(end, still_at_it, partial(_resign, client, match.session, seat))
     while True:
         still_at_it()
-        left = end - time.monotonic()
-        if left <= 0:
+        if time.monotonic() >= end:
             # What it takes to ask is no part of the limit; the others go on, and each of them has the whole limit again.
             begun = _patiently(
                 time.monotonic() + _READ_S, still_at_it, partial(_decide_by_clocks, client, match, terms, begun)
             )
-            left = terms.match_seconds
-            end = time.monotonic() + left
-        try:
-            has_ended = client.wait_for_end(match.session, min(_LOOK_S, left))
-        except ServiceError as error:
-            if error.reason == "UNKNOWN_SESSION":
-                raise OurFault(f"the session of match {match.id} is lost") from None
-            if not error.is_passing:
-                raise
-            time.sleep(_PAUSE_S)  # the service is restarting or drains, or all places to watch are taken
-            has_ended = _has_ended(client, match.session)
-        if has_ended:
+            end = time.monotonic() + terms.match_seconds
+        ended = partial(client.wait_for_end, match.session, still_at_it, end)
+        session = _patiently(end + _READ_S, still_at_it, ended)
+        if session is not None:
             break
     end = max(end, time.monotonic() + _READ_S)  # it is played: whatever it takes to read it, it counts
-    session = _patiently(end, still_at_it, lambda: client.session(match.session))
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
     recorded = _recorded(session, replay, withdrawn)
     if outage := next((seat.outage for seat in session.seats if seat.outage), ""):
@@ -158,18 +146,6 @@ def _decide_by_clocks(
     _LOG.warning("%s; seat %s used the most of it (%.1f s) and is forfeited", told, slowest, used[slowest] / 1000)
     _resign(client, match.session, slowest, common_pb2.FAULT_MATCH_LIMIT)
     return client.session(match.session)
-
-
-def _has_ended(client: ArenaClient, session: str) -> bool:
-    """Asks where watching is refused: a game does not become void because nobody could follow it."""
-    try:
-        return client.session(session).status != session_pb2.SESSION_STATUS_ACTIVE
-    except ServiceError as error:
-        if error.reason == "UNKNOWN_SESSION":
-            raise OurFault(f"session {session} is lost") from None
-        if not error.is_passing:
-            raise
-        return False
 
 
 def _resign(

@@ -740,6 +740,51 @@ class EndEvent(_message.Message):
 Global___EndEvent: _TypeAlias = EndEvent  # noqa: Y015
 
 @_typing.final
+class WaitForEndRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    WAIT_MS_FIELD_NUMBER: _builtins.int
+    session: _builtins.str
+    wait_ms: _builtins.int
+    """How long to wait at most, in milliseconds, up to 60000; 0 means 30000."""
+    def __init__(
+        self,
+        *,
+        session: _builtins.str = ...,
+        wait_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "wait_ms", b"wait_ms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaitForEndRequest: _TypeAlias = WaitForEndRequest  # noqa: Y015
+
+@_typing.final
+class WaitForEndResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def session(self) -> Global___Session:
+        """Its status tells whether it has ended."""
+
+    def __init__(
+        self,
+        *,
+        session: Global___Session | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaitForEndResponse: _TypeAlias = WaitForEndResponse  # noqa: Y015
+
+@_typing.final
 class ResignRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

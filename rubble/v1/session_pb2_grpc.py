@@ -68,6 +68,11 @@ class SessionServiceStub:
                 request_serializer=rubble_dot_v1_dot_session__pb2.WatchRequest.SerializeToString,
                 response_deserializer=rubble_dot_v1_dot_session__pb2.WatchResponse.FromString,
                 _registered_method=True)
+        self.WaitForEnd = channel.unary_unary(
+                '/rubble.v1.SessionService/WaitForEnd',
+                request_serializer=rubble_dot_v1_dot_session__pb2.WaitForEndRequest.SerializeToString,
+                response_deserializer=rubble_dot_v1_dot_session__pb2.WaitForEndResponse.FromString,
+                _registered_method=True)
         self.Resign = channel.unary_unary(
                 '/rubble.v1.SessionService/Resign',
                 request_serializer=rubble_dot_v1_dot_session__pb2.ResignRequest.SerializeToString,
@@ -152,6 +157,14 @@ class SessionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WaitForEnd(self, request, context):
+        """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
+        game is played, unlike Watch, and is meant for those who only want the result.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Resign(self, request, context):
         """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning.
         """
@@ -229,6 +242,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.Watch,
                     request_deserializer=rubble_dot_v1_dot_session__pb2.WatchRequest.FromString,
                     response_serializer=rubble_dot_v1_dot_session__pb2.WatchResponse.SerializeToString,
+            ),
+            'WaitForEnd': grpc.unary_unary_rpc_method_handler(
+                    servicer.WaitForEnd,
+                    request_deserializer=rubble_dot_v1_dot_session__pb2.WaitForEndRequest.FromString,
+                    response_serializer=rubble_dot_v1_dot_session__pb2.WaitForEndResponse.SerializeToString,
             ),
             'Resign': grpc.unary_unary_rpc_method_handler(
                     servicer.Resign,
@@ -427,6 +445,33 @@ class SessionService:
             '/rubble.v1.SessionService/Watch',
             rubble_dot_v1_dot_session__pb2.WatchRequest.SerializeToString,
             rubble_dot_v1_dot_session__pb2.WatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WaitForEnd(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rubble.v1.SessionService/WaitForEnd',
+            rubble_dot_v1_dot_session__pb2.WaitForEndRequest.SerializeToString,
+            rubble_dot_v1_dot_session__pb2.WaitForEndResponse.FromString,
             options,
             channel_credentials,
             insecure,

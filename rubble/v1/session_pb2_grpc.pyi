@@ -55,6 +55,10 @@ class SessionServiceStub:
     """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
     what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
     """
+    WaitForEnd: _grpc.UnaryUnaryMultiCallable[_session_pb2.WaitForEndRequest, _session_pb2.WaitForEndResponse]
+    """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
+    game is played, unlike Watch, and is meant for those who only want the result.
+    """
     Resign: _grpc.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]
     """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
     Adjudicate: _grpc.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]
@@ -99,6 +103,10 @@ class SessionServiceAsyncStub(SessionServiceStub):
     Watch: _aio.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]  # type: ignore[assignment]
     """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
     what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+    """
+    WaitForEnd: _aio.UnaryUnaryMultiCallable[_session_pb2.WaitForEndRequest, _session_pb2.WaitForEndResponse]  # type: ignore[assignment]
+    """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
+    game is played, unlike Watch, and is meant for those who only want the result.
     """
     Resign: _aio.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]  # type: ignore[assignment]
     """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
@@ -177,6 +185,16 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_session_pb2.WatchResponse], _abc.AsyncIterator[_session_pb2.WatchResponse]]:
         """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
         what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+        """
+
+    @_abc_1.abstractmethod
+    def WaitForEnd(
+        self,
+        request: _session_pb2.WaitForEndRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_pb2.WaitForEndResponse, _abc.Awaitable[_session_pb2.WaitForEndResponse]]:
+        """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
+        game is played, unlike Watch, and is meant for those who only want the result.
         """
 
     @_abc_1.abstractmethod

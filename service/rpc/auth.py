@@ -158,6 +158,7 @@ MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
     "/rubble.v1.SessionService/GetView": _ANYBODY,  # whoever holds no seat sees what is public
     "/rubble.v1.SessionService/Act": _PLAYERS,
     "/rubble.v1.SessionService/Watch": _ANYBODY,
+    "/rubble.v1.SessionService/WaitForEnd": _OPERATOR,
     "/rubble.v1.SessionService/Resign": _PLAYERS_AND_OPERATOR,
     "/rubble.v1.SessionService/Adjudicate": _OPERATOR,
     "/rubble.v1.SessionService/CancelSession": _OPERATOR,

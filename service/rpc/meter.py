@@ -13,7 +13,7 @@ from service.sessions.arena import Change
 from service.sessions.session import ACT, CANCELLED, END, FAULT, HOUSE, REFUSAL
 
 #: Long conversations are not requests: how long they last says nothing about us.
-_CONVERSATIONS: Final = ("/Play", "/Watch", "/ServerReflectionInfo")
+_CONVERSATIONS: Final = ("/Play", "/Watch", "/WaitForEnd", "/ServerReflectionInfo")
 
 
 class Meter(grpc.aio.ServerInterceptor):

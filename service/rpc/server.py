@@ -24,6 +24,7 @@ from service.config import CannotListen, Settings, server_credentials
 from service.logs import RequestIds
 from service.rpc.auth import Doorman, KeyRing, Signer
 from service.rpc.bots import BotServicer, add_bot_service
+from service.rpc.ends import Ends
 from service.rpc.errors import Answers
 from service.rpc.games import GameService
 from service.rpc.health import Health
@@ -35,6 +36,7 @@ from service.rpc.limits import Limits, message_options
 from service.rpc.meter import Meter, count_changes, count_trip
 from service.rpc.sessions import SessionServicer
 from service.rpc.simulation import SimulationServicer
+from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.clock import SteadyClock
@@ -102,6 +104,7 @@ class Service:
             total=settings.request_bytes,
         )
         self._health = Health()
+        self._ends = Ends(self.arena)
         self._simulation = SimulationServicer(self.arena, self._signer, self._limits)
         self._conflicts_counted = 0
         self._server: grpc.aio.Server | None = None
@@ -127,7 +130,8 @@ class Service:
             ],
         )
         game_pb2_grpc.add_GameServiceServicer_to_server(GameService(), server)
-        sessions = SessionServicer(self.arena, self._bells, self._signer, self._limits, partial(fade, self._redis))
+        forget = partial(fade, self._redis)
+        sessions = SessionServicer(self.arena, self._bells, self._signer, self._limits, self._ends, forget)
         session_pb2_grpc.add_SessionServiceServicer_to_server(sessions, server)
         add_bot_service(BotServicer(self.hub, self._doorman, self._ring, self._presence, self._limits), server)
         simulation_pb2_grpc.add_SimulationServiceServicer_to_server(self._simulation, server)
@@ -141,6 +145,7 @@ class Service:
             raise CannotListen(listen) from None
         await self._check_health()
         await self._bells.start()
+        await self._bells.add(keys.ENDED, self._ends.hear)
         await server.start()
         self._server = server
         self._tasks = [
@@ -158,6 +163,7 @@ class Service:
         metrics.IS_SERVING.set(0)
         for name in ("", *SERVICES):
             await self._health.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._ends.close()
         await self.hub.drain()
         await self._pulse.stop()
         if self._server is not None:

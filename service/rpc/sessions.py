@@ -13,6 +13,7 @@ from service import games, metrics
 from service.games.chance import SEED_BYTES
 from service.rpc import codec
 from service.rpc.auth import Caller, Forbidden, Kind, Signer, check_name, current_caller
+from service.rpc.ends import Ends
 from service.rpc.gallery import Gallery
 from service.rpc.intake import caller_name
 from service.rpc.limits import LimitReached, Limits
@@ -48,6 +49,8 @@ from service.sessions.session import (
 T = TypeVar("T")
 _HOUR_MS: Final = 3_600_000
 _POLL_S: Final = 2.0
+_WAIT_MS: Final = 30_000
+_LONGEST_WAIT_MS: Final = 60_000
 #: A seat token outlives any session.
 _TOKEN_S: Final = 48 * 3600
 #: No session has as many revisions; more would not fit into what Redis counts with.
@@ -69,13 +72,20 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     """Sessions, through the door."""
 
     def __init__(
-        self, arena: Arena, bells: Bells, signer: Signer, limits: Limits, fade: Callable[[str], Awaitable[None]]
+        self,
+        arena: Arena,
+        bells: Bells,
+        signer: Signer,
+        limits: Limits,
+        ends: Ends,
+        fade: Callable[[str], Awaitable[None]],
     ) -> None:
         self._fade = fade
         self._arena = arena
         self._gallery: Gallery[_Seen] = Gallery(bells, self._look)
         self._signer = signer
         self._limits = limits
+        self._ends = ends
 
     async def CreateSession(
         self, request: session_pb2.CreateSessionRequest, context: Any
@@ -274,6 +284,13 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         return session_pb2.GetReplayResponse(jsonl=write_replay(session, entries))
 
     # ---------------------------------------------------------------------------------------------------------- watching
+    async def WaitForEnd(self, request: session_pb2.WaitForEndRequest, context: Any) -> session_pb2.WaitForEndResponse:
+        wait_ms = request.wait_ms or _WAIT_MS
+        if wait_ms > _LONGEST_WAIT_MS:
+            raise BadRequest("wait_ms", wait_ms, f"1 to {_LONGEST_WAIT_MS}, or 0 for {_WAIT_MS}")
+        session = await self._ends.wait(request.session, wait_ms / 1000)
+        return session_pb2.WaitForEndResponse(session=codec.session_message(session, self._arena.now_ms()))
+
     async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: session_pb2.WatchRequest, context: Any
     ) -> None:

@@ -14,6 +14,8 @@ SESSIONS = f"{PREFIX}:sessions"
 COPIES = f"{PREFIX}:copies"
 #: Outages of the arena by the time of their end (milliseconds).
 OUTAGES = f"{PREFIX}:outages"
+#: Channel: a session has ended.
+ENDED = f"{PREFIX}:ended"
 #: Names of bots with a live stream.
 CONNECTED = f"{PREFIX}:connected"
 

@@ -197,7 +197,10 @@ class RedisStore:
         session_id = session.header.id
         before = session.stamp(self._marks.draw())
         channels = [keys.watch(session_id), *(keys.bell(bot) for bot in bells.bots)]
-        ttl = LIVE_TTL if session.status == ACTIVE else ENDED_TTL
+        ttl = LIVE_TTL
+        if session.status != ACTIVE:
+            ttl = ENDED_TTL
+            channels.append(keys.ENDED)
         arguments: list[Any] = [keys.session(session_id), keys.log(session_id)]
         arguments += [
             before.encode("latin-1"),

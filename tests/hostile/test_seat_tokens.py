@@ -7,6 +7,7 @@ from redis.asyncio import Redis
 
 from rubble.v1 import session_pb2
 from service.rpc.auth import OPERATOR, Forbidden, Signer, _current
+from service.rpc.ends import Ends
 from service.rpc.limits import Limits
 from service.rpc.sessions import SessionServicer
 from service.sessions.arena import Arena
@@ -28,7 +29,7 @@ def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_mill
         limits = Limits.of(
             streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, sessions_per_caller=10_000
         )
-        servicer = SessionServicer(arena, Bells(Redis()), signer, limits, _fade)
+        servicer = SessionServicer(arena, Bells(Redis()), signer, limits, Ends(arena), _fade)
         request = session_pb2.CreateSessionRequest(
             session="s1", game="sf1906-2e", seats=[session_pb2.SeatRequest(), session_pb2.SeatRequest()]
         )

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import redis
@@ -131,21 +132,6 @@ def test_a_match_whose_time_nobody_used_is_void_and_its_session_over(client: Are
         referee.play(client, cup_match("long"), bots, _TERMS, _nothing)
 
 
-def test_a_game_that_nobody_may_watch_counts_all_the_same(
-    client: ArenaClient, stable: Stable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All places are held by others, to the end of the match and beyond."""
-
-    def refuse(*_: object) -> bool:
-        raise ServiceError("LIMIT_REACHED", "100 watchers for each session", is_passing=True)
-
-    stable.ready(["ann", "bob"])
-    bots = [stable.arena_name(name) for name in ("ann", "bob")]
-    monkeypatch.setattr(client, "wait_for_end", refuse)
-    played = referee.play(client, cup_match("unseen"), bots, replace(_TERMS, match_seconds=10.0), _nothing)
-    assert played.recorded.faults == ("", "") and played.recorded.decisions > 10
-
-
 @pytest.mark.parametrize("voids", [0, referee.VOID_LIMIT + 1])
 def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
     client: ArenaClient, stable: Stable, monkeypatch: pytest.MonkeyPatch, voids: int
@@ -159,12 +145,12 @@ def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
     with pytest.raises(referee.OurFault, match="this worker stood still"):
         referee.play(client, match, bots, hasty, _nothing, our_outage=lambda _: "this worker stood still")
 
-    def in_trouble(session: str) -> session_pb2.Session:
-        found: session_pb2.Session = type(client).session(client, session)
+    def in_trouble(*arguments: Any) -> session_pb2.Session:
+        found: session_pb2.Session = type(client).wait_for_end(client, *arguments)
         found.seats[1].outage = "the store took no writes for 40 s"
         return found
 
-    monkeypatch.setattr(client, "session", in_trouble)
+    monkeypatch.setattr(client, "wait_for_end", in_trouble)
     with pytest.raises(referee.OurFault, match="the store took no writes for 40 s"):
         referee.play(client, match, bots, hasty, _nothing)
 

@@ -15,6 +15,7 @@ from service import games
 from service.games.chance import seeds_of
 from service.rpc import simulation
 from service.rpc.auth import Caller, Kind, Signer, _current
+from service.rpc.ends import Ends
 from service.rpc.limits import Limits
 from service.rpc.sessions import SessionServicer
 from service.rpc.simulation import SimulationServicer
@@ -62,7 +63,7 @@ def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None
         heard: list[Change] = []
         arena.listen(heard.append)
         signer = Signer(["s" * 32])
-        servicer = SessionServicer(arena, Bells(Redis()), signer, _limits(), _fade)
+        servicer = SessionServicer(arena, Bells(Redis()), signer, _limits(), Ends(arena), _fade)
         _current.set(Caller(Kind.SEAT, session=session.header.id, seat=session.open_seats()[0]))
 
         call = asyncio.create_task(

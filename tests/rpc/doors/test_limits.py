@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from rubble.v1 import common_pb2, session_pb2
 from service.rpc import limits
 from service.rpc.auth import Signer
+from service.rpc.ends import Ends
 from service.rpc.errors import Answers
 from service.rpc.limits import Budget, LimitReached, Limits, Places, message_options
 from service.rpc.sessions import SessionServicer
@@ -117,7 +118,7 @@ def test_a_full_arena_answers_a_request_sent_twice() -> None:
             streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, sessions_per_caller=1
         )
         arena = Arena(MemoryStore(), lambda: START)
-        servicer = SessionServicer(arena, Bells(Redis()), Signer(["s" * 32]), all_limits, fade)
+        servicer = SessionServicer(arena, Bells(Redis()), Signer(["s" * 32]), all_limits, Ends(arena), fade)
         first = await servicer.CreateSession(request("one"), None)
         assert (await servicer.CreateSession(request("one"), None)).session == first.session
         for refused in ("two", ""):

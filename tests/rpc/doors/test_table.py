@@ -22,6 +22,7 @@ OPERATOR_ONLY = {
     "CancelSession",
     "RevealSeeds",
     "ForgetSession",
+    "WaitForEnd",
     "IssueKey",
     "RevokeKey",
     "ListConnected",
