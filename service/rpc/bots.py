@@ -135,8 +135,9 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
 
     async def ListConnected(self, request: bot_pb2.ListConnectedRequest, context: Any) -> bot_pb2.ListConnectedResponse:
         response = bot_pb2.ListConnectedResponse()
-        for stream in await self._presence.connected():
-            games = len(await self._presence.games(stream.bot))
+        streams = await self._presence.connected()
+        counts = await self._presence.games_of_all([stream.bot for stream in streams])
+        for stream, games in zip(streams, counts, strict=True):
             response.bots.add(
                 bot=stream.bot,
                 sdk=stream.sdk,

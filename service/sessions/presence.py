@@ -1,5 +1,6 @@
 """Presence: which bots have a live stream, and on which copy of the service. Kept in Redis for as long as the copy says so."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -81,15 +82,24 @@ class Presence:
 
     async def connected(self) -> list[Stream]:
         """All live streams, by name of the bot."""
-        names = await self._ask(self._redis.smembers(keys.CONNECTED))
-        streams = []
-        for name in sorted(_text(name) for name in names):
-            found = await self._ask(self._redis.get(keys.stream(name)))
-            if found is None:
-                await self._ask(self._redis.srem(keys.CONNECTED, name))  # its copy died
-            else:
-                streams.append(_read(found))
-        return streams
+        names = sorted(_text(name) for name in await self._ask(self._redis.smembers(keys.CONNECTED)))
+        pipe: Any = self._redis.pipeline(transaction=False)
+        for name in names:
+            pipe.get(keys.stream(name))
+        found = dict(zip(names, await self._ask(pipe.execute()) if names else [], strict=True))
+        gone = [name for name, stream in found.items() if stream is None]
+        if gone:
+            await self._ask(self._redis.srem(keys.CONNECTED, *gone))  # their copy died
+        return [_read(stream) for stream in found.values() if stream is not None]
+
+    async def games_of_all(self, bots: Sequence[str]) -> list[int]:
+        """How many sessions each of the bots may still be playing."""
+        if not bots:
+            return []
+        pipe: Any = self._redis.pipeline(transaction=False)
+        for bot in bots:
+            pipe.scard(keys.games_of(bot))
+        return [int(count) for count in await self._ask(pipe.execute())]
 
     async def tell_loss(self, bot: str, session_id: str) -> None:
         """The store has lost moves of this session: the copy that holds the bot's stream asks again."""

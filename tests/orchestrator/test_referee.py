@@ -146,7 +146,8 @@ def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
         referee.play(client, match, bots, hasty, _nothing, our_outage=lambda _: "this worker stood still")
 
     def in_trouble(*arguments: Any) -> session_pb2.Session:
-        found: session_pb2.Session = type(client).wait_for_end(client, *arguments)
+        found = type(client).wait_for_end(client, *arguments)
+        assert found is not None
         found.seats[1].outage = "the store took no writes for 40 s"
         return found
 

@@ -112,14 +112,16 @@ def test_lines_are_canonical_and_chained() -> None:
     prev = NO_HASH
     for text in eventful().removesuffix("\n").split("\n"):
         line = json.loads(text)
-        assert canonical(line) == text
+        assert canonical(line).decode() == text
         assert line["prev"] == prev
         prev = line.pop("hash")
         assert prev == hash_of(line)
 
 
 def test_canonical_json_sorts_keys_leaves_no_spaces_and_keeps_letters() -> None:
-    assert canonical({"b": [1, "ü\n"], "a": {"d": True, "c": None}}) == '{"a":{"c":null,"d":true},"b":[1,"ü\\n"]}'
+    assert (
+        canonical({"b": [1, "ü\n"], "a": {"d": True, "c": None}}).decode() == '{"a":{"c":null,"d":true},"b":[1,"ü\\n"]}'
+    )
 
 
 def test_a_replay_tells_what_the_session_was() -> None:
