@@ -31,6 +31,7 @@ def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="how long a slice takes (default 0.5; of the service 1)")
     parser.add_argument("--rounds", type=int, help="how many rounds (default 9; of the service 5)")
     parser.add_argument("--games", type=int, default=1000, help="how many games N12 plays (default 1000)")
+    parser.add_argument("--against", type=Path, help="another checkout with a .venv of its own, for N7c")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parsed = parser.parse_args(arguments)
     parsed.only = parsed.only.split(",")
@@ -122,7 +123,13 @@ def run_service(arguments: argparse.Namespace) -> dict[str, Any]:
         with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
             task = progress.add_task("service", total=None)
             report = measure_service(
-                arguments.only, count, seconds, arguments.games, rivals, lambda: progress.advance(task)
+                arguments.only,
+                count,
+                seconds,
+                arguments.games,
+                rivals,
+                lambda: progress.advance(task),
+                arguments.against and arguments.against.resolve(),
             )
     return {**report, "rounds": count, "seconds": seconds}
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -51,6 +52,8 @@ class ServiceGoal:
     floor: float
     aim: float
     unit: str = "moves"
+    is_price: bool = False
+    """Less is better."""
 
 
 def service_goals() -> Iterator[ServiceGoal]:
@@ -59,11 +62,15 @@ def service_goals() -> Iterator[ServiceGoal]:
     yield ServiceGoal("N6", f"Act / bare load + CAS, {GAMES} callers", f"act {GAMES}", f"bare {GAMES}", 0.60, 0.85)
     yield ServiceGoal("N7", f"Play / Act, {GAMES} games", "play", f"act {GAMES}", 2, 4)
     yield ServiceGoal("N7b", f"Play / bare batched echo, {GAMES} games", "play", "echo", 0.2, 0.4)
+    yield ServiceGoal("N7c", "service CPU a move of Play / --against", "play", "play before", 0.8, 0.6, "cpu_us", True)
+    yield ServiceGoal(
+        "N9b", "service CPU a move, two copies / one", "play 8 on 2", "play 8 on 1", 1.15, 1.05, "cpu_us", True
+    )
     yield ServiceGoal("N9", "Play, two copies / one, 8 bots", "play 8 on 2", "play 8 on 1", 1.6, 1.9)
     yield ServiceGoal("N8", "whole arena / Catanatron in process", "arena", "rivals:catanatron", 1, 5, "games")
 
 
-SERVICE_NUMBERS: Final = ("N6", "N7", "N7b", "N8", "N9", "N11", "N12")
+SERVICE_NUMBERS: Final = ("N6", "N7", "N7b", "N7c", "N8", "N9", "N9b", "N11", "N12")
 
 
 class ServiceBench:
@@ -84,6 +91,7 @@ class ServiceBench:
             "bare 1": partial(self.bare, 1),
             f"bare {GAMES}": partial(self.bare, GAMES),
             "play": self.play,
+            "play before": lambda seconds: self.play(seconds, self._house.copy_before),
             "echo": self.echo,
             "play 8 on 1": partial(self.play_apart, 1),
             "play 8 on 2": partial(self.play_apart, 2),
@@ -114,10 +122,10 @@ class ServiceBench:
         self._house.redis.flushall()
         return counted
 
-    def play(self, seconds: float) -> dict[str, float]:
+    def play(self, seconds: float, copy: Server | None = None) -> dict[str, float]:
         """Four bots, two in each process, all of them in all games."""
         names = [f"bench-{seat}" for seat in range(SEATS)]
-        copy = self._house.copy()
+        copy = copy or self._house.copy()
         requests = []
         for number in range(2):
             own = names[2 * number : 2 * number + 2]
@@ -317,15 +325,22 @@ async def _forget(redis_url: str, sessions: list[str]) -> None:
 
 # --------------------------------------------------------------------------------------------------------------- the report
 def measure_service(
-    only: list[str], rounds: int, seconds: float, games: int, rivals: Measure | None, on_turn: Callable[[], None]
+    only: list[str],
+    rounds: int,
+    seconds: float,
+    games: int,
+    rivals: Measure | None,
+    on_turn: Callable[[], None],
+    against: Path | None = None,
 ) -> dict[str, Any]:
     """Everything that was asked for, in one run."""
     wanted = [goal for goal in service_goals() if goal.number in only]
-    possible = [goal for goal in wanted if rivals is not None or not goal.other.startswith("rivals:")]
+    missing = {"rivals:catanatron": rivals is None, "play before": against is None}
+    possible = [goal for goal in wanted if not missing.get(goal.other)]
     report: dict[str, Any] = {"results": [], "variants": [], "left_out": []}
     report["left_out"] = [f"{goal.number} {goal.about}" for goal in wanted if goal not in possible]
     load = os.getloadavg()[0]
-    with House() as house:
+    with House(against) as house:
         about = _versions(house)
         bench = ServiceBench(house, GAMES)
         measures = bench.measures()
@@ -358,12 +373,13 @@ def _versions(house: House) -> dict[str, str]:
 
 def _result(goal: ServiceGoal, measured: Rounds) -> dict[str, Any]:
     ratio = measured.ratio(goal.variant, goal.other, goal.unit)
-    verdict = "aim" if ratio.median >= goal.aim else "floor" if ratio.median >= goal.floor else "missed"
+    reached = [bound >= ratio.median if goal.is_price else ratio.median >= bound for bound in (goal.aim, goal.floor)]
+    verdict = "aim" if reached[0] else "floor" if reached[1] else "missed"
     row: dict[str, Any] = {"number": goal.number, "about": goal.about, "ratio": _plain(ratio), "reached": verdict}
     row |= {
         "floor": goal.floor,
         "aim": goal.aim,
-        "unit": f"{goal.unit}/s",
+        "unit": "us a move" if goal.is_price else f"{goal.unit}/s",
         "variant": goal.variant,
         "other": goal.other,
     }

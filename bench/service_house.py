@@ -1,6 +1,7 @@
 """The processes of the service table: an embedded Redis, copies of the service, the bare server, and callers."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -26,13 +27,16 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 class Server:
     """A process that says ``serving on ADDRESS``."""
 
-    def __init__(self, folder: Path, command: list[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, command: list[str], environment: dict[str, str], checkout: Path | None = None
+    ) -> None:
+        python = sys.executable if checkout is None else str(checkout / ".venv" / "bin" / "python")
         descriptor, name = tempfile.mkstemp(suffix=".log", dir=folder)
         self.log = Path(name)
         with os.fdopen(descriptor, "w") as log:
             self._process = subprocess.Popen(
-                ends_with_us([sys.executable, "-m", *command]),
-                cwd=ROOT,
+                ends_with_us([python, "-m", *command]),
+                cwd=checkout or ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -98,7 +102,8 @@ class Callers:
 class House:
     """All of it, until the block ends. Copies are started when they are first asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, against: Path | None = None) -> None:
+        self._against = against
         self._folder = Path(tempfile.mkdtemp(prefix="rubble-bench-"))
         self._stack = contextlib.ExitStack()
         self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
@@ -120,11 +125,17 @@ class House:
             self._copies.append(self.new_copy())
         return self._copies[number]
 
-    def new_copy(self) -> Server:
-        """One copy more, for whoever wants a fresh one."""
+    @functools.cached_property
+    def copy_before(self) -> Server:
+        """A copy of the service as it is in the other checkout."""
+        assert self._against is not None
+        return self.new_copy(self._against)
+
+    def new_copy(self, checkout: Path | None = None) -> Server:
+        """One copy more, for whoever wants a fresh one; of this code, or of another checkout with a .venv of its own."""
         command = ["cli.main", "serve", "--listen", "127.0.0.1:0", "--redis", self.redis_url]
         command += ["--state-dir", str(self._folder)]
-        copy = Server(self._folder, command, {"RUBBLE_LOG_LEVEL": "warning"})
+        copy = Server(self._folder, command, {"RUBBLE_LOG_LEVEL": "warning"}, checkout)
         self._stack.callback(copy.stop)
         return copy
 

@@ -1,8 +1,8 @@
-"""``python -m bench.tournament``: a real tournament by ``rubble run`` beside the bench's own arena, same game, same seats, random bots.
+"""``python -m bench.tournament``: a real tournament by ``rubble run`` beside the bench's own arena: same game, seats and bots.
 
-With ``--against DIR`` another checkout's ``rubble run`` (with a .venv of its own) takes its turn in every round as well, so that two
-versions are compared in one run. Printed are games a second, from the start of the command to its end and from the first to the last
-result, and what each kind of process computed a move.
+With ``--against DIR`` the ``rubble run`` of another checkout (with a .venv of its own) takes its turn in every round as well, so
+that two versions are compared in one run. Printed are games a second, from the start of the command to its end, and what each kind
+of process computed a move.
 """
 
 import argparse

@@ -102,7 +102,8 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
                     await asyncio.sleep(0)  # a long message must not keep the other streams waiting
                 if stream.wasted:
                     await self._slow_down(stream)
-                await stream.room_for(choice.session)
+                while stream.is_full(choice.session):
+                    await stream.one_settled()
                 stream.choose(choice, received)
 
         await take(first)

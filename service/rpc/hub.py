@@ -58,7 +58,7 @@ _MISSING_MS: Final = 10_000
 class _Place:
     """A game at which the bot sits, and what it has heard of it."""
 
-    __slots__ = ("birth", "question", "seat", "sent_ms", "sent_turn")
+    __slots__ = ("birth", "question", "seat", "sent_ms", "sent_turn", "unsettled")
 
     def __init__(self, session: Session, seat: int) -> None:
         self.birth = session.header.birth
@@ -67,6 +67,8 @@ class _Place:
         self.sent_ms = 0
         #: The mark of the question that the bot was sent and that has no accepted answer yet; None if there is none.
         self.question: str | None = None
+        #: Answers of the bot that are on their way.
+        self.unsettled = 0
 
     def has_heard(self, clock: SeatClock) -> bool:
         """Whether the bot knows its open question, if there is one.
@@ -113,9 +115,8 @@ class BotStream:
         self._patience: asyncio.Timeout | None = None
         #: Where a question waits to be sent: its clock begins with the message that carries it.
         self._to_stamp: list[_Place] = []
-        #: Answers on their way, by session and in all, and what is set whenever one is settled.
-        self._unsettled: dict[str, int] = {}
-        self._all_unsettled = 0
+        #: Answers on their way, and what is set whenever one is settled.
+        self._unsettled = 0
         self._settling = asyncio.Event()
         #: What the bot sent that nobody had asked for, since this was last set to 0.
         self.wasted = 0
@@ -300,8 +301,8 @@ class BotStream:
             place.think_ms(turn, received_ms),
             place.question,
         )
-        self._unsettled[session_id] = self._unsettled.get(session_id, 0) + 1
-        self._all_unsettled += 1
+        place.unsettled += 1
+        self._unsettled += 1
         self._hub.arena.answer(session_id, answer, partial(self._settled, place, choice, answer.question))
 
     def _settled(self, place: _Place, choice: bot_pb2.Choice, question: str | None, reply: Reply | Exception) -> None:
@@ -310,23 +311,24 @@ class BotStream:
             self.wasted += reply.repeated
         else:
             self._refuse(choice, reply if isinstance(reply, Exception) else reply.error)
-        left = self._unsettled.pop(choice.session) - 1
-        if left:
-            self._unsettled[choice.session] = left
-        self._all_unsettled -= 1
+        place.unsettled -= 1
+        self._unsettled -= 1
         self._settling.set()
 
-    async def room_for(self, session_id: str) -> None:
-        """Wait until another answer in this session may be handed on: a bot has only so many on their way."""
-        while self._all_unsettled >= _AT_ONCE or self._unsettled.get(session_id, 0) >= _AT_ONCE_IN_A_SESSION:
-            self._settling.clear()
-            await self._settling.wait()
+    def is_full(self, session_id: str) -> bool:
+        """Whether as many answers of the bot are on their way as may be, in all or in this session."""
+        place = self._places.get(session_id)
+        return self._unsettled >= _AT_ONCE or (place is not None and place.unsettled >= _AT_ONCE_IN_A_SESSION)
+
+    async def one_settled(self) -> None:
+        """Wait until an answer that is on its way is settled."""
+        self._settling.clear()
+        await self._settling.wait()
 
     async def all_settled(self) -> None:
         """Wait for the answers that are on their way: whatever follows from them has been queued then."""
-        while self._all_unsettled:
-            self._settling.clear()
-            await self._settling.wait()
+        while self._unsettled:
+            await self.one_settled()
 
     def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
         session_id, turn = choice.session, choice.turn

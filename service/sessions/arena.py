@@ -111,12 +111,14 @@ def settle(waiting: "asyncio.Future[T]", result: T | Exception) -> None:
 class _Work(Generic[T]):
     """A change on its way: made, saved, and made again if what it was made on was out of date."""
 
-    __slots__ = ("done", "is_fresh", "make", "session_id", "tries")
+    __slots__ = ("answer", "done", "is_fresh", "make", "session_id", "tries")
 
-    def __init__(self, session_id: str, make: Make[T], done: Done[T]) -> None:
+    def __init__(self, session_id: str, make: Make[T], done: Done[T], answer: Answer | None = None) -> None:
         self.session_id = session_id
         self.make = make
         self.done = done
+        #: The answer of a seat: if it turns out to be late, the clocks are enforced before anybody is told.
+        self.answer = answer
         self.tries = 0
         #: It was last made on what had just been read from the store.
         self.is_fresh = False
@@ -268,14 +270,8 @@ class Arena:
 
     def answer(self, session_id: str, answer: Answer, done: Done[Reply]) -> None:
         """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat."""
-
-        def settle(reply: Reply | Exception) -> None:
-            if isinstance(reply, Late):
-                self._spawn(self._forfeit(session_id, answer, done))
-            else:
-                done(reply)
-
-        self.submit(session_id, partial(self._answered, answer), settle)
+        work = _Work(session_id, partial(self._answered, answer), done, answer)
+        self._queues.add(session_id, partial(self._begin, work))
 
     def _answered(self, answer: Answer, session: Session) -> tuple[Reply, list[Entry]]:
         return session.answer(
@@ -406,7 +402,10 @@ class Arena:
 
     def _end(self, work: _Work[Any], result: Any) -> None:
         try:
-            work.done(result)
+            if work.answer is not None and isinstance(result, Late):
+                self._spawn(self._forfeit(work.session_id, work.answer, work.done))
+            else:
+                work.done(result)
         except Exception:  # a mistake of theirs must not keep the session's other work waiting; it is logged whole
             _LOG.exception("what follows a change of session %s failed", work.session_id)
         self._queues.end(work.session_id)

@@ -6,35 +6,48 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
-class _Queue:
-    __slots__ = ("is_draining", "is_free", "waiting")
+class _Waiting(deque[Callable[[], None]]):
+    """The work that waits in one queue."""
 
-    def __init__(self) -> None:
-        self.waiting: deque[Callable[[], None]] = deque()
-        self.is_free = True
-        #: Work that ends at once must not start the next piece from within itself: a long queue would exhaust the stack.
-        self.is_draining = False
+    is_free = False
+    #: Work that ends at once must not start the next piece from within itself: a long queue would exhaust the stack.
+    is_draining = False
 
 
 class SessionQueues:
     """The queues of all sessions at which this copy is at work. A piece of work must not raise, and ends with ``end``."""
 
     def __init__(self) -> None:
-        self._queues: dict[str, _Queue] = {}
+        #: By session at which somebody is at work: what waits behind it; None, as almost always, if nothing does.
+        self._waiting: dict[str, _Waiting | None] = {}
 
     def add(self, session_id: str, start: Callable[[], None]) -> None:
         """Call ``start`` when the session is free: now, if it is. Nothing else begins until ``end`` is called."""
-        queue = self._queues.get(session_id)
-        if queue is None:
-            queue = self._queues[session_id] = _Queue()
-        queue.waiting.append(start)
-        self._drain(session_id, queue)
+        if session_id not in self._waiting:
+            self._waiting[session_id] = None
+            start()
+            return
+        waiting = self._waiting[session_id]
+        if waiting is None:
+            waiting = self._waiting[session_id] = _Waiting()
+        waiting.append(start)
 
     def end(self, session_id: str) -> None:
         """The piece of work that was begun last has ended."""
-        queue = self._queues[session_id]
-        queue.is_free = True
-        self._drain(session_id, queue)
+        waiting = self._waiting[session_id]
+        if waiting is None:
+            del self._waiting[session_id]
+            return
+        waiting.is_free = True
+        if waiting.is_draining:
+            return
+        waiting.is_draining = True
+        while waiting.is_free and waiting:
+            waiting.is_free = False
+            waiting.popleft()()
+        waiting.is_draining = False
+        if waiting.is_free:
+            del self._waiting[session_id]
 
     @asynccontextmanager
     async def turn(self, session_id: str) -> AsyncIterator[None]:
@@ -59,14 +72,3 @@ class SessionQueues:
             yield
         finally:
             loop.call_soon(self.end, session_id)
-
-    def _drain(self, session_id: str, queue: _Queue) -> None:
-        if queue.is_draining:
-            return
-        queue.is_draining = True
-        while queue.is_free and queue.waiting:
-            queue.is_free = False
-            queue.waiting.popleft()()
-        queue.is_draining = False
-        if queue.is_free:
-            del self._queues[session_id]

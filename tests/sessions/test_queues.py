@@ -32,7 +32,7 @@ def test_a_long_queue_of_work_that_ends_at_once_needs_no_deep_stack() -> None:
         queues.add("a", partial(work, number))
     queues.end("a")
     assert done == list(range(10_000))
-    assert queues._queues == {}, "nothing is kept of a session with nothing to do"
+    assert queues._waiting == {}, "nothing is kept of a session with nothing to do"
 
 
 @pytest.mark.parametrize("moment", ["while it waits", "when it is granted"])
