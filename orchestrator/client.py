@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -93,6 +94,10 @@ def open_channel(door: Door) -> grpc.Channel:
         credentials = grpc.ssl_channel_credentials(Path(door.ca_file).read_bytes())
         return grpc.secure_channel(door.address, credentials, options)
     return grpc.insecure_channel(door.address, options)
+
+
+def _set(event: threading.Event, _: object) -> None:
+    event.set()
 
 
 class ArenaClient:
@@ -188,14 +193,16 @@ class ArenaClient:
         request = session_pb2.WaitForEndRequest(session=session)
         while True:
             answer = self._sessions.WaitForEnd.future(request, timeout=_CALL_S + _WAIT_S, metadata=self._metadata)
+            is_here = threading.Event()
+            answer.add_done_callback(partial(_set, is_here))
             try:
-                while not answer.done():
+                while not is_here.is_set():
                     left = until - time.monotonic()
                     if left <= 0:
                         return None
-                    try:
-                        answer.result(min(_LOOK_S, left))
-                    except grpc.FutureTimeoutError:
+                    if not is_here.wait(
+                        min(_LOOK_S, left)
+                    ):  # not the future's own wait, which looks ten times a second
                         look()
                 found: session_pb2.Session = answer.result().session
             except grpc.RpcError as error:

@@ -56,8 +56,7 @@ def main() -> None:
     if arguments.player != "mcts":
         if arguments.simulations is not None:
             parser.error(f"--simulations: {arguments.simulations} means nothing for {arguments.player}; expected mcts")
-        # Its thoughts are short: one thread answers sooner than several that take turns.
-        run(chooser(arguments.player, arguments.seed), games=arguments.games, threads=1)
+        run(chooser(arguments.player, arguments.seed), games=arguments.games, is_quick=True)
         return
     sys.setswitchinterval(_SWITCH_S)
     thoughts = Thoughts(arguments.seed)

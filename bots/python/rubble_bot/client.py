@@ -54,8 +54,9 @@ class Bot:
     """A bot that plays until it is told to stop. What is not given comes from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA.
 
     ``ca`` is a file of certificates to trust, or "system" for those of the machine; empty: no TLS. ``games`` is how many games are
-    played at once, ``threads`` how many of them a synchronous ``choose`` thinks about at once. ``on_start`` and ``on_over`` are
-    called between two messages and should be quick.
+    played at once, ``threads`` how many of them a synchronous ``choose`` thinks about at once. ``is_quick``: ``choose`` takes about
+    a millisecond at most; it is then asked without a thread, and the answers to one message travel in one message. ``on_start`` and
+    ``on_over`` are called between two messages and should be quick.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Bot:
         ca: str = "",
         games: int = 16,
         threads: int = 0,
+        is_quick: bool = False,
         on_start: Callable[[bot_pb2.GameStart], None] | None = None,
         on_over: Callable[[bot_pb2.GameOver], None] | None = None,
     ) -> None:
@@ -77,7 +79,7 @@ class Bot:
         self._parallel = games
         self._on_start = on_start
         self._on_over = on_over
-        self._thinker = Thinker(choose, threads or min(games, 16))
+        self._thinker = Thinker(choose, 0 if is_quick else threads or min(games, 16))
         self._games: dict[str, _Game] = {}
         self._outbox: list[bot_pb2.Choice] = []
         self._wake = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Asking ``choose`` beside the stream: in threads, or as tasks if it is async, so that a long thought holds up no other game."""
+"""Asking ``choose``: in threads, or as tasks if it is async, so that a long thought holds up no other game; or where we are."""
 
 import asyncio
 import inspect
@@ -20,6 +20,7 @@ class Thinker:
     """Threads of our own rather than an executor's: whoever stops does not wait for a long thought."""
 
     def __init__(self, choose: Choose, threads: int) -> None:
+        """``threads``: how many questions are thought about at once; 0: each is answered at once, on the event loop."""
         self._choose: Callable[[Turn], Any] = choose
         self._is_async = inspect.iscoroutinefunction(choose) or inspect.iscoroutinefunction(type(choose).__call__)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -39,6 +40,9 @@ class Thinker:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             return
+        if not self._most_threads:
+            then(turn, self._think_here(turn))
+            return
         self._at_work += 1
         if self._at_work > self._threads and self._threads < self._most_threads:
             self._threads += 1
@@ -53,16 +57,19 @@ class Thinker:
             _complain(turn)
         then(turn, answer)
 
+    def _think_here(self, turn: Turn) -> Answer | None:
+        try:
+            answer: Answer = self._choose(turn)
+            return answer
+        except Exception:
+            _complain(turn)
+            return None
+
     def _work(self) -> None:
         """The life of a thread: one question after the other."""
         while True:
             turn, then = self._todo.get()
-            answer: Answer | None = None
-            try:
-                answer = self._choose(turn)
-            except Exception:
-                _complain(turn)
-            self._done.put((turn, then, answer))
+            self._done.put((turn, then, self._think_here(turn)))
             if not self._is_collecting and self._loop is not None:
                 self._is_collecting = True
                 with suppress(RuntimeError):  # the loop is closed: nobody waits for the answer
