@@ -82,7 +82,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     ) -> None:
         self._fade = fade
         self._arena = arena
-        self._gallery: Gallery[_Seen] = Gallery(bells, self._look)
+        self._gallery: Gallery[_Seen] = Gallery(arena, bells, self._look)
         self._signer = signer
         self._limits = limits
         self._ends = ends
@@ -320,11 +320,11 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                     try:
                         await asyncio.wait_for(bell.wait(), _POLL_S)
                     except TimeoutError:
-                        continue  # a notice may have been lost: look
+                        room.doubt()  # a notice may have been lost: look
 
-    async def _look(self, session_id: str, after: int) -> "_Seen":
-        """What a spectator sees of a session after a revision."""
-        session, entries = await self._arena.read_log(session_id, max(0, after - 1))
+    async def _look(self, session_id: str, after: int, is_stale: bool) -> "_Seen":
+        """What a spectator sees of a session after a revision; from the store, if what this copy knows may be out of date."""
+        session, entries = await self._arena.read_log(session_id, max(0, after - 1), fresh=is_stale)
         last, entries = (entries[:1], entries[1:]) if after else ([], entries)
         before = entry_mark(session.header, last[0]) if last else 0
         shown = _public(session, entries)

@@ -141,6 +141,8 @@ class Arena:
         self._cache: OrderedDict[str, Session] = OrderedDict()
         #: Birth, revision and mark of the last positions that this copy knows to have been saved, ended sessions included.
         self._saved: dict[str, tuple[str, int, str]] = {}
+        #: The logs of sessions that are being watched, as far as this copy knows them.
+        self._logs: dict[str, list[Entry]] = {}
         self._queues = SessionQueues()
         #: Changes that wait for the store; the loop alone would not keep them alive.
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,14 +186,30 @@ class Arena:
                 found[session_id] = session
         return found
 
-    async def read_log(self, session_id: str, after: int) -> tuple[Session, list[Entry]]:
-        """The session as it was last saved, and its log from revision ``after`` + 1 to that very revision."""
-        async with self._queues.turn(
-            session_id
-        ):  # or a move that is not saved yet would show in the one and not in the other
-            session, entries = await self.store.log(session_id, after, self._cache.get(session_id))
+    async def read_log(self, session_id: str, after: int, *, fresh: bool = True) -> tuple[Session, list[Entry]]:
+        """A session, and its log from revision ``after`` + 1 to that very revision: as they were last saved.
+
+        Not ``fresh``: content with what this copy remembers, if it keeps the log.
+        """
+        # Alone, or a move that is not saved yet would show in the one and not in the other.
+        async with self._queues.turn(session_id):
+            known, log = self._cache.get(session_id), self._logs.get(session_id)
+            if not fresh and known is not None and log is not None and len(log) == known.revision:
+                return known, log[after:]
+            session, entries = await self.store.log(session_id, after if log is None else 0, known)
             self._remember(session)
-            return session, entries
+            if log is None:
+                return session, entries
+            log[:] = entries
+            return session, entries[after:]
+
+    def keep_log(self, session_id: str) -> None:
+        """Remember the log of a session too, from when it is next read, until ``drop_log``: it is being watched."""
+        self._logs[session_id] = []
+
+    def drop_log(self, session_id: str) -> None:
+        """Nobody watches the session any more."""
+        del self._logs[session_id]
 
     def forget(self, session_id: str) -> None:
         """Whatever this copy remembers of a session is out of date."""
@@ -209,6 +227,8 @@ class Arena:
 
     def _remember(self, session: Session) -> None:
         session_id = session.header.id
+        if self._logs and session_id in self._logs and self._cache.get(session_id) is not session:
+            self._logs[session_id].clear()  # what was kept belongs to what this copy remembered before
         birth, revision, mark = self._saved.get(session_id, ("", -1, ""))
         self._saved[session_id] = (session.header.birth, session.revision, session.mark)
         if len(self._saved) > _SAVED:
@@ -355,6 +375,9 @@ class Arena:
     def _end_save(self, work: _Work[Any], change: Change, result: Any, error: Exception | None) -> None:
         if error is None:
             self._remember(change.session)
+            log = self._logs.get(work.session_id)
+            if log is not None:  # without its beginning it is too short for the revision, and is read anew
+                log += change.entries
             self._tell(change)
             self._end(work, result)
             return

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -356,3 +357,49 @@ def test_a_listener_that_fails_does_not_keep_the_session(caplog: pytest.LogCaptu
         assert "a mistake" in caplog.text
 
     _in_the_leader_phase(2, scenario)
+
+
+def test_the_log_of_a_watched_session_is_read_from_memory_and_is_whole() -> None:
+    """Also when another copy has moved in between, so that what this copy has written since does not fit to what it knew."""
+
+    class Counting(MemoryStore):
+        trips = 0
+
+        async def log(self, *arguments: Any) -> tuple[Session, list[Entry]]:
+            self.trips += 1
+            return await super().log(*arguments)
+
+    async def scenario() -> None:
+        store, clock = Counting(), Clock()
+        arena, other = Arena(store, clock), Arena(store, clock)
+        session_id = (await arena.create(header_of("sf1906-2e", 2))).header.id
+        arena.keep_log(session_id)
+
+        async def move(copy: Arena) -> None:
+            session = await copy.read(session_id)
+            seat = session.open_seats()[0]
+            await accepted(copy, session_id, seat, session.clocks[seat].turn)
+
+        async def looks_whole() -> None:
+            session, log = await arena.read_log(session_id, 1, fresh=False)
+            assert log == store._logs[session_id][1:]
+            assert len(log) == session.revision - 1
+
+        await move(other)
+        assert len((await arena.read_log(session_id, 0))[1]) == 1
+        for _ in range(3):
+            await move(arena)
+            await looks_whole()
+        assert store.trips == 1
+        await move(other)
+        await move(arena)
+        await looks_whole()
+        assert store.trips == 2
+        await move(arena)
+        await looks_whole()
+        assert store.trips == 2
+        arena.drop_log(session_id)
+        await looks_whole()
+        assert store.trips == 3, "nobody watches it any more"
+
+    asyncio.run(scenario())
