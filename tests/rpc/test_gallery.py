@@ -5,9 +5,7 @@ import asyncio
 from redis.asyncio import Redis
 
 from service.rpc.gallery import Gallery
-from service.rpc.sessions import _public
 from service.sessions.bells import Bells
-from tests.sessions.tables import Table
 
 
 class Stage:
@@ -68,16 +66,3 @@ def test_who_comes_after_a_notice_does_not_join_a_look_that_began_before_it() ->
             assert not room.bell.is_set()
 
     asyncio.run(scenario())
-
-
-def test_what_a_seat_says_secretly_is_shown_when_all_have_spoken() -> None:
-    table = Table("relief", 2)
-    table.seat_all()
-    while not table.entries[-1].secret:
-        table.answer()
-    hidden = table.entries[-1]
-    assert table.session.game.is_secret(table.session.state)
-    assert _public(table.session, table.entries) == table.entries[:-1]
-    table.play_until(lambda session: not session.game.is_secret(session.state))
-    assert _public(table.session, table.entries) == table.entries
-    assert hidden in table.entries
