@@ -7,6 +7,7 @@ from rubble.v1 import bot_pb2, common_pb2
 from service import games
 from service.games.chance import Stream, seeds_of
 from service.rpc import events
+from service.rpc.errors import answer
 from service.sessions.errors import SessionError
 from service.sessions.session import ACTIVE, Header, Session, TimeControl, new_session
 
@@ -74,7 +75,7 @@ class Table:
             accepted, _ = self.session.answer(self.seat, choice.turn, said, choice.note[:1000], _NOW, 0)
         except SessionError as error:
             self.refusals.append(str(error))
-            return _event(events.refused(self.name, choice.turn, error, is_open=self.is_asking))
+            return _event(events.refused(self.name, choice.turn, answer(error), is_open=self.is_asking))
         self.answers.append(accepted.text)
         self._play_rivals()
         return self.turn() if self.is_asking else self.over()

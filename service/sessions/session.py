@@ -343,7 +343,8 @@ class Session:
         try:
             action = self.game.read(choice)
         except Unreadable as error:
-            raise ActionRefused("UNREADABLE", "", str(error), readable=False) from None
+            note = f"this is no action; expected {error.expected}"
+            raise ActionRefused("UNREADABLE", "", str(error), readable=False, note=note) from None
         if action not in actions:
             try:
                 self.game.apply(self.game.copy(self.state), seat, action)
@@ -357,7 +358,7 @@ class Session:
         if turn != clock.turn or not clock.asked_ms:
             return []
         clock.refusals += 1
-        entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=str(refused)[:NOTE_LIMIT], at_ms=now_ms))
+        entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=refused.note[:NOTE_LIMIT], at_ms=now_ms))
         if clock.refusals >= REFUSAL_LIMIT:
             entries += self._forfeit([seat], REFUSED_ACTIONS, now_ms)
         return entries
