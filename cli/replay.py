@@ -17,6 +17,7 @@ from cli import arguments
 from cli.show import draw, sheet
 from cli.terminal import complain, console, count_of, print_json
 from service.games.core import BadSetup, Eye
+from service.games.log import Sight, sights
 from service.sessions import session as life
 from service.sessions.replay import BadReplay, Replay, decode_replay, read_replay
 from service.sessions.replay_verify import Verdict, game_of, tables, verify_replay
@@ -229,13 +230,14 @@ class _Book:
 
     def page(self, place: int) -> Group:
         """The table after so many entries."""
-        entries = self.replay.entries[max(0, place - LAST_ENTRIES) : place]
+        first = max(0, place - LAST_ENTRIES)
+        entries = self.replay.entries[first:place]
+        is_secret = game_of(self.replay).is_secret(self.states[place])
+        seen = sights(entries, self.eye, is_secret=is_secret, is_revealed=False)
         parts: list[RenderableType] = [Text(), self.heading(place), self.bots(), Text(), self.table(place), Text()]
         parts += [
-            self.said(place - len(entries) + offset, entry, place).append(
-                "" if offset < len(entries) else "  ←", "bold"
-            )
-            for offset, entry in enumerate(entries, 1)
+            self.said(revision, entry, sight).append("  ←" if revision == place else "", "bold")
+            for revision, (entry, sight) in enumerate(zip(entries, seen, strict=True), first + 1)
         ]
         if place == len(self.replay.entries):
             parts += self.result()
@@ -246,12 +248,12 @@ class _Book:
         game = game_of(self.replay)
         return draw(game.picture(game.view(self.states[place], self.eye)))
 
-    def said(self, revision: int, entry: Entry, seen_at: int | None) -> Text:
-        """An entry as a line; at a table where it is still secret, others learn only that something was said."""
+    def said(self, revision: int, entry: Entry, sight: Sight = Sight.WHOLE) -> Text:
+        """An entry as a line; while it is secret, others learn only that something was said."""
         line = Text(f"{revision:>5}  ", style="dim")
         if entry.seat >= 0:
             line.append(f"seat {entry.seat}  ", style="cyan")
-        if seen_at is not None and self._is_secret(entry, seen_at):
+        if sight is not Sight.WHOLE:
             return line.append("(in secret)", style="dim")
         match entry.kind:
             case life.ACT:
@@ -270,9 +272,6 @@ class _Book:
             line.append("  " + " ".join(entry.note.split()), style="italic dim")
         return line
 
-    def _is_secret(self, entry: Entry, seen_at: int) -> bool:
-        return entry.secret and entry.seat != self.eye and game_of(self.replay).is_secret(self.states[seen_at])
-
     def result(self) -> list[RenderableType]:
         """The score sheet, if there is one."""
         outcome = self.replay.sheet()
@@ -283,7 +282,7 @@ class _Book:
     def summary(self) -> Group:
         """Every entry, the last table and the score sheet."""
         parts: list[RenderableType] = [Text(), self.heading(None), self.bots(), Text()]
-        parts += [self.said(revision, entry, None) for revision, entry in enumerate(self.replay.entries, 1)]
+        parts += [self.said(revision, entry) for revision, entry in enumerate(self.replay.entries, 1)]
         if self.states:
             parts += [Text(), self.table(len(self.replay.entries))]
         return Group(*parts, *self.result())

@@ -214,7 +214,8 @@ class Evening:
         match event.WhichOneof("event"):
             case "action" if event.action.seat != self._chair.seat or event.action.house:
                 house = " (the house, for a forfeited seat)" if event.action.house else ""
-                self._say(f"  {self._who(event.action.seat)}{house}: {event.action.text}", "cyan")
+                text = "(in secret)" if event.action.hidden else event.action.text
+                self._say(f"  {self._who(event.action.seat)}{house}: {text}", "cyan")
             case "fault":
                 fault = common_pb2.Fault.Name(event.fault.fault).removeprefix("FAULT_")
                 self._say(f"  {self._who(event.fault.seat)} was forfeited: {fault}", "red")

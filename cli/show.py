@@ -11,7 +11,8 @@ from rich.text import Text
 from cli import arguments
 from cli.terminal import console, count_of
 from service.games.chance import seeds_of
-from service.games.core import AnyGame, Eye, History, Outcome, Picture, Result
+from service.games.core import AnyGame, Eye, Outcome, Picture, Result
+from service.games.log import History
 from service.games.playing import play_on, player_streams
 
 MOST_PLIES = 10**6
@@ -57,9 +58,11 @@ def command(
     heading = f" · {count_of(seats, 'player')} · seed {number} · after {count_of(made, 'decision')} · seen by {who}"
     parts: list[RenderableType] = [Text(), Text.assemble((found.title, "bold"), heading), Text()]
     parts += [draw(found.picture(found.view(state, looking))), Text()]
-    log = history.shown_to(looking)[-LAST_ACTIONS:]
+    log = history.shown_to(state, looking)[-LAST_ACTIONS:]
     if log:
-        parts.append(Text("last said: " + ", ".join(f"{seat}: {text}" for seat, text in log), style="dim"))
+        parts.append(
+            Text("last said: " + ", ".join(f"{seat}: {text or '(in secret)'}" for seat, text in log), style="dim")
+        )
     outcome = found.outcome(state)
     parts += [sheet(outcome)] if outcome else _to_act(found, state, looking)
     console().print(Group(*parts), soft_wrap=True)

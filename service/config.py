@@ -79,7 +79,8 @@ class Settings:
     request_bytes_per_caller: int
     request_bytes: int
     streams_per_bot: int
-    sessions_per_caller: int
+    #: Of all callers together.
+    live_sessions: int
     watchers_per_session: int
     #: Of one caller (of one address, without a token): so many places in a session, and ten times as many in all.
     watchers_per_caller: int
@@ -112,7 +113,7 @@ FLAGS: Final = (
     "request_bytes_per_caller",
     "request_bytes",
     "streams_per_bot",
-    "sessions_per_caller",
+    "live_sessions",
     "watchers_per_session",
     "watchers_per_caller",
     "refusals_per_second",
@@ -121,6 +122,9 @@ FLAGS: Final = (
     "log_format",
 )
 
+#: Variables of earlier versions, and what they are called now. One that was ignored would be a limit that does not hold.
+_RENAMED: Final = {"RUBBLE_SESSIONS_PER_CALLER": "RUBBLE_LIVE_SESSIONS"}
+
 
 def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> Settings:
     """The settings of this process, or BadSetting. A flag that is None was not given; secrets are made where none are given."""
@@ -128,6 +132,11 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
         if name not in FLAGS:
             raise TypeError(f"{name} cannot be set by a flag")
     reader = _Reader(os.environ if environ is None else environ, flags)
+    for old, new in _RENAMED.items():
+        if reader.environ.get(old):
+            raise BadSetting(
+                old, reader.environ[old], f"{new}, as this setting is called since it limits the whole arena"
+            )
     state_dir = reader.get("state_dir", Path(".rubble"), _path)
     tls_cert, tls_key, tls_client_ca = (reader.get(f"tls_{what}", None, _path) for what in ("cert", "key", "client_ca"))
     _check_tls(reader, tls_cert, tls_key, tls_client_ca)
@@ -151,7 +160,7 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
         request_bytes_per_caller=reader.get("request_bytes_per_caller", 8 * _MIB, _number(_MIB, 1024 * _MIB)),
         request_bytes=reader.get("request_bytes", 64 * _MIB, _number(_MIB, 16 * 1024 * _MIB)),
         streams_per_bot=reader.get("streams_per_bot", 16, _number(1, 1000)),
-        sessions_per_caller=reader.get("sessions_per_caller", 10_000, _number(1, 10_000_000)),
+        live_sessions=reader.get("live_sessions", 10_000, _number(1, 10_000_000)),
         watchers_per_session=reader.get("watchers_per_session", 100, _number(1, 100_000)),
         watchers_per_caller=reader.get("watchers_per_caller", 20, _number(1, 100_000)),
         refusals_per_second=reader.get("refusals_per_second", 200, _number(1, 100_000)),

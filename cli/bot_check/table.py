@@ -7,6 +7,7 @@ from rubble.v1 import bot_pb2, common_pb2
 from service import games
 from service.games.chance import Stream, seeds_of
 from service.rpc import events
+from service.rpc.errors import answer
 from service.sessions.session import ACTIVE, Accepted, Header, Session, TimeControl, new_session
 
 #: Time stands still at these tables; 0 would mean that nothing was asked.
@@ -72,7 +73,7 @@ class Table:
         reply, _ = self.session.answer(self.seat, choice.turn, said, choice.note[:1000], _NOW, 0)
         if not isinstance(reply, Accepted):
             self.refusals.append(str(reply.error))
-            return _event(events.refused(self.name, choice.turn, reply.error, is_open=self.is_asking))
+            return _event(events.refused(self.name, choice.turn, answer(reply.error), is_open=self.is_asking))
         self.answers.append(reply.text)
         self._play_rivals()
         return self.turn() if self.is_asking else self.over()

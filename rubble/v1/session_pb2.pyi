@@ -603,7 +603,9 @@ Global___WatchResponse: _TypeAlias = WatchResponse  # noqa: Y015
 
 @_typing.final
 class WatchEvent(_message.Message):
-    """One thing that happened, as a spectator sees it. What a seat said secretly appears when everybody may know it."""
+    """One thing that happened, as a spectator sees it. What seats say while they choose secretly appears when the last of them has chosen. What the
+    game keeps secret for longer appears as an ActionEvent with `hidden`.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -661,11 +663,17 @@ class ActionEvent(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     THINK_MS_FIELD_NUMBER: _builtins.int
     HOUSE_FIELD_NUMBER: _builtins.int
+    HIDDEN_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     text: _builtins.str
+    """The action's notation; empty if `hidden`."""
     think_ms: _builtins.int
     house: _builtins.bool
     """The house played for a forfeited seat."""
+    hidden: _builtins.bool
+    """Nobody but the seat may know what it said, for instance which card it buried. Once the seeds are revealed, a new Watch from the beginning
+    and the replay tell it. The event's `mark` stays the same.
+    """
     def __init__(
         self,
         *,
@@ -673,10 +681,11 @@ class ActionEvent(_message.Message):
         text: _builtins.str = ...,
         think_ms: _builtins.int = ...,
         house: _builtins.bool = ...,
+        hidden: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["house", b"house", "seat", b"seat", "text", b"text", "think_ms", b"think_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hidden", b"hidden", "house", b"house", "seat", b"seat", "text", b"text", "think_ms", b"think_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,7 +1,7 @@
 """The words all games share: Game, Seat, Outcome, Refused, Option, and what a game must be able to answer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from service.games.chance import Seeds, Stream
@@ -161,6 +161,9 @@ class Game(Generic[S, A]):
     #: True while seats speak secretly: what they say then is shown to nobody else until this is False again. Several seats to act
     #: means secret, it ends only with the last of them, and how often a seat is asked does not depend on what it says.
     is_secret: Callable[[S], bool]
+    #: Asked before the action is applied. True: the log shows others only that the seat acted, until the seeds are revealed after
+    #: the end. For what no rule ever shows, such as a card buried face down; what is shown later needs ``is_secret`` alone.
+    stays_secret: Callable[[S, Seat, A], bool]
     #: The table of a view, drawn for a person.
     picture: Callable[[Plain], Picture]
     #: What lies in the box, each value with its mark.
@@ -196,24 +199,9 @@ class Game(Generic[S, A]):
 AnyGame = Game[Any, Any]
 
 
-@dataclass
-class History(Generic[S, A]):
-    """What was said at a table, and who may read which part of it."""
-
-    game: Game[S, A]
-    entries: list[tuple[Seat, str, bool]] = field(default_factory=list)
-
-    def play(self, state: S, seat: Seat, action: A) -> None:
-        """Apply an action and write it down."""
-        secret = self.game.is_secret(state)
-        self.game.apply(state, seat, action)
-        self.entries.append((seat, self.game.text(action), secret))
-        if secret and not self.game.is_secret(state):  # the last seat has spoken: everybody may read it now
-            self.entries = [(who, text, False) for who, text, _ in self.entries]
-
-    def shown_to(self, eye: Eye) -> list[tuple[Seat, str]]:
-        """The log this eye may read: secret entries of others stay out until all have spoken."""
-        return [(seat, text) for seat, text, secret in self.entries if not secret or seat == eye]
+def never_secret(state: object, seat: Seat, action: object) -> bool:
+    """The answer to ``stays_secret`` of a game whose log is public once nobody chooses secretly."""
+    return False
 
 
 def random_player(game_legal: Callable[[S, Seat], Sequence[A]]) -> Callable[[S, Seat, Stream], A]:

@@ -1,4 +1,6 @@
-"""Every error and the status it becomes: one table, applied by one interceptor. No other file mentions a status code.
+"""Every error and the status it becomes: one table. No other file mentions a status code.
+
+One interceptor applies it to calls; what a bot is told inside its stream is made of the same ``answer``.
 
 An answer carries google.rpc.ErrorInfo: a reason a program can branch on, and the facts (field, value, what was expected,
 revision, rule …). Where waiting helps, RetryInfo says how long. A bug of ours is logged whole, once, under an id; the caller
@@ -127,12 +129,6 @@ def answer(exception: Exception, more: Sequence[Row] = ()) -> Answer:
     _log.error("a bug of ours, told as %s", error_id, exc_info=exception, extra={"error_id": error_id})
     message = f"an error of ours; it is in our log as {error_id}, please tell us"
     return Answer(StatusCode.INTERNAL, INTERNAL, message, {"error_id": error_id})
-
-
-def describe(exception: Exception) -> tuple[str, str]:
-    """Reason and message, for those who are told inside a stream."""
-    told = answer(exception)
-    return told.reason, told.message
 
 
 def rich_status(told: Answer) -> status_pb2.Status:

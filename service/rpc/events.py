@@ -15,11 +15,10 @@ from service.rpc.codec import (
     time_control_message,
     turn_event,
 )
-from service.sessions.errors import SessionError
+from service.rpc.errors import Answer
 from service.sessions.session import ACTIVE, Session
 
 _LONGEST_NAME: Final = 64
-_LONGEST_MESSAGE: Final = 600
 
 
 def _event(event: bot_pb2.PlayEvent) -> bytes:
@@ -56,15 +55,11 @@ def turn(session: Session, seat: int, now_ms: int) -> bytes:
     return turn_event(session, seat, now_ms)
 
 
-def refused(session_id: str, turn: int, error: SessionError, *, is_open: bool) -> bytes:
+def refused(session_id: str, turn: int, told: Answer, *, is_open: bool) -> bytes:
     """A choice was not accepted."""
     # What the bot sent may be as long as a message; it need not hear all of it again.
     event = bot_pb2.Refused(
-        session=session_id[:_LONGEST_NAME],
-        turn=turn,
-        reason=error.reason,
-        message=str(error)[:_LONGEST_MESSAGE],
-        open=is_open,
+        session=session_id[:_LONGEST_NAME], turn=turn, reason=told.reason, message=told.message, open=is_open
     )
     return _event(bot_pb2.PlayEvent(refused=event))
 

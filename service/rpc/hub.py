@@ -15,8 +15,8 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from rubble.v1 import bot_pb2
-from service import metrics
-from service.rpc import events
+from service import logs, metrics
+from service.rpc import errors, events
 from service.sessions import keys
 from service.sessions.arena import Answer, Arena, Change
 from service.sessions.bells import Bells
@@ -332,14 +332,14 @@ class BotStream:
 
     def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
         session_id, turn = choice.session, choice.turn
+        is_open = True  # after a bug of ours
         if isinstance(error, SessionError):
             self.wasted += not isinstance(error, StoreUnavailable | Conflict)  # those are no fault of the bot
             is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
             is_open = not is_closed and self._is_open(session_id, turn)
-        else:
-            _LOG.error("a choice of %s in %s failed", self.bot, session_id, exc_info=error)
-            error, is_open = SessionError("the service failed; the question is still open"), True
-        self.send(events.refused(session_id, turn, error, is_open=is_open))
+        with logs.ids(session=session_id):
+            told = errors.answer(error)
+        self.send(events.refused(session_id, turn, told, is_open=is_open))
 
     def _is_open(self, session_id: str, turn: int) -> bool:
         place = self._places.get(session_id)

@@ -141,7 +141,8 @@ class Limits:
     #: Choices that were refused, by bot.
     refusals: Budget
     simulation: Budget
-    sessions_per_caller: int
+    #: Of all callers together.
+    live_sessions: int
 
     @classmethod
     def of(
@@ -150,7 +151,7 @@ class Limits:
         streams_per_bot: int,
         watchers_per_session: int,
         simulation_ms_per_second: int,
-        sessions_per_caller: int,
+        live_sessions: int,
         watchers_per_caller: int = 20,
         refusals_per_second: int = 200,
     ) -> "Limits":
@@ -159,13 +160,13 @@ class Limits:
             watchers=WatchPlaces(watchers_per_session, watchers_per_caller),
             refusals=Budget("refused choices a second for each bot", refusals_per_second),
             simulation=Budget("milliseconds of simulation a second for each caller", simulation_ms_per_second),
-            sessions_per_caller=sessions_per_caller,
+            live_sessions=live_sessions,
         )
 
     def check_sessions(self, live: int) -> None:
-        """LimitReached if a caller with so many live sessions may not open another."""
-        if live >= self.sessions_per_caller:
-            raise LimitReached("live sessions for each caller", self.sessions_per_caller)
+        """LimitReached if an arena with so many live sessions may not open another."""
+        if live >= self.live_sessions:
+            raise LimitReached("live sessions in this arena", self.live_sessions)
 
 
 def message_options(max_message_bytes: int) -> list[tuple[str, int]]:

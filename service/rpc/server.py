@@ -94,7 +94,7 @@ class Service:
             streams_per_bot=settings.streams_per_bot,
             watchers_per_session=settings.watchers_per_session,
             simulation_ms_per_second=settings.simulation_ms_per_second,
-            sessions_per_caller=settings.sessions_per_caller,
+            live_sessions=settings.live_sessions,
             watchers_per_caller=settings.watchers_per_caller,
             refusals_per_second=settings.refusals_per_second,
         )

@@ -28,6 +28,7 @@ from service.sessions.errors import (
     UnknownSession,
     UnreadableSession,
 )
+from service.sessions.log_view import is_hidden, readable
 from service.sessions.replay import write_replay
 from service.sessions.session import (
     ACT,
@@ -327,7 +328,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         session, entries = await self._arena.read_log(session_id, max(0, after - 1), fresh=is_stale)
         last, entries = (entries[:1], entries[1:]) if after else ([], entries)
         before = entry_mark(session.header, last[0]) if last else 0
-        shown = _public(session, entries)
+        shown = readable(session, entries, None)
         response = _watch_response(session, after, shown)
         after += len(shown)
         mark = entry_mark(session.header, shown[-1]) if shown else before
@@ -362,26 +363,16 @@ def _question(session: Session, seat: int, now_ms: int) -> session_pb2.Question:
     return session_pb2.Question(turn=session.clocks[seat].turn, legal_actions=actions, clock=clock)
 
 
-def _public(session: Session, entries: list[Entry]) -> list[Entry]:
-    """The entries a spectator may read now: while seats speak secretly, nothing from the first secret on."""
-    if session.status != ACTIVE or not session.game.is_secret(session.state):
-        return entries
-    tail = len(entries)
-    for index in range(len(entries) - 1, -1, -1):
-        entry = entries[index]
-        if entry.secret:
-            tail = index
-        elif entry.kind in (ACT, HOUSE):
-            break  # an open word: everything secret before it has been revealed
-    return entries[:tail]
-
-
 def _watch_response(session: Session, after: int, entries: list[Entry]) -> session_pb2.WatchResponse:
     response = session_pb2.WatchResponse()
     for revision, entry in enumerate(entries, after + 1):
         if entry.kind in (ACT, HOUSE):
             action = session_pb2.ActionEvent(
-                seat=entry.seat, text=entry.text, think_ms=entry.think_ms, house=entry.kind == HOUSE
+                seat=entry.seat,
+                text=entry.text,
+                think_ms=entry.think_ms,
+                house=entry.kind == HOUSE,
+                hidden=is_hidden(entry),
             )
             response.events.add(revision=revision, action=action, mark=entry_mark(session.header, entry))
         elif entry.kind == FAULT:

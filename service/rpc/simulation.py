@@ -16,6 +16,7 @@ from service.games.chance import SEED_BYTES, Stream
 from service.games.core import AnyGame, Outcome, Refused, Unreadable
 from service.rpc import codec
 from service.rpc.auth import Forbidden, Kind, Signer, current_caller
+from service.rpc.errors import answer
 from service.rpc.limits import LimitReached, Limits
 from service.sessions.arena import Arena
 from service.sessions.errors import BadRequest, SessionEnded
@@ -170,10 +171,9 @@ def _run(
     result = simulation_pb2.SimulationResult()
     try:
         _advance(game, state, list(simulation.actions))
-    except Refused as error:
-        return simulation_pb2.SimulationResult(refused=error.reason, message=error.message), None, None
-    except Unreadable as error:
-        return simulation_pb2.SimulationResult(refused="UNREADABLE", message=str(error)), None, None
+    except (Refused, Unreadable) as error:
+        told = answer(error)
+        return simulation_pb2.SimulationResult(refused=told.reason, message=told.message), None, None
     acting = game.to_act(state)
     result.to_act.extend(acting)
     outcome = game.outcome(state)

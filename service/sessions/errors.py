@@ -90,10 +90,12 @@ class ActionRefused(SessionError):
 
     reason = "REFUSED"
 
-    def __init__(self, reason: str, rule: str, message: str, *, readable: bool) -> None:
+    def __init__(self, reason: str, rule: str, message: str, *, readable: bool, note: str | None = None) -> None:
         super().__init__(message, rule=rule)
         self.reason = reason
         self.readable = readable
+        #: What the log keeps of the message. It becomes public, so it repeats nothing that was sent and could not be read.
+        self.note = message if note is None else note
 
 
 class Conflict(SessionError):

@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any, Final
 
 import msgspec
 
 from service.games.core import Line, Outcome, Result
+from service.sessions.log_view import is_hidden, readable
 from service.sessions.session import (
     ACT,
     ACTIVE,
@@ -137,8 +139,9 @@ def hash_of(fields: Mapping[str, Any]) -> str:
 def write_replay(session: Session, entries: Sequence[Entry]) -> str:
     """The replay file of a session as far as it goes: without an outcome while it runs, without seeds until they are revealed.
 
-    ``entries`` is the log from revision 1 on. What was logged after ``session`` was loaded is left out, and while seats speak
-    secretly so is what they said.
+    ``entries`` is the log from revision 1 on. What was logged after ``session`` was loaded is left out. The file of a running
+    game stops before the first entry that a spectator may not read. That of an ended one is whole, for it could not be played
+    again otherwise: until the seeds are revealed it is for the operator alone.
     """
     header = session.header
     if len(entries) < session.revision:
@@ -146,7 +149,7 @@ def write_replay(session: Session, entries: Sequence[Entry]) -> str:
     told = list(entries[: session.revision])
     is_over = session.status != ACTIVE
     if not is_over:
-        told = _before_secrets(session, told)
+        told = list(takewhile(lambda entry: not is_hidden(entry), readable(session, told, None)))
     lines = [_header_line(session)]
     lines += [entry_line(place, entry) for place, entry in enumerate(told, 1) if entry.kind != REVEAL]
     if is_over:
@@ -167,19 +170,6 @@ def chain(lines: Sequence[Mapping[str, Any]]) -> str:
         fields["hash"] = prev = blake2b(canonical(fields), digest_size=32).hexdigest()
         texts.append(canonical(fields))
     return b"".join(text + b"\n" for text in texts).decode()
-
-
-def _before_secrets(session: Session, entries: list[Entry]) -> list[Entry]:
-    """The entries up to the first that nobody else may read yet."""
-    if not session.game.is_secret(session.state):
-        return entries
-    first = len(entries)
-    for place in range(len(entries) - 1, -1, -1):
-        if entries[place].kind in {ACT, HOUSE}:
-            if not entries[place].secret:
-                break
-            first = place
-    return entries[:first]
 
 
 def _header_line(session: Session) -> dict[str, Any]:
@@ -224,6 +214,8 @@ def entry_line(revision: int, entry: Entry) -> dict[str, Any]:
         line[_note_name(entry.kind)] = entry.note
     if entry.secret:
         line["secret"] = True
+    if entry.lasting:
+        line["lasting"] = True
     return line
 
 
@@ -352,8 +344,8 @@ _MUST: Final[dict[str, dict[str, Check]]] = {
 }
 #: Fields that are left out where there is nothing to say.
 _MAY: Final[dict[str, dict[str, Check]]] = {
-    ACT: {"note": _is_said, "secret": _is_true},
-    HOUSE: {"secret": _is_true},
+    ACT: {"note": _is_said, "secret": _is_true, "lasting": _is_true},
+    HOUSE: {"secret": _is_true, "lasting": _is_true},
     REFUSAL: {"note": _is_said},
     FAULT: {"outage": _is_said},
     END: {"note": _is_said},
@@ -516,4 +508,5 @@ def _entry(line: dict[str, Any]) -> Entry:
         line.get(_note_name(kind), ""),
         line.get("secret", False),
         line["at_ms"],
+        line.get("lasting", False),
     )

@@ -111,9 +111,15 @@ class Entry:
     think_ms: int = 0
     #: For a fault: the outage of ours that fell into the time it had.
     note: str = ""
-    #: Said secretly: nobody else may read it until the seats speak openly again.
+    #: Said while seats spoke secretly: nobody else may read it until they speak openly again.
     secret: bool = False
     at_ms: int = 0
+    #: The game keeps it secret: nobody else may read it until the seeds are revealed. See ``log_view``.
+    lasting: bool = False
+
+    @property
+    def is_action(self) -> bool:
+        return self.kind in (ACT, HOUSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +325,9 @@ class Session:
         clock.asked_ms = 0
         text = self.game.text(action)
         clock.answered_index = index
-        secret = self.game.is_secret(self.state)
+        secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
         self.game.apply(self.state, seat, action)
-        entries = self._wrote(Entry(ACT, seat, turn, text, used, note, secret, now_ms))
+        entries = self._wrote(Entry(ACT, seat, turn, text, used, note, secret, now_ms, lasting))
         clock.answered_turn, clock.answered_text, clock.answered_revision = turn, text, self.revision
         accepted = Accepted(self.revision, text, False)
         return accepted, entries + self._go_on(now_ms)
@@ -397,7 +403,8 @@ class Session:
         try:
             action = self.game.read(choice)
         except Unreadable as error:
-            return ActionRefused("UNREADABLE", "", str(error), readable=False)
+            note = f"this is no action; expected {error.expected}"
+            return ActionRefused("UNREADABLE", "", str(error), readable=False, note=note)
         if action not in actions:
             try:
                 self.game.apply(self.game.copy(self.state), seat, action)
@@ -412,7 +419,7 @@ class Session:
         if turn != clock.turn or not clock.asked_ms:
             return []
         clock.refusals += 1
-        entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=str(refused)[:NOTE_LIMIT], at_ms=now_ms))
+        entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=refused.note[:NOTE_LIMIT], at_ms=now_ms))
         if clock.refusals >= REFUSAL_LIMIT:
             entries += self._forfeit([seat], REFUSED_ACTIONS, now_ms)
         return entries
@@ -511,9 +518,10 @@ class Session:
         """One decision by the automaton; its chance is keyed, so that a replay finds the same one."""
         stream = Stream(self.header.deck_seed, f"house/{self.revision}")
         action = self.game.automaton(self.state, seat, stream)
-        secret = self.game.is_secret(self.state)
+        secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
         self.game.apply(self.state, seat, action)
-        return self._wrote(Entry(HOUSE, seat, 0, self.game.text(action), secret=secret, at_ms=now_ms))
+        text = self.game.text(action)
+        return self._wrote(Entry(HOUSE, seat, 0, text, secret=secret, at_ms=now_ms, lasting=lasting))
 
     def _forfeit(self, seats: list[int], fault: int, now_ms: int, outage: str = "") -> list[Entry]:
         entries: list[Entry] = []
@@ -689,7 +697,8 @@ def session_from_plain(header: Header, plain: Any) -> Session:
 
 def entry_to_plain(entry: Entry) -> list[Any]:
     """A log entry as a list."""
-    return [entry.kind, entry.seat, entry.turn, entry.text, entry.think_ms, entry.note, entry.secret, entry.at_ms]
+    plain = [entry.kind, entry.seat, entry.turn, entry.text, entry.think_ms, entry.note, entry.secret, entry.at_ms]
+    return [*plain, True] if entry.lasting else plain  # as older versions wrote it, where they could
 
 
 def entry_from_plain(plain: list[Any]) -> Entry:
@@ -698,6 +707,11 @@ def entry_from_plain(plain: list[Any]) -> Entry:
 
 
 def entry_mark(header: Header, entry: Entry) -> int:
-    """The identity of an entry, never 0: whatever takes its place after a loss in the store has another time, at least."""
+    """The identity of an entry, never 0: whatever takes its place after a loss in the store has another time, at least.
+
+    It is public, so it does not depend on what the game keeps secret: trying all actions would find the one that was said.
+    """
+    if entry.lasting:
+        entry = replace(entry, text="", note="")
     said = repr((header.birth, entry_to_plain(entry)))
     return int.from_bytes(blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little") or 1

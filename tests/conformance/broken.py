@@ -6,6 +6,7 @@
 import random as unkeyed
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from service.games.chance import Seeds, Stream
@@ -362,7 +363,7 @@ def _redeal_that_keeps_hands(state: State, eye: Eye, chance: Stream) -> State:
     other = view.redeal(state, eye, chance)
     other.hands, other.sent = [list(hand) for hand in state.hands], list(state.sent)
     held = {crew for hand in other.hands for crew in hand}
-    other.deck = [crew for crew in range(len(CREWS)) if crew not in {*held, *state.discards, state.open}]
+    other.deck = [crew for crew in range(len(CREWS)) if crew not in {*held, *chain(*state.discards), state.open}]
     chance.shuffle(other.deck)
     return other
 

@@ -13,7 +13,8 @@ from itertools import combinations
 from typing import Any
 
 from service.games.chance import Seeds, Stream, seeds_of
-from service.games.core import AnyGame, Eye, History, Plain, Seat
+from service.games.core import AnyGame, Eye, Plain, Seat
+from service.games.log import History
 from tests.conformance.subjects import Table
 from tests.conformance.walks import (
     PLY_LIMIT,
@@ -102,53 +103,61 @@ def check_players(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
 def check_in_step(table: Table, walk: Walk, ply: int, eye: Eye, pool: Pool, chance: Stream, limit: int) -> int:
     """Play a world and its redealt double with the same texts while the eye cannot tell them apart; how long that was.
 
-    Secret choices of others are made in each world on its own. The log is asked at every step: while the worlds are
-    alike, what the eye may read of it is alike.
+    What others say without the eye reading it is chosen in each world on its own. The log is asked at every step: while the
+    worlds are alike, what the eye may read of it is alike. So a choice that the view does not show after the secret phase, the
+    log must not show either.
     """
     game = table.game
     one, other = game.copy(walk.states[ply]), game.redeal(walk.states[ply], eye, chance)
     logs = walk.history(ply), walk.history(ply)
-    is_apart = False
     for step in range(limit):
         foreign = [game.read(text) for text in pool.some(8, chance)]
         check_alike(table, one, other, eye, foreign, f"{step} plies after a redeal")
-        read = logs[0].shown_to(eye)
-        assert read == logs[1].shown_to(eye), f"{table}: the log tells eye {eye} what its view does not: {read[-3:]}"
+        read = logs[0].shown_to(one, eye)
+        assert read == logs[1].shown_to(other, eye), (
+            f"{table}: the log tells eye {eye} what its view does not: {read[-3:]}"
+        )
         acting = list(game.to_act(one))
         if not acting:
             return step
         seat = acting[chance.below(len(acting))]
-        is_secret = game.is_secret(one)
-        if not is_secret and seat != eye:
+        if seat != eye:
             check_log(table, one, other, seat, eye)
-        here, there = texts(game, one, seat), texts(game, other, seat)
-        common = [text for text in here if text in there]
-        if is_secret and seat != eye:
+        here, there = unread(game, one, seat, eye), unread(game, other, seat, eye)
+        common = [text for text in texts(game, one, seat) if text in texts(game, other, seat)]
+        if here and there:
             said = here[chance.below(len(here))], there[chance.below(len(there))]
-            is_apart = is_apart or said[0] != said[1]
         elif common:
             said = (common[chance.below(len(common))],) * 2
         else:
             return step
         logs[0].play(one, seat, game.read(said[0]))
         logs[1].play(other, seat, game.read(said[1]))
-        if is_secret and is_apart and not game.is_secret(one):
-            return step  # the choices of this phase are shown now, and they were not the same
         if shown(game, one, eye) != shown(game, other, eye):
             return step
     return limit
 
 
+def unread(game: AnyGame, state: Any, seat: Seat, eye: Eye) -> list[str]:
+    """What a seat may say here without this eye reading it at once."""
+    if seat == eye:
+        return []
+    is_secret = game.is_secret(state)
+    offered = game.legal_actions(state, seat)
+    return [game.text(action) for action in offered if is_secret or game.stays_secret(state, seat, action)]
+
+
 def check_log(table: Table, one: Any, other: Any, seat: Seat, eye: Eye) -> None:
-    """What a seat says openly tells no more than what the eye sees afterwards.
+    """What a seat says so that this eye reads it tells no more than what the eye sees afterwards.
 
     Suppose a text can be said in one world only, because of cards this eye does not know, and another text in the other,
     and both lead to the same sight. Then whoever reads the log knows more than the view says.
     """
     game = table.game
     here, there = texts(game, one, seat), texts(game, other, seat)
-    only_here = [text for text in here if text not in there]
-    only_there = [text for text in there if text not in here]
+    hidden = {*unread(game, one, seat, eye), *unread(game, other, seat, eye)}
+    only_here = [text for text in here if text not in there and text not in hidden]
+    only_there = [text for text in there if text not in here and text not in hidden]
     if not only_here or not only_there:
         return
     sights = {_sight(game, one, seat, text, eye): text for text in only_here}
@@ -187,18 +196,29 @@ def check_secrecy(table: Table, walk: Walk) -> int:
 def check_secret_choices(table: Table, state: Any, history: History[Any, Any], chance: Stream, tries: int) -> int:
     """While choices are secret, nobody else's view, actions or log change with what a seat picked. Comparisons made.
 
-    That a seat has finished may be seen. So how often it is asked must not depend on what it says.
+    That a seat has finished may be seen. So how often it is asked must not depend on what it says. After the last seat has
+    chosen, the log may tell apart what the view tells apart, and nothing else.
     """
     game = table.game
     compared = 0
     for seat in game.to_act(state):
         sights: dict[tuple[Eye, bool], tuple[list[str], str]] = {}
+        revealed: dict[tuple[Eye, str], tuple[list[str], str]] = {}
         for is_whole, line in _lines(game, state, seat, chance, tries):
             after, log = game.copy(state), History(game, list(history.entries))
             for text in line:
                 log.play(after, seat, game.read(text))
             for eye in eyes(table):
                 if eye == seat:
+                    continue
+                if not game.is_secret(after):
+                    read = canonical(log.shown_to(after, eye))
+                    said, first = revealed.setdefault((eye, shown(game, after, eye)), (line, read))
+                    assert read == first, (
+                        f"{table}: after the secret phase the log tells eye {eye} {line} of seat {seat} from {said},"
+                        " and its view does not"
+                    )
+                    compared += said is not line
                     continue
                 said, first = sights.setdefault((eye, is_whole), (line, _secret_sight(table, after, log, eye)))
                 told = f"{table}: eye {eye} can tell {line} of seat {seat} from {said}, which is secret"
@@ -209,12 +229,10 @@ def check_secret_choices(table: Table, state: Any, history: History[Any, Any], c
 
 
 def _secret_sight(table: Table, state: Any, log: History[Any, Any], eye: Eye) -> str:
-    """All that an eye is told while others speak secretly; nothing to compare once everything is shown."""
+    """All that an eye is told while others speak secretly."""
     game = table.game
-    if not game.is_secret(state):
-        return "all have spoken"
     offered = [] if eye is None else texts(game, state, eye)
-    return canonical([list(game.to_act(state)), shown(game, state, eye), log.shown_to(eye), offered])
+    return canonical([list(game.to_act(state)), shown(game, state, eye), log.shown_to(state, eye), offered])
 
 
 def _lines(game: AnyGame, state: Any, seat: Seat, chance: Stream, tries: int) -> Iterator[tuple[bool, list[str]]]:
@@ -231,14 +249,14 @@ def _lines(game: AnyGame, state: Any, seat: Seat, chance: Stream, tries: int) ->
 
 
 def check_pending_choices_are_redealt(table: Table, state: Any, chance: Stream, redeals: int) -> None:
-    """What a seat has picked in secret is hidden, so it is dealt anew for the others."""
+    """What a seat has picked in secret, and is not shown, is hidden: so it is dealt anew for the others."""
     game = table.game
     for seat in game.to_act(state):
         after = []
-        for text in texts(game, state, seat):
-            moved = game.copy(state)
-            game.apply(moved, seat, game.read(text))
-            if game.is_secret(moved) and seat not in game.to_act(moved):
+        for action in game.legal_actions(state, seat):
+            moved, lasting = game.copy(state), game.stays_secret(state, seat, action)
+            game.apply(moved, seat, action)
+            if (lasting or game.is_secret(moved)) and seat not in game.to_act(moved):
                 after.append(moved)
         if len(after) < 2:
             continue
@@ -337,6 +355,8 @@ def check_memory(table: Table, walk: Walk, ply: int, eye: Eye, chance: Stream, t
     if game.is_secret(before) or game.is_secret(after):
         return False  # others may have spoken meanwhile, or not: a view is not told how often
     sight, action = shown(game, after, eye), game.read(text)
+    if seat != eye and game.stays_secret(before, seat, action):
+        return False  # the eye does not know what was said
     believed: list[Plain] = []
     for attempt in range(tries):
         world = game.redeal(before, eye, chance)

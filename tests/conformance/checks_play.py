@@ -97,7 +97,9 @@ def check_the_end_refuses(table: Table, walk: Walk, foreign: Iterable[Any]) -> N
 def check_notation(game: AnyGame, said: Iterable[str]) -> None:
     """A text and its action are one thing: there and back, with blanks around it or not."""
     for text in said:
-        assert text == text.strip() and text.isprintable(), f"{game.id}: {text!r} is no text a person could type"
+        assert text and text == text.strip() and text.isprintable(), (
+            f"{game.id}: {text!r} is no text a person could type"
+        )
         action = game.read(text)
         assert game.text(action) == text, f"{game.id}: {text!r} comes back as {game.text(action)!r}"
         for padded in (f"  {text}", f"{text} ", f"\t{text}\n"):
@@ -231,7 +233,8 @@ def check_asking_changes_nothing(table: Table, state: Any) -> None:
         game.picture(game.view(state, eye))
         game.redeal(state, eye, stream("asking", before))
     for seat in game.to_act(state):
-        game.legal_actions(state, seat)
+        for action in game.legal_actions(state, seat):
+            game.stays_secret(state, seat, action)
         game.sample(game.view(state, seat), seat, stream("asking", before))
         for player in (game.automaton, *game.players.values()):
             player(state, seat, stream("asking", before))

@@ -20,6 +20,7 @@ from service.games.core import (
     Result,
     Seat,
     Unreadable,
+    never_secret,
     random_player,
     rank,
 )
@@ -148,6 +149,7 @@ PEBBLES: Final = Game[State, Take](
     to_plain=_to_plain,
     from_plain=_from_plain,
     is_secret=_is_secret,
+    stays_secret=never_secret,
     picture=_picture,
     components=SALVAGE.components,
     notation=(("take 2 1", "take two pebbles of heap 1"),),

@@ -8,7 +8,8 @@ from hashlib import blake2b
 from typing import Any
 
 from service.games.chance import SEED_BYTES, Stream, seeds_of
-from service.games.core import AnyGame, Eye, History, Plain, Refused, Seat
+from service.games.core import AnyGame, Eye, Plain, Refused, Seat
+from service.games.log import History, Said
 from tests.conformance.subjects import Table, tables
 
 #: No game comes near it; one that does not end at all is stopped here.
@@ -59,7 +60,7 @@ class Walk:
     #: All legal actions of all seats to act, by ply.
     offers: list[dict[Seat, list[str]]] = field(default_factory=list)
     #: The history before every ply.
-    entries: list[list[tuple[Seat, str, bool]]] = field(default_factory=list)
+    entries: list[list[Said]] = field(default_factory=list)
     end: Any = None
 
     def history(self, ply: int) -> History[Any, Any]:

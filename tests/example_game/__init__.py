@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from service.games.core import Game, Option
+from service.games.core import Game, Option, never_secret
 from tests.example_game import actions, box, players, rules, scoring, state, view
 from tests.example_game.actions import Action
 from tests.example_game.state import State
@@ -28,6 +28,7 @@ GAME: Final = Game[State, Action](
     to_plain=state.to_plain,
     from_plain=state.from_plain,
     is_secret=rules.is_secret,
+    stays_secret=never_secret,
     picture=view.picture,
     components=box.COMPONENTS,
     notation=actions.NOTATION,

@@ -32,8 +32,11 @@ def setup(seats: int, options: Options, seeds: Seeds) -> State:
     hands = [sorted(deck.pop() for _ in range(HAND)) for _ in range(seats)]
     empty: list[list[int]] = [[] for _ in range(seats)]
     won: list[list[int]] = [[] for _ in range(seats)]
+    discards: list[list[int]] = [[] for _ in range(seats)]
     later = Stream(seeds.deck, "later").seed()
-    return State(rounds, finds[:rounds], 0, SENDING, 0, 0, open_, deck, [], hands, empty, [NOBODY] * seats, won, later)
+    return State(
+        *(rounds, finds[:rounds], 0, SENDING, 0, 0, open_, deck, discards, hands, empty, [NOBODY] * seats, won, later)
+    )
 
 
 def to_act(state: State) -> list[Seat]:
@@ -88,9 +91,9 @@ def _show(state: State) -> None:
     state.won[winner].append(state.finds[state.round])
     for seat, crew in enumerate(state.sent):
         state.hands[seat].remove(crew)
+        state.discards[seat] = sorted([*state.discards[seat], crew])
         if crew in state.seen[seat]:
             state.seen[seat].remove(crew)
-    state.discards = sorted(state.discards + state.sent)
     state.sent = [NOBODY] * state.seats
     state.turn, state.to_hire = state.round % state.seats, state.seats
     state.round += 1

@@ -24,7 +24,8 @@ class State:
     to_hire: int
     open: int
     deck: list[int]
-    discards: list[int]
+    #: By seat: the crews it has sent, as everybody saw.
+    discards: list[list[int]]
     hands: list[list[int]]
     #: Those cards of every hand that everybody saw being taken.
     seen: list[list[int]]
@@ -49,7 +50,7 @@ def to_plain(state: State) -> Plain:
     """Nested lists of numbers and texts; equal states give equal lists."""
     return [
         *(state.rounds, list(state.finds), state.round, state.phase, state.turn, state.to_hire, state.open),
-        *(list(state.deck), list(state.discards), [list(hand) for hand in state.hands]),
+        *(list(state.deck), [list(crews) for crews in state.discards], [list(hand) for hand in state.hands]),
         *([list(cards) for cards in state.seen], list(state.sent), [list(finds) for finds in state.won]),
         state.seed.hex(),
     ]
@@ -60,7 +61,8 @@ def from_plain(plain: Plain) -> State:
     *numbers, deck, discards, hands, seen, sent, won, seed = plain
     rounds, finds, round_, phase, turn, to_hire, open_ = numbers
     return State(
-        *(rounds, list(finds), round_, phase, turn, to_hire, open_, list(deck), list(discards)),
-        *([list(hand) for hand in hands], [list(cards) for cards in seen], list(sent), [list(f) for f in won]),
+        *(rounds, list(finds), round_, phase, turn, to_hire, open_, list(deck)),
+        *([list(crews) for crews in discards], [list(hand) for hand in hands], [list(cards) for cards in seen]),
+        *(list(sent), [list(f) for f in won]),
         bytes.fromhex(seed),
     )

@@ -20,7 +20,6 @@ def view(state: State, eye: Eye) -> Plain:
         "finds": [FINDS[find].id for find in state.finds],
         "open": CREWS[state.open].id,
         "deck": len(state.deck),
-        "discards": _ids(state.discards),
         "seats": [_place(state, seat, seat == eye or state.phase == OVER) for seat in range(state.seats)],
     }
 
@@ -29,6 +28,7 @@ def _place(state: State, seat: Seat, is_known: bool) -> Plain:
     sent = state.sent[seat]
     return {
         "crews": len(state.hands[seat]),
+        "discards": _ids(state.discards[seat]),
         "seen": _ids(state.seen[seat]),
         "hand": _ids(state.hands[seat]) if is_known else None,
         "has_sent": sent != NOBODY,
@@ -45,8 +45,8 @@ def believe(view: Plain, stream: Stream) -> State:
     """A whole state that fits this view: whatever it does not tell is dealt from the stream."""
     places = view["seats"]
     known = [[CREW_NUMBER[crew] for crew in place["hand"] or place["seen"]] for place in places]
-    discards = [CREW_NUMBER[crew] for crew in view["discards"]]
-    out = {CREW_NUMBER[view["open"]], *discards, *(crew for cards in known for crew in cards)}
+    discards = [[CREW_NUMBER[crew] for crew in place["discards"]] for place in places]
+    out = {CREW_NUMBER[view["open"]], *(crew for cards in discards + known for crew in cards)}
     deck = [crew for crew in range(len(CREWS)) if crew not in out]
     stream.shuffle(deck)
     hands, sent = [], []

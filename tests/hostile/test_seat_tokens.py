@@ -27,7 +27,7 @@ def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_mill
         arena = Arena(MemoryStore(), lambda: START)
         signer = Signer(["s" * 32])
         limits = Limits.of(
-            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, sessions_per_caller=10_000
+            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, live_sessions=10_000
         )
         servicer = SessionServicer(arena, Bells(Redis()), signer, limits, Ends(arena), _fade)
         request = session_pb2.CreateSessionRequest(

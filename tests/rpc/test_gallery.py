@@ -6,13 +6,12 @@ import pytest
 from redis.asyncio import Redis
 
 from service.rpc.gallery import Gallery
-from service.rpc.sessions import _public
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.errors import StoreUnavailable
 from service.sessions.redis_store import notice
 from service.sessions.store import MemoryStore
-from tests.sessions.tables import START, Table, accepted, header_of
+from tests.sessions.tables import START, accepted, header_of
 
 
 class Stage:
@@ -124,16 +123,3 @@ def test_a_look_that_failed_is_made_up_for() -> None:
             assert asked == [True, True, False]
 
     asyncio.run(scenario())
-
-
-def test_what_a_seat_says_secretly_is_shown_when_all_have_spoken() -> None:
-    table = Table("relief", 2)
-    table.seat_all()
-    while not table.entries[-1].secret:
-        table.answer()
-    hidden = table.entries[-1]
-    assert table.session.game.is_secret(table.session.state)
-    assert _public(table.session, table.entries) == table.entries[:-1]
-    table.play_until(lambda session: not session.game.is_secret(session.state))
-    assert _public(table.session, table.entries) == table.entries
-    assert hidden in table.entries

@@ -44,9 +44,7 @@ class SlowStore(MemoryStore):
 
 
 def _limits() -> Limits:
-    return Limits.of(
-        streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, sessions_per_caller=10_000
-    )
+    return Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, live_sessions=10_000)
 
 
 async def _fade(session_id: str) -> None:
@@ -208,7 +206,7 @@ def test_playouts_in_slices_are_the_same_playouts(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(simulation, "_SLICE_S", slice_s)
         signer = Signer(["s" * 32])
         limits = Limits.of(
-            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=per_second, sessions_per_caller=1
+            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=per_second, live_sessions=1
         )
         servicer = SimulationServicer(Arena(MemoryStore(), lambda: START), signer, limits)
         caller = Caller(Kind.BOT, bot="patient", generation=1)

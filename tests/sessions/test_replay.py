@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,7 @@ from service.sessions.replay import (
     write_replay,
 )
 from service.sessions.replay_verify import HELD_BACK, RUNNING, Verdict, tables, verify_replay
-from service.sessions.session import ACT, HOUSE, LAG_MS, commitment
+from service.sessions.session import ACT, HOUSE, LAG_MS, REFUSAL, commitment
 from tests.sessions.tables import CONTROL, Table
 
 Lines = list[dict[str, Any]]
@@ -243,6 +244,20 @@ def test_a_secret_is_in_the_file_once_the_game_is_over() -> None:
 
     assert lines_of(written(table))[-4]["secret"] is True
     assert verify_replay(written(table)).is_replayed
+
+
+def test_a_refused_text_is_not_repeated_and_files_that_repeat_one_are_still_good() -> None:
+    """Version 0.1.0 wrote what could not be read into the note."""
+    table = Table("sf1906-2e", 2)
+    table.answer_wrongly(table.open[0], "sing")
+    table.finish()
+    place = table.kinds.index(REFUSAL)
+    assert "sing" not in written(table)
+    assert "expected one of the verbs" in table.entries[place].note
+    old = [*table.entries]
+    old[place] = replace(old[place], note="cannot read 'sing' as an action; expected one of the verbs build, earn")
+
+    assert verify_replay(write_replay(table.session, old)).is_replayed
 
 
 def _no() -> Any:

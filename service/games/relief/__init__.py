@@ -1,6 +1,6 @@
 """Relief: rebuild a city after a natural disaster. Two or three players, from an untitled rules booklet."""
 
-from service.games.core import Game, Option, random_player
+from service.games.core import Game, Option, never_secret, random_player
 from service.games.relief import actions, box, greedy, legal, picture, rules, sample, scoring, state, view
 
 RELIEF: Game[state.State, actions.Action] = Game(
@@ -37,6 +37,7 @@ RELIEF: Game[state.State, actions.Action] = Game(
     to_plain=state.to_plain,
     from_plain=state.from_plain,
     is_secret=rules.is_secret,
+    stays_secret=never_secret,
     picture=picture.picture,
     components=box.BOX.components,
     notation=actions.NOTATION,

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from service.games.core import Game, random_player
+from service.games.core import Game, never_secret, random_player
 from service.games.sf1906 import actions, box, greedy, picture, rules, sample, scoring, state, table, view
 from service.games.sf1906.editions import EDITIONS, Edition
 
@@ -31,6 +31,7 @@ def _game(edition: Edition) -> Game[state.State, actions.Action]:
         to_plain=state.to_plain,
         from_plain=state.from_plain,
         is_secret=lambda _: False,
+        stays_secret=never_secret,
         picture=picture.picture,
         components=box.COMPONENTS,
         notation=actions.NOTATION,

@@ -1,7 +1,7 @@
 """The two editions: one engine, and one table of what differs.
 
 Each row carries the number of the difference, what it is about, what holds in the first and in the second edition, and
-the field of Edition in which a program can ask for it. Rows that name a ruling play alike in both editions under it; some
+the field of Edition in which the rules read it, if any do. Rows that name a ruling play alike in both editions under it; some
 rows change words, pictures or spare parts only. They are here so that nobody has to look for them.
 """
 
@@ -36,15 +36,15 @@ def _points_for_two(objective: str) -> str:
 DIFFERENCES: Final = (
     Difference("E1", "number of players", (2, 3, 4), (1, 2, 3, 4), "seats"),
     Difference("E2", "the most money a player can hold", 15, NO_CAP, "money_cap"),
-    Difference("E3", "rubble tokens in the box (two are spares)", 16, 18, "rubble_tokens"),
-    Difference("E4", "cards in the box (the solo aid)", 98, 99, "cards_in_box"),
+    Difference("E3", "rubble tokens in the box (two are spares)", 16, 18),
+    Difference("E4", "cards in the box (the solo aid)", 98, 99),
     Difference("E5", "players on the narrow face of the action cards", "2", "1-2"),
     Difference("E6", "name of the final column", "1912", "1915", "final_year"),
-    Difference("E7", "hidden objectives are dealt before the row is laid", True, False, "hidden_before_row"),
+    Difference("E7", "hidden objectives are dealt before the row is laid", True, False),
     Difference("E8", "who begins: the same draw of a starting player", "ever felt a quake", "felt the latest tremor"),
     Difference("E9", "Obtain permit may take the top of the deck", False, True, "permit_from_deck"),
     Difference("E10", "empty permit deck (R13: reshuffled in both)", "silent", "reshuffle the discards"),
-    Difference("E11", "an objective out of the row is kept face up", True, False, "row_objective_face_up"),
+    Difference("E11", "an objective out of the row is kept face up", True, False),
     Difference("E12", "no objectives left: Sign objective is impossible in both", "silent", "stated"),
     Difference("E13", "clear up costs $2, with rubble $3, in both", "$3 is the basic price", "$2 is the basic price"),
     Difference("E14", "building on rubble: $3 before the year cost in both (R23, R24)", "must", "may, before building"),
@@ -84,32 +84,24 @@ class Edition:
 
     __slots__ = (
         "benefit_from_deck",
-        "cards_in_box",
         "cash_on_pass",
         "comparison",
         "final_year",
-        "hidden_before_row",
         "id",
         "index",
         "money_cap",
         "money_per_point",
         "objectives",
         "permit_from_deck",
-        "row_objective_face_up",
-        "rubble_tokens",
         "seats",
         "title",
         "version",
     )
     seats: tuple[int, ...]
     money_cap: int
-    rubble_tokens: int
-    cards_in_box: int
     cash_on_pass: bool
     final_year: str
-    hidden_before_row: bool
     permit_from_deck: bool
-    row_objective_face_up: bool
     benefit_from_deck: bool
     #: 0: the points printed on the tracker of the first edition.
     money_per_point: int

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from service.games.sf1906 import box
-from service.games.sf1906.editions import FIRST, NO_CAP, SECOND
+from service.games.sf1906.editions import DIFFERENCES, FIRST, NO_CAP, SECOND
 from service.games.sf1906.scoring import comparison_points, money_points, objective_points, outcome, urbanism_points
 from service.games.sf1906.state import new_player
 from tests.games.sf1906.drawing import BLACK, COMMITTEE, ORANGE, draw, rubble_on, texts
@@ -331,7 +331,8 @@ def test_the_cards_of_the_box_make_98_and_with_the_solo_aid_99() -> None:
     """C4, C1, E4: 8 plots, 42 permits, 25 objectives, 6 actions, 17 urbanism."""
     cards = len(set(box.PLOT_CARD)) + box.PERMITS + box.OBJECTIVES + box.CARDS + sum(box.URBANISM_CARDS)
 
-    assert (FIRST.cards_in_box, SECOND.cards_in_box) == (cards, cards + 1) == (98, 99)
+    (row,) = (row for row in DIFFERENCES if row.number == "E4")
+    assert (row.first, row.second) == (cards, cards + 1) == (98, 99)
 
 
 def test_eight_buildings_for_each_of_four_players() -> None:

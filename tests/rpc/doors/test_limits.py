@@ -96,7 +96,7 @@ def test_budgets_that_are_full_again_are_forgotten(monkeypatch: pytest.MonkeyPat
 
 
 def test_live_sessions_are_counted_by_whoever_knows() -> None:
-    all_limits = Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, sessions_per_caller=5)
+    all_limits = Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, live_sessions=5)
     all_limits.check_sessions(4)
     with pytest.raises(LimitReached, match="at most 5 live sessions"):
         all_limits.check_sessions(5)
@@ -114,9 +114,7 @@ def test_a_full_arena_answers_a_request_sent_twice() -> None:
         del session_id
 
     async def scenario() -> None:
-        all_limits = Limits.of(
-            streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, sessions_per_caller=1
-        )
+        all_limits = Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, live_sessions=1)
         arena = Arena(MemoryStore(), lambda: START)
         servicer = SessionServicer(arena, Bells(Redis()), Signer(["s" * 32]), all_limits, Ends(arena), fade)
         first = await servicer.CreateSession(request("one"), None)
