@@ -11,7 +11,7 @@ from cli.bot_check.guest import Guest, now
 from cli.bot_check.house import GUEST, House
 from cli.bot_check.table import Table
 from rubble.v1 import bot_pb2, common_pb2, game_pb2, session_pb2
-from service.sessions.session import TimeControl
+from service.sessions.clock import TimeControl
 
 _POLL_S: Final = 0.01
 #: What the clocks at the kit's own tables show; nobody is forfeited there.

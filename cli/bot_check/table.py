@@ -8,7 +8,8 @@ from service import games
 from service.games.chance import Stream, seeds_of
 from service.rpc import events
 from service.rpc.errors import answer
-from service.sessions.session import ACTIVE, Accepted, Header, Session, TimeControl, new_session
+from service.sessions.clock import TimeControl
+from service.sessions.session import ACTIVE, Accepted, Header, Session, new_session
 
 #: Time stands still at these tables; 0 would mean that nothing was asked.
 _NOW: Final = 1
@@ -64,7 +65,7 @@ class Table:
     @property
     def number(self) -> int:
         """The number of the open question."""
-        return self.session.clocks[self.seat].turn
+        return self.session.seats[self.seat].turn
 
     # --------------------------------------------------------------------------------------------------- what it answers
     def take(self, choice: bot_pb2.Choice) -> bot_pb2.PlayEvent:
@@ -87,7 +88,7 @@ class Table:
         while session.status == ACTIVE and not self.is_asking:
             seat = session.open_seats()[0]
             legal = len(session.legal_texts(seat))
-            session.answer(seat, session.clocks[seat].turn, self._chance.below(legal), "", _NOW, 0)
+            session.answer(seat, session.seats[seat].turn, self._chance.below(legal), "", _NOW, 0)
 
 
 def _event(response: bytes) -> bot_pb2.PlayEvent:

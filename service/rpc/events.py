@@ -66,7 +66,7 @@ def refused(session_id: str, turn: int, told: Answer, *, is_open: bool) -> bytes
 
 def game_over(session: Session, seat: int) -> bytes:
     """The game has ended for this bot."""
-    event = bot_pb2.GameOver(session=session.header.id, fault=fault_value(session.clocks[seat].fault))
+    event = bot_pb2.GameOver(session=session.header.id, fault=fault_value(session.seats[seat].fault))
     if session.status != ACTIVE and session.outcome is not None:
         event.outcome.CopyFrom(outcome_message(session.outcome))
     if session.revealed:

@@ -34,7 +34,7 @@ from service.sessions.errors import (
 )
 from service.sessions.presence import BEAT_S, LOSS, TAKEOVER, Presence, Stream
 from service.sessions.redis_store import read_notice
-from service.sessions.session import ACTIVE, Accepted, Reply, SeatClock, Session
+from service.sessions.session import ACTIVE, Accepted, Reply, Seat, Session
 
 _LOG: Final = logging.getLogger(__name__)
 #: What may wait for a bot that does not read, before its stream is given up.
@@ -70,17 +70,17 @@ class _Place:
         #: Answers of the bot that are on their way.
         self.unsettled = 0
 
-    def has_heard(self, clock: SeatClock) -> bool:
+    def has_heard(self, seat: Seat) -> bool:
         """Whether the bot knows its open question, if there is one.
 
         Numbers do not tell: when the store loses its newest writes, as in a power cut or a failover, an answered question is
         open again, or the same turn is asked in another position. Nobody but us can tell the bot.
         """
-        return not clock.asked_ms or (self.sent_turn, self.question) == (clock.turn, clock.question)
+        return not seat.is_asked or (self.sent_turn, self.question) == (seat.turn, seat.question)
 
-    def see(self, clock: SeatClock) -> None:
+    def see(self, seat: Seat) -> None:
         """Take note of where the session stands: a question that is open no more has been answered, through us or past us."""
-        if not clock.asked_ms:
+        if not seat.is_asked:
             self.question = None
 
     def answered(self, question: str | None) -> None:
@@ -187,13 +187,13 @@ class BotStream:
             return
         place = self._places.get(session_id)
         seat = session.header.bots.index(self.bot)
-        clock = session.clocks[seat]
+        record = session.seats[seat]
         if (
             place is not None and place.birth != session.header.birth
         ):  # the store lost the session, and it was created anew
             place = None
             del self._places[session_id]
-        if session.status != ACTIVE or clock.fault:
+        if session.status != ACTIVE or record.fault:
             self._later.pop(session_id, None)
             if place is not None:
                 self.send(events.game_over(session, seat))
@@ -202,19 +202,19 @@ class BotStream:
         is_back = place is None
         if place is None:
             # A game that has begun is told whatever the bot wants at once: its clock runs.
-            if len(self._places) >= self.info.max_games and not clock.seated:
+            if len(self._places) >= self.info.max_games and not record.clock.is_seated:
                 self._later[session_id] = session.revision
                 return
             self._later.pop(session_id, None)
             place = self._places[session_id] = _Place(session, seat)
             self.send(events.game_start(session, seat))
-        place.see(clock)
-        if not clock.seated:
+        place.see(record)
+        if not record.clock.is_seated:
             self._hub.spawn(self._hub.arena.take_seat(session_id, seat))
-        elif not place.has_heard(clock):
-            place.sent_turn, place.question = clock.turn, clock.question
+        elif not place.has_heard(record):
+            place.sent_turn, place.question = record.turn, record.question
             # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
-            place.sent_ms = clock.asked_ms if is_back else 0
+            place.sent_ms = record.clock.asked_ms if is_back else 0
             if not is_back:
                 self._to_stamp.append(place)
             self.send(events.turn(session, seat, self._hub.arena.now_ms()))
@@ -224,7 +224,7 @@ class BotStream:
         session_id = session.header.id
         if self.bot in session.header.bots and session_id not in self._places:
             seat = session.header.bots.index(self.bot)
-            is_over = session.status != ACTIVE or bool(session.clocks[seat].fault)
+            is_over = session.status != ACTIVE or bool(session.seats[seat].fault)
             if is_over and session_id in self._over:
                 self._hub.spawn(self._hub.forget_game(self.bot, session_id))
                 return
@@ -255,13 +255,13 @@ class BotStream:
             return False
         if place is None:  # it waits for room, unless there is some: whatever was to take it may have expired meanwhile
             return session.header.id in self._later and len(self._places) >= self.info.max_games
-        clock = session.clocks[place.seat]
-        return session.status == ACTIVE and not clock.fault and place.has_heard(clock)
+        seat = session.seats[place.seat]
+        return session.status == ACTIVE and not seat.fault and place.has_heard(seat)
 
     def is_new(self, session: Session) -> bool:
         """Whether the bot's clock in this game stands still until it is told of it."""
-        clock = session.clocks[session.header.bots.index(self.bot)]
-        return session.header.id not in self._places and session.status == ACTIVE and not clock.seated
+        clock = session.seats[session.header.bots.index(self.bot)].clock
+        return session.header.id not in self._places and session.status == ACTIVE and not clock.is_seated
 
     def is_missing(self, session_id: str) -> bool:
         """A game could not be found: whether that has been so for long enough to believe it."""

@@ -57,6 +57,6 @@ def check(session: Session, eye: Eye, chance: Stream) -> bool:
 
 def _sent(session: Session, eye: Eye) -> bytes:
     """What an eye is sent of a position: with its question if it has one open, since the legal actions must not tell more."""
-    if eye is not None and session.clocks[eye].asked_ms:
-        return codec.turn_event(session, eye, session.clocks[eye].asked_ms)
+    if eye is not None and session.seats[eye].is_asked:
+        return codec.turn_event(session, eye, session.seats[eye].clock.asked_ms)
     return codec.view_bytes(session.game, session.state, eye)

@@ -39,7 +39,6 @@ from service.rpc.simulation import SimulationServicer
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
-from service.sessions.clock import SteadyClock
 from service.sessions.errors import SessionError
 from service.sessions.fading import fade
 from service.sessions.link import connect, connect_for_bells, end_task
@@ -47,6 +46,7 @@ from service.sessions.outages import Outages
 from service.sessions.presence import Presence
 from service.sessions.pulse import Pulse
 from service.sessions.redis_store import RedisStore
+from service.sessions.steady_clock import SteadyClock
 from service.sessions.sweep import Sweep
 
 _LOG: Final = logging.getLogger(__name__)

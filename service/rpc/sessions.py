@@ -20,6 +20,7 @@ from service.rpc.limits import LimitReached, Limits
 from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.arena import Answer, Arena, settle
 from service.sessions.bells import Bells
+from service.sessions.clock import TimeControl
 from service.sessions.errors import (
     BadRequest,
     HistoryChanged,
@@ -43,7 +44,6 @@ from service.sessions.session import (
     Header,
     Reply,
     Session,
-    TimeControl,
     entry_mark,
 )
 
@@ -189,13 +189,13 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         session = await self._arena.read(request.session)
         _check_seal(session)
         seat = _seat_of(current_caller(), session)
-        if seat is not None and not session.clocks[seat].seated and session.status == ACTIVE:
+        if seat is not None and not session.seats[seat].clock.is_seated and session.status == ACTIVE:
             await self._arena.take_seat(request.session, seat)
             session = await self._arena.refresh(request.session)
         response = session_pb2.GetViewResponse(
             revision=session.revision, view=codec.for_game(session.game).view(session.game.view(session.state, seat))
         )
-        if seat is not None and session.clocks[seat].asked_ms:
+        if seat is not None and session.seats[seat].is_asked:
             response.question.CopyFrom(_question(session, seat, self._arena.now_ms()))
         return response
 
@@ -359,8 +359,8 @@ async def _finish_despite_disconnect(change: Coroutine[Any, Any, T]) -> T:
 def _question(session: Session, seat: int, now_ms: int) -> session_pb2.Question:
     encode = codec.for_game(session.game).action
     actions = [encode(action) for action in session.game.legal_actions(session.state, seat)]
-    clock = codec.clock_message(session.clock_left(seat, now_ms))
-    return session_pb2.Question(turn=session.clocks[seat].turn, legal_actions=actions, clock=clock)
+    clock = codec.clock_message(session.seats[seat].clock.left(now_ms))
+    return session_pb2.Question(turn=session.seats[seat].turn, legal_actions=actions, clock=clock)
 
 
 def _watch_response(session: Session, after: int, entries: list[Entry]) -> session_pb2.WatchResponse:

@@ -44,8 +44,9 @@ class Change:
 
 def _standing(session: Session) -> list[tuple[int, bool, int, int]]:
     """What a seat would want to hear of, if it changes: its question, that its clock runs, its fault, the end."""
+    status = session.status
     return [
-        (clock.turn if clock.asked_ms else 0, clock.seated, clock.fault, session.status) for clock in session.clocks
+        (seat.turn if seat.clock.asked_ms else 0, seat.clock.is_seated, seat.fault, status) for seat in session.seats
     ]
 
 
@@ -312,7 +313,7 @@ class Arena:
 
         def make(session: Session) -> tuple[Reply, list[Entry]]:
             entries = self._expire(session, connected)
-            fault = FAULTS[session.clocks[seat].fault]
+            fault = FAULTS[session.seats[seat].fault]
             if fault:
                 message = f"the answer came too late; seat {seat} was forfeited ({fault})"
                 return Late(SeatForfeited(message, seat=str(seat), fault=fault)), entries
@@ -497,7 +498,7 @@ class Arena:
         now = self.now_ms()
 
         def excuse(seat: int) -> tuple[int, str]:
-            asked = session.clocks[seat].asked_ms
+            asked = session.seats[seat].clock.asked_ms
             lost_ms = self.outages.lost_ms(asked, now)
             return lost_ms, self.outages.told(asked, now) if lost_ms else ""
 

@@ -1,31 +1,82 @@
-"""The clock of one copy of the service: it begins with the time of day, and then only counts.
+"""The clock of one seat: a value with a name for every question that is asked of it. Pure: time comes in as a number.
 
-Session clocks must not jump when the machine's time of day is set, or when a laptop wakes from its sleep.
+All times are in milliseconds. A clock is never changed: whoever asks a question or takes an answer gets another one.
 """
 
-import time
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+#: What the way through the service may cost a bot, in milliseconds, before its clock is held against it.
+LAG_MS: Final = 150
 
 
-class SteadyClock:
-    """Milliseconds since 1970, as the machine had them when this clock was made, counted on by a clock that nobody sets.
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """How long a seat may think, in milliseconds."""
 
-    All copies that share a Redis should agree on the time of day to a few milliseconds when they start.
-    """
+    move_ms: int = 10_000
+    bank_ms: int = 60_000
+    increment_ms: int = 0
+    seating_ms: int = 60_000
 
-    def __init__(
-        self, time_of_day_ns: Callable[[], int] = time.time_ns, steady_ns: Callable[[], int] = time.monotonic_ns
-    ) -> None:
-        self._time_of_day_ns = time_of_day_ns
-        self._steady_ns = steady_ns
-        self._anchor_ns = time_of_day_ns() - steady_ns()
-        self._away_ms = 0
 
-    def __call__(self) -> int:
-        return (self._anchor_ns + self._steady_ns()) // 1_000_000
+class Clock(NamedTuple):
+    """What a seat has left and has used, and since when it is asked."""
 
-    def step_ms(self) -> int:
-        """By how much the time of day has moved against this clock since this was last asked."""
-        away_ms = self._time_of_day_ns() // 1_000_000 - self()
-        step, self._away_ms = away_ms - self._away_ms, away_ms
-        return step
+    control: TimeControl
+    bank_ms: int
+    #: When the open question was put; 0 if there is none.
+    asked_ms: int = 0
+    #: The seat has turned up: until then only the time to do so runs.
+    is_seated: bool = False
+    #: What its answers took in all.
+    used_ms: int = 0
+
+    # ---------------------------------------------------------------------------------------------------------- changing
+    def ask(self, now_ms: int) -> "Clock":
+        """A question is put to the seat."""
+        return Clock(self.control, self.bank_ms, now_ms, self.is_seated, self.used_ms)
+
+    def take_seat(self, now_ms: int) -> "Clock":
+        """The seat has turned up; if it is asked already, its time begins now."""
+        return self._replace(is_seated=True, asked_ms=now_ms if self.asked_ms else 0)
+
+    def spend(self, used_ms: int) -> "Clock":
+        """The open question was answered in so long: what exceeds the move's own time is taken from the bank."""
+        over = used_ms - self.control.move_ms
+        bank = max(0, self.bank_ms - over) if over > 0 and self.is_seated else self.bank_ms
+        return Clock(self.control, bank + self.control.increment_ms, 0, True, self.used_ms + used_ms)
+
+    def stop(self) -> "Clock":
+        """The question is withdrawn: the seat or the session plays no more."""
+        return self._replace(asked_ms=0)
+
+    # ------------------------------------------------------------------------------------------------------------ asking
+    @property
+    def deadline_ms(self) -> int:
+        """When the clock runs out, bank and lag included; 0 if no question is open."""
+        if not self.asked_ms:
+            return 0
+        own = self.control.move_ms + self.bank_ms if self.is_seated else self.control.seating_ms
+        return self.asked_ms + own + LAG_MS
+
+    def is_past(self, moment_ms: int) -> bool:
+        """Whether the move's own time had passed at this moment: from then on it is worth asking what was lost to outages."""
+        return moment_ms > min(self.deadline_ms, self.asked_ms + self.control.move_ms)
+
+    def is_late(self, heard_ms: int, lost_ms: int = 0) -> bool:
+        """Whether what was heard at this moment came after the clock had run out; ``lost_ms`` of its time does not count."""
+        return heard_ms > self.deadline_ms + lost_ms
+
+    def left(self, now_ms: int) -> tuple[int, int]:
+        """What is left for the open question: of the move's own time, and of the bank."""
+        used = self._running(now_ms)
+        own = self.control.move_ms
+        return max(0, own - used), max(0, self.bank_ms - max(0, used - own))
+
+    def used(self, now_ms: int) -> int:
+        """What the seat has used so far: for all its answers, and for the open question once it has turned up."""
+        return self.used_ms + self._running(now_ms)
+
+    def _running(self, now_ms: int) -> int:
+        return max(0, now_ms - self.asked_ms) if self.is_seated and self.asked_ms else 0

@@ -13,9 +13,9 @@ import msgspec
 from redis.asyncio import Redis, RedisCluster
 
 from service.sessions import keys
-from service.sessions.clock import SteadyClock
 from service.sessions.link import AWAY, trouble_of
 from service.sessions.outages import KEPT, KEPT_MS, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
+from service.sessions.steady_clock import SteadyClock
 
 _LOG: Final = logging.getLogger(__name__)
 _PATIENCE_S: Final = 2.0

@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from service.games.core import Line, Outcome, Result
+from service.sessions.clock import TimeControl
 from service.sessions.log_view import is_hidden, readable
 from service.sessions.session import (
     ACT,
@@ -31,7 +32,6 @@ from service.sessions.session import (
     Entry,
     Header,
     Session,
-    TimeControl,
     commitment,
 )
 
@@ -232,7 +232,7 @@ def outcome_line(session: Session) -> dict[str, Any]:
         "kind": OUTCOME,
         "status": STATUSES[session.status],
         "ending": outcome.ending if outcome else STATUSES[CANCELLED],
-        "faults": [FAULTS[clock.fault] for clock in session.clocks],
+        "faults": [FAULTS[clock.fault] for clock in session.seats],
         "ranks": [result.rank for result in seats],
         "scores": [result.score for result in seats],
         "sheet": [{"name": result.name, "lines": _sheet(result)} for result in seats],

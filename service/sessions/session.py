@@ -14,6 +14,7 @@ from service import games
 from service.games import core
 from service.games.chance import Seeds, Stream
 from service.games.core import AnyGame, Line, OptionValue, Outcome, Result, Unreadable
+from service.sessions.clock import Clock, TimeControl
 from service.sessions.errors import (
     ActionRefused,
     BadRequest,
@@ -29,9 +30,6 @@ from service.sessions.errors import (
 FORMAT: Final = 1
 NOTE_LIMIT: Final = 1000
 REFUSAL_LIMIT: Final = 3
-#: What the way through the service may cost a bot, in milliseconds, before its clock is held against it.
-LAG_MS: Final = 150
-
 ACTIVE: Final = 1
 FINISHED: Final = 2
 CANCELLED: Final = 3
@@ -53,16 +51,6 @@ SEATED: Final = "seated"  # a seat turned up, and its clock begins
 FAULT: Final = "fault"  # a seat was forfeited
 END: Final = "end"
 REVEAL: Final = "reveal"
-
-
-@dataclass(frozen=True, slots=True)
-class TimeControl:
-    """How long a seat may think, in milliseconds."""
-
-    move_ms: int = 10_000
-    bank_ms: int = 60_000
-    increment_ms: int = 0
-    seating_ms: int = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +145,31 @@ Reply: TypeAlias = Accepted | Refused | Late | Stale
 
 
 @dataclass(slots=True)
-class SeatClock:
+class Seat:
     """One seat's questions, clock and record."""
 
-    #: How many questions were put to this seat; the last one is open if asked_ms is set.
+    clock: Clock
+    #: How many questions were put to this seat; the last one is open if its clock says so.
     turn: int = 0
-    #: When the open question was put, 0 if there is none.
-    asked_ms: int = 0
-    bank_ms: int = 0
     refusals: int = 0
     fault: int = NO_FAULT
     #: The place of its fault in the order of faults.
     fault_order: int = 0
-    seated: bool = False
     #: The last accepted answer: its turn, its text, its place among the legal actions, its revision.
     answered_turn: int = 0
     answered_text: str = ""
     answered_index: int = 0
     answered_revision: int = 0
-    #: What its answers took in all.
-    used_ms: int = 0
     #: The mark of the save that put the open question. After a loss in the store the same turn may be asked in another
     #: position: its number is the same, its mark is not.
     question: str = ""
     #: If it was forfeited although an outage of ours fell into the time it had: which outage.
     outage: str = ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the seat has an open question."""
+        return self.clock.asked_ms != 0
 
 
 #: By seat: how much of its question's time, up to now, was lost to outages of ours, and which these were.
@@ -193,7 +181,7 @@ LostTime: TypeAlias = Callable[[int, int], int]
 class Session:
     """One play of a game."""
 
-    __slots__ = ("clocks", "ended_ms", "game", "header", "mark", "outcome", "revealed", "revision", "state", "status")
+    __slots__ = ("ended_ms", "game", "header", "mark", "outcome", "revealed", "revision", "seats", "state", "status")
 
     def __init__(self, header: Header, game: AnyGame, state: Any) -> None:
         self.header = header
@@ -203,7 +191,8 @@ class Session:
         #: The identity of this position in its store, unique to the save that wrote it; empty before the first one.
         self.mark = ""
         self.status = ACTIVE
-        self.clocks = [SeatClock(bank_ms=header.time_control.bank_ms) for _ in header.bots]
+        control = header.time_control
+        self.seats = [Seat(Clock(control, control.bank_ms)) for _ in header.bots]
         self.ended_ms = 0
         self.outcome: Outcome | None = None
         self.revealed = False
@@ -211,40 +200,17 @@ class Session:
     # ---------------------------------------------------------------------------------------------------------- asking
     def open_seats(self) -> list[int]:
         """The seats with an open question."""
-        return [seat for seat, clock in enumerate(self.clocks) if clock.asked_ms]
-
-    def deadline_ms(self, seat: int) -> int:
-        """When the seat's clock runs out, its reserve and the lag included; 0 if it has no open question."""
-        clock = self.clocks[seat]
-        if not clock.asked_ms:
-            return 0
-        control = self.header.time_control
-        if not clock.seated:
-            return clock.asked_ms + control.seating_ms + LAG_MS
-        return clock.asked_ms + control.move_ms + clock.bank_ms + LAG_MS
+        return [number for number, seat in enumerate(self.seats) if seat.clock.asked_ms]
 
     def next_deadline_ms(self) -> int:
         """The earliest moment at which a clock runs out; 0 if none runs."""
         earliest = 0
-        for seat, clock in enumerate(self.clocks):  # a loop, for this is asked after every move
-            if clock.asked_ms:
-                deadline = self.deadline_ms(seat)
+        for seat in self.seats:  # a loop, for this is asked after every move
+            if seat.clock.asked_ms:
+                deadline = seat.clock.deadline_ms
                 if not earliest or deadline < earliest:
                     earliest = deadline
         return earliest
-
-    def clock_left(self, seat: int, now_ms: int) -> tuple[int, int]:
-        """What is left for the open question: of the move's own time, and of the reserve."""
-        clock = self.clocks[seat]
-        control = self.header.time_control
-        used = max(0, now_ms - clock.asked_ms) if clock.seated and clock.asked_ms else 0
-        return max(0, control.move_ms - used), max(0, clock.bank_ms - max(0, used - control.move_ms))
-
-    def used_ms(self, seat: int, now_ms: int) -> int:
-        """What the seat has used so far: for all its answers, and for the open question once it has turned up."""
-        clock = self.clocks[seat]
-        running = max(0, now_ms - clock.asked_ms) if clock.seated and clock.asked_ms else 0
-        return clock.used_ms + running
 
     def legal_texts(self, seat: int) -> list[str]:
         """What the seat may answer, in the order an index counts."""
@@ -258,19 +224,17 @@ class Session:
     def stamp(self, mark: str) -> str:
         """Give this position, and every question that it opens, the mark of the save that writes it; the mark it replaces."""
         before, self.mark = self.mark, mark
-        for clock in self.clocks:
-            if clock.asked_ms and not clock.question:
-                clock.question = mark
+        for seat in self.seats:
+            if not seat.question and seat.clock.asked_ms:
+                seat.question = mark
         return before
 
     def take_seat(self, seat: int, now_ms: int) -> list[Entry]:
         """The seat has turned up: from now on its clock runs. Nothing happens the second time."""
-        clock = self.clocks[seat]
-        if clock.seated or self.status != ACTIVE or clock.fault:
+        record = self.seats[seat]
+        if record.clock.is_seated or self.status != ACTIVE or record.fault:
             return []
-        clock.seated = True
-        if clock.asked_ms:
-            clock.asked_ms = now_ms
+        record.clock = record.clock.take_seat(now_ms)
         return self._wrote(Entry(SEATED, seat, at_ms=now_ms))
 
     def answer(
@@ -296,18 +260,18 @@ class Session:
         self._known(seat)
         if len(note) > NOTE_LIMIT:
             raise BadRequest("note", f"{len(note)} characters", f"at most {NOTE_LIMIT}")
-        clock = self.clocks[seat]
+        record = self.seats[seat]
         # First of all: the answer that ended the game, or the seat's last one, may be the one whose reply was lost.
-        closed = self._repeat(clock, turn, choice) or self._closed(seat, turn, question)
+        closed = self._repeat(record, turn, choice) or self._closed(seat, turn, question)
         if closed is not None:
             return closed, []
+        clock = record.clock
         if heard_ms is not None:
             if think_ms is None:
                 think_ms = max(0, heard_ms - clock.asked_ms)
-            deadline = self.deadline_ms(seat)
-            if heard_ms > min(deadline, clock.asked_ms + self.header.time_control.move_ms):
+            if clock.is_past(heard_ms):
                 lost = lost_ms(clock.asked_ms, heard_ms)
-                if heard_ms > deadline + lost:
+                if clock.is_late(heard_ms, lost):
                     return Late(SeatForfeited(f"the answer of seat {seat} came too late", seat=str(seat))), []
                 think_ms = max(0, think_ms - lost)
         found = self._find(seat, choice)
@@ -315,30 +279,23 @@ class Session:
             return Refused(found), self.refuse(seat, turn, found, now_ms)
         index, action = found
         used = max(0, now_ms - clock.asked_ms) if think_ms is None else think_ms
-        control = self.header.time_control
-        over = used - control.move_ms
-        if over > 0 and clock.seated:
-            clock.bank_ms = max(0, clock.bank_ms - over)
-        clock.bank_ms += control.increment_ms
-        clock.used_ms += used
-        clock.seated = True
-        clock.asked_ms = 0
+        record.clock = clock.spend(used)
         text = self.game.text(action)
-        clock.answered_index = index
+        record.answered_index = index
         secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
         self.game.apply(self.state, seat, action)
         entries = self._wrote(Entry(ACT, seat, turn, text, used, note, secret, now_ms, lasting))
-        clock.answered_turn, clock.answered_text, clock.answered_revision = turn, text, self.revision
+        record.answered_turn, record.answered_text, record.answered_revision = turn, text, self.revision
         accepted = Accepted(self.revision, text, False)
         return accepted, entries + self._go_on(now_ms)
 
     def _known(self, seat: int) -> None:
-        if not 0 <= seat < len(self.clocks):
-            raise BadRequest("seat", seat, f"0 to {len(self.clocks) - 1}")
+        if not 0 <= seat < len(self.seats):
+            raise BadRequest("seat", seat, f"0 to {len(self.seats) - 1}")
 
     def _out(self, seat: int) -> SeatForfeited | SessionEnded | None:
         """Why the seat plays no more; None if it does."""
-        fault = FAULTS[self.clocks[seat].fault]
+        fault = FAULTS[self.seats[seat].fault]
         if fault:
             message = f"seat {seat} was forfeited ({fault}); the house plays it"
             return SeatForfeited(message, seat=str(seat), fault=fault)
@@ -352,13 +309,13 @@ class Session:
         out = self._out(seat)
         if out is not None:
             return Stale(out)
-        clock = self.clocks[seat]
-        if not clock.asked_ms:
+        record = self.seats[seat]
+        if not record.is_asked:
             return Stale(NotYourTurn(f"seat {seat} has no open question", seat=str(seat), revision=str(self.revision)))
-        if turn != clock.turn:
-            message = f"turn {turn} is not the open question of seat {seat}; that is turn {clock.turn}"
-            expected = str(clock.turn)
-        elif question is not None and question != clock.question:
+        if turn != record.turn:
+            message = f"turn {turn} is not the open question of seat {seat}; that is turn {record.turn}"
+            expected = str(record.turn)
+        elif question is not None and question != record.question:
             message = (
                 f"turn {turn} of seat {seat} is asked again in another position, since the store lost its newest writes; "
                 "wait for the question"
@@ -368,26 +325,26 @@ class Session:
             return None
         return Stale(StaleTurn(message, seat=str(seat), turn=str(turn), expected=expected, revision=str(self.revision)))
 
-    def _repeat(self, clock: SeatClock, turn: int, choice: int | str) -> Accepted | Stale | None:
+    def _repeat(self, record: Seat, turn: int, choice: int | str) -> Accepted | Stale | None:
         """The first reply again, if this very answer was accepted before; Stale if another one was."""
-        if not turn or turn != clock.answered_turn:
+        if not turn or turn != record.answered_turn:
             return None
-        said = clock.answered_text
+        said = record.answered_text
         if isinstance(choice, str):
             try:
                 same = self.game.text(self.game.read(choice)) == said
             except Unreadable:
                 same = False
         else:
-            same = choice == clock.answered_index
+            same = choice == record.answered_index
         if same:
-            return Accepted(clock.answered_revision, said, True)
+            return Accepted(record.answered_revision, said, True)
         return Stale(
             StaleTurn(
                 f"turn {turn} was answered with {said!r}",
                 turn=str(turn),
                 stands=said,
-                revision=str(clock.answered_revision),
+                revision=str(record.answered_revision),
             )
         )
 
@@ -415,12 +372,12 @@ class Session:
     def refuse(self, seat: int, turn: int, refused: ActionRefused, now_ms: int) -> list[Entry]:
         """Count a refused answer; the third one forfeits the seat."""
         self._known(seat)
-        clock = self.clocks[seat]
-        if turn != clock.turn or not clock.asked_ms:
+        record = self.seats[seat]
+        if turn != record.turn or not record.is_asked:
             return []
-        clock.refusals += 1
+        record.refusals += 1
         entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=refused.note[:NOTE_LIMIT], at_ms=now_ms))
-        if clock.refusals >= REFUSAL_LIMIT:
+        if record.refusals >= REFUSAL_LIMIT:
             entries += self._forfeit([seat], REFUSED_ACTIONS, now_ms)
         return entries
 
@@ -432,13 +389,14 @@ class Session:
         What was lost to outages of ours is not counted.
         """
         entries: list[Entry] = []
-        for seat in sorted(self.open_seats(), key=self.deadline_ms):
-            if self.status == ACTIVE and self.clocks[seat].asked_ms and now_ms > self.deadline_ms(seat):
-                lost_ms, outage = excuse(seat)
-                if now_ms <= self.deadline_ms(seat) + lost_ms:
+        for number in sorted(self.open_seats(), key=lambda number: self.seats[number].clock.deadline_ms):
+            clock = self.seats[number].clock
+            if self.status == ACTIVE and clock.asked_ms and clock.is_late(now_ms):
+                lost_ms, outage = excuse(number)
+                if not clock.is_late(now_ms, lost_ms):
                     continue
-                fault = TIMEOUT if is_connected(seat) else DISCONNECTED
-                entries += self._forfeit([seat], fault if self.clocks[seat].seated else NO_SHOW, now_ms, outage)
+                fault = TIMEOUT if is_connected(number) else DISCONNECTED
+                entries += self._forfeit([number], fault if clock.is_seated else NO_SHOW, now_ms, outage)
         return entries
 
     def resign(self, seat: int, now_ms: int, fault: int = RESIGNED) -> list[Entry]:
@@ -454,8 +412,8 @@ class Session:
         self._running()
         if ranks:
             good = sorted(ranks) == sorted(1 + sum(other < rank for other in ranks) for rank in ranks)
-            if len(ranks) != len(self.clocks) or not good:
-                expected = f"one rank for each of {len(self.clocks)} seats, such as 1 1 3: equals share the better rank"
+            if len(ranks) != len(self.seats) or not good:
+                expected = f"one rank for each of {len(self.seats)} seats, such as 1 1 3: equals share the better rank"
                 raise BadRequest("ranks", ranks, expected)
             outcome = self._bare_outcome(ranks)
         else:
@@ -493,11 +451,11 @@ class Session:
 
     def _ask(self, now_ms: int) -> None:
         for seat in self.game.to_act(self.state):
-            clock = self.clocks[seat]
-            if not clock.asked_ms and not clock.fault:
-                clock.turn += 1
-                clock.asked_ms = now_ms
-                clock.question = ""
+            record = self.seats[seat]
+            if not record.is_asked and not record.fault:
+                record.turn += 1
+                record.clock = record.clock.ask(now_ms)
+                record.question = ""
 
     def _go_on(self, now_ms: int) -> list[Entry]:
         """Let the house play for forfeited seats, then ask the next seats or end the game."""
@@ -508,7 +466,7 @@ class Session:
                 played = self.game.outcome(self.state)
                 assert played is not None
                 return entries + self._end(FINISHED, self._with_faults(played), now_ms)
-            absent = [seat for seat in acting if self.clocks[seat].fault]
+            absent = [seat for seat in acting if self.seats[seat].fault]
             if not absent:
                 self._ask(now_ms)
                 return entries
@@ -526,15 +484,15 @@ class Session:
     def _forfeit(self, seats: list[int], fault: int, now_ms: int, outage: str = "") -> list[Entry]:
         entries: list[Entry] = []
         for seat in seats:
-            clock = self.clocks[seat]
-            clock.fault_order = 1 + max(other.fault_order for other in self.clocks)
-            clock.fault = fault
-            clock.asked_ms = 0
-            clock.outage = outage
-            entries += self._wrote(Entry(FAULT, seat, clock.turn, FAULTS[fault], note=outage, at_ms=now_ms))
-        if sum(not clock.fault for clock in self.clocks) < min(2, len(self.clocks)):
+            record = self.seats[seat]
+            record.fault_order = 1 + max(other.fault_order for other in self.seats)
+            record.fault = fault
+            record.clock = record.clock.stop()
+            record.outage = outage
+            entries += self._wrote(Entry(FAULT, seat, record.turn, FAULTS[fault], note=outage, at_ms=now_ms))
+        if sum(not record.fault for record in self.seats) < min(2, len(self.seats)):
             # Nobody is left to play against: the ranking is settled, and so is a solo game without its player.
-            ranks = [1] * len(self.clocks)
+            ranks = [1] * len(self.seats)
             outcome = self._with_faults(replace(self._bare_outcome(ranks), ending="FORFEIT"))
             return entries + self._end(FINISHED, outcome, now_ms)
         return entries + self._go_on(now_ms)
@@ -546,15 +504,15 @@ class Session:
 
     def _with_faults(self, outcome: Outcome) -> Outcome:
         """Those who played are ranked among themselves; the forfeited come after them, the earliest fault last."""
-        if not any(clock.fault for clock in self.clocks):
+        if not any(record.fault for record in self.seats):
             return outcome
-        playing = [result.rank for seat, result in enumerate(outcome.seats) if not self.clocks[seat].fault]
+        playing = [result.rank for seat, result in enumerate(outcome.seats) if not self.seats[seat].fault]
         results = []
         for seat, result in enumerate(outcome.seats):
-            clock = self.clocks[seat]
-            if clock.fault:
-                later = sum(other.fault_order > clock.fault_order for other in self.clocks)
-                rank = 1 + len(playing) + later if len(self.clocks) > 1 else 2  # alone: nobody won but the house
+            record = self.seats[seat]
+            if record.fault:
+                later = sum(other.fault_order > record.fault_order for other in self.seats)
+                rank = 1 + len(playing) + later if len(self.seats) > 1 else 2  # alone: nobody won but the house
             else:
                 rank = 1 + sum(other < result.rank for other in playing)
             results.append(replace(result, rank=rank))
@@ -564,8 +522,8 @@ class Session:
         self.status = status
         self.outcome = outcome
         self.ended_ms = now_ms
-        for clock in self.clocks:
-            clock.asked_ms = 0
+        for record in self.seats:
+            record.clock = record.clock.stop()
         entries = self._wrote(Entry(END, text=("", "", "FINISHED", "CANCELLED")[status], note=note, at_ms=now_ms))
         return entries if self.header.hold_seeds else entries + self.reveal(now_ms)
 
@@ -649,26 +607,26 @@ def live_to_plain(session: Session) -> Any:
         session.game.to_plain(session.state),
         [
             [
-                clock.turn,
-                clock.asked_ms,
-                clock.bank_ms,
-                clock.refusals,
-                clock.fault,
-                clock.fault_order,
-                clock.seated,
-                clock.answered_turn,
-                clock.answered_text,
-                clock.answered_index,
-                clock.answered_revision,
-                clock.used_ms,
+                seat.turn,
+                seat.clock.asked_ms,
+                seat.clock.bank_ms,
+                seat.refusals,
+                seat.fault,
+                seat.fault_order,
+                seat.clock.is_seated,
+                seat.answered_turn,
+                seat.answered_text,
+                seat.answered_index,
+                seat.answered_revision,
+                seat.clock.used_ms,
             ]
-            for clock in session.clocks
+            for seat in session.seats
         ],
         session.ended_ms,
         outcome_to_plain(session.outcome),
         session.revealed,
-        [clock.question if clock.asked_ms else "" for clock in session.clocks],
-        {seat: clock.outage for seat, clock in enumerate(session.clocks) if clock.outage} or None,
+        [seat.question if seat.is_asked else "" for seat in session.seats],
+        {number: seat.outage for number, seat in enumerate(session.seats) if seat.outage} or None,
     ]
 
 
@@ -683,16 +641,22 @@ def session_from_plain(header: Header, plain: Any) -> Session:
     session = Session(header, game, game.from_plain(plain[2]))
     session.revision = plain[0]
     session.status = plain[1]
-    session.clocks = [SeatClock(*fields) for fields in plain[3]]
+    session.seats = [_seat_from_plain(header.time_control, fields) for fields in plain[3]]
     session.ended_ms = plain[4]
     session.outcome = outcome_from_plain(plain[5])
     session.revealed = plain[6]
     if len(plain) > 7:  # sessions written by older versions have neither marks nor outages
-        for clock, question in zip(session.clocks, plain[7], strict=True):
-            clock.question = question
+        for record, question in zip(session.seats, plain[7], strict=True):
+            record.question = question
         for seat, outage in (plain[8] or {}).items():
-            session.clocks[seat].outage = outage
+            session.seats[seat].outage = outage
     return session
+
+
+def _seat_from_plain(control: TimeControl, plain: list[Any]) -> Seat:
+    turn, asked_ms, bank_ms, refusals, fault, fault_order, is_seated, *answered, used_ms = plain
+    clock = Clock(control, bank_ms, asked_ms, is_seated, used_ms)
+    return Seat(clock, turn, refusals, fault, fault_order, *answered)
 
 
 def entry_to_plain(entry: Entry) -> list[Any]:

@@ -9,8 +9,9 @@ import redis
 
 from rubble.v1 import bot_pb2, common_pb2, session_pb2
 from service.sessions import keys
+from service.sessions.clock import LAG_MS
 from service.sessions.replay import Replay
-from service.sessions.session import ACT, FAULT, HOUSE, LAG_MS
+from service.sessions.session import ACT, FAULT, HOUSE
 from tests.end_to_end.arena import (
     Arena,
     Bot,

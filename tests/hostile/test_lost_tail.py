@@ -64,7 +64,7 @@ async def _say(copy: Arena, session_id: str, choice: int) -> int:
     session = await copy.refresh(session_id)
     seat = session.open_seats()[0]
     choice = min(choice, len(session.legal_texts(seat)) - 1)
-    return (await accepted(copy, session_id, seat, session.clocks[seat].turn, choice)).revision
+    return (await accepted(copy, session_id, seat, session.seats[seat].turn, choice)).revision
 
 
 async def _is_back(copy: Arena) -> bool:

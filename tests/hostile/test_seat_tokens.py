@@ -41,7 +41,7 @@ def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_mill
         async def act(tokens: list[str]) -> session_pb2.ActResponse:
             seat = (await arena.read("s1")).open_seats()[0]
             _current.set(signer.read(tokens[seat]))
-            turn = (await arena.read("s1")).clocks[seat].turn
+            turn = (await arena.read("s1")).seats[seat].turn
             return await servicer.Act(session_pb2.ActRequest(session="s1", turn=turn, index=0), None)
 
         old = await create()

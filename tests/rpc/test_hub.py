@@ -133,7 +133,7 @@ def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRe
                 before = [await client.dump(place) for place in places]
                 stream.choose(bot_pb2.Choice(session="relief-1", turn=asked.turn, index=0), START)
                 await stream.all_settled()
-                asked_ms = (await hub.arena.read("relief-1")).clocks[0].asked_ms
+                asked_ms = (await hub.arena.read("relief-1")).seats[0].clock.asked_ms
             await hub._resync(stream)
             assert not stream._queue
 
@@ -163,9 +163,9 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
             assert await _started(stream) == session_id
             while not stream.knows(session := await hub.arena.read(session_id)):
                 await asyncio.sleep(0.01)
-            await accepted(other, session_id, 1, session.clocks[1].turn)
+            await accepted(other, session_id, 1, session.seats[1].turn)
 
-            stream.choose(bot_pb2.Choice(session=session_id, turn=session.clocks[0].turn, index=0), START)
+            stream.choose(bot_pb2.Choice(session=session_id, turn=session.seats[0].turn, index=0), START)
 
             await stream.all_settled()
             assert hub.arena.conflicts == 1

@@ -8,6 +8,7 @@ from typing import Any
 from service import games
 from service.games.chance import Stream, seeds_of
 from service.sessions.arena import Answer, Arena, settle
+from service.sessions.clock import TimeControl
 from service.sessions.session import (
     ACTIVE,
     END,
@@ -18,7 +19,6 @@ from service.sessions.session import (
     Refused,
     Reply,
     Session,
-    TimeControl,
     new_session,
 )
 from service.sessions.store import NOBODY, Bells, Store
@@ -78,10 +78,10 @@ class Table:
         return self.session.status != ACTIVE
 
     def turn(self, seat: int) -> int:
-        return self.session.clocks[seat].turn
+        return self.session.seats[seat].turn
 
     def fault(self, seat: int) -> int:
-        return self.session.clocks[seat].fault
+        return self.session.seats[seat].fault
 
     # ------------------------------------------------------------------------------------------------------ changing
     def wrote(self, entries: list[Entry]) -> list[Entry]:

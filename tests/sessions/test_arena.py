@@ -68,7 +68,7 @@ def _in_the_leader_phase(
 
 
 def _past(session: Session, seat: int) -> int:
-    return session.deadline_ms(seat) + 1
+    return session.seats[seat].clock.deadline_ms + 1
 
 
 def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -> None:
@@ -77,11 +77,11 @@ def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
         clock.now = _past(session, 1)
-        reply = await answer(arena, session_id, 1, session.clocks[1].turn)
+        reply = await answer(arena, session_id, 1, session.seats[1].turn)
         assert isinstance(reply, Stale)
         assert isinstance(reply.error, SessionEnded)
         ended = await arena.read(session_id)
-        assert [seat.fault for seat in ended.clocks] == [TIMEOUT, NO_FAULT]
+        assert [seat.fault for seat in ended.seats] == [TIMEOUT, NO_FAULT]
 
     _in_the_leader_phase(2, scenario)
 
@@ -90,8 +90,8 @@ def test_a_late_answer_says_nothing_about_whether_the_others_are_connected() -> 
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
         clock.now = _past(session, 1)
-        assert isinstance(await answer(arena, session_id, 1, session.clocks[1].turn), Stale)
-        assert (await arena.read(session_id)).clocks[0].fault == DISCONNECTED
+        assert isinstance(await answer(arena, session_id, 1, session.seats[1].turn), Stale)
+        assert (await arena.read(session_id)).seats[0].fault == DISCONNECTED
 
     _in_the_leader_phase(2, scenario, away=["bot-0"])
 
@@ -99,9 +99,9 @@ def test_a_late_answer_says_nothing_about_whether_the_others_are_connected() -> 
 def test_a_clock_has_run_out_only_after_the_lag() -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
-        assert session.deadline_ms(0) - session.clocks[0].asked_ms > CONTROL.move_ms + CONTROL.bank_ms
-        clock.now = session.deadline_ms(0)
-        assert not (await accepted(arena, session_id, 0, session.clocks[0].turn)).repeated
+        assert session.seats[0].clock.deadline_ms - session.seats[0].clock.asked_ms > CONTROL.move_ms + CONTROL.bank_ms
+        clock.now = session.seats[0].clock.deadline_ms
+        assert not (await accepted(arena, session_id, 0, session.seats[0].turn)).repeated
 
     _in_the_leader_phase(2, scenario)
 
@@ -128,8 +128,8 @@ def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait() -> Non
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         store = arena.store = SlowStore(arena.store)
         session = await arena.read(session_id)
-        turns = [seat.turn for seat in session.clocks]
-        clock.now = heard = session.deadline_ms(0)
+        turns = [seat.turn for seat in session.seats]
+        clock.now = heard = session.seats[0].clock.deadline_ms
         late = _past(session, 1) + 60_000
         await asyncio.sleep(0)
         replies: list[Reply | Exception] = []
@@ -154,7 +154,7 @@ def test_a_move_that_was_not_saved_was_not_made() -> None:
     """The store fails. What this copy has in hand is then a move ahead of what is stored, and must not be believed."""
 
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        turn = (await arena.read(session_id)).clocks[0].turn
+        turn = (await arena.read(session_id)).seats[0].turn
         working, broken = arena.store, SlowStore(arena.store)
         before = (await working.load(session_id)).revision
         arena.store, broken.failure = broken, StoreUnavailable("away")
@@ -174,7 +174,7 @@ def test_a_move_made_on_an_old_guess_is_made_again_on_what_is_stored() -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         other = Arena(arena.store, clock)
         session = await other.read(session_id)
-        turns = [seat.turn for seat in session.clocks]
+        turns = [seat.turn for seat in session.seats]
         for copy, seat in ((arena, 0), (other, 1)):
             assert not (await accepted(copy, session_id, seat, turns[seat])).repeated
         said = [entry.seat for entry in (await arena.store.log(session_id, 0))[1] if entry.kind == ACT]
@@ -193,9 +193,9 @@ def test_a_refusal_based_on_an_old_guess_is_not_believed() -> None:
         session_id = (await arena.create(header_of("sf1906-2e", 2))).header.id
         (first,) = (await other.read(session_id)).open_seats()
         while (session := await arena.read(session_id)).open_seats() == [first]:
-            await accepted(arena, session_id, first, session.clocks[first].turn)
+            await accepted(arena, session_id, first, session.seats[first].turn)
         (second,) = session.open_seats()
-        turn = session.clocks[second].turn
+        turn = session.seats[second].turn
         assert not (await accepted(other, session_id, second, turn)).repeated
 
     asyncio.run(scenario())
@@ -207,10 +207,10 @@ def test_whom_we_hear_is_slow_and_not_away() -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
         clock.now = _past(session, 0)
-        reply = await answer(arena, session_id, 0, session.clocks[0].turn)
+        reply = await answer(arena, session_id, 0, session.seats[0].turn)
         assert isinstance(reply, Late)
         assert reply.error.facts == {"seat": "0", "fault": "TIMEOUT"}
-        assert (await arena.read(session_id)).clocks[0].fault == TIMEOUT
+        assert (await arena.read(session_id)).seats[0].fault == TIMEOUT
 
     _in_the_leader_phase(2, scenario, away=["bot-0", "bot-1"])
 
@@ -222,7 +222,7 @@ def test_a_session_and_its_log_are_of_the_same_moment() -> None:
         other = Arena(arena.store, clock)
         remembered = await arena.read(session_id)
         assert (await arena.read_log(session_id, 0))[0] is remembered
-        await accepted(other, session_id, 0, (await other.read(session_id)).clocks[0].turn)
+        await accepted(other, session_id, 0, (await other.read(session_id)).seats[0].turn)
 
         session, log = await arena.read_log(session_id, 0)
         assert len(log) == session.revision == remembered.revision + 1
@@ -237,7 +237,7 @@ def test_an_answer_is_told_and_shown_only_when_it_is_saved() -> None:
         replies: list[Reply | Exception] = []
         arena.listen(told.append)
         session = await arena.read(session_id)
-        since, turn = session.revision, session.clocks[1].turn
+        since, turn = session.revision, session.seats[1].turn
         await asyncio.sleep(0)
 
         arena.answer(session_id, Answer(1, turn, 0, "", clock.now), replies.append)
@@ -258,7 +258,7 @@ def test_answers_are_taken_in_the_order_in_which_they_came() -> None:
     """Two answers to one question in one message: the first counts, and the second is told which one stands."""
 
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
-        turn = (await arena.read(session_id)).clocks[1].turn
+        turn = (await arena.read(session_id)).seats[1].turn
         arena.forget(session_id)  # so that the first has to wait for the store
         first, second = await asyncio.gather(
             answer(arena, session_id, 1, turn, 0), answer(arena, session_id, 1, turn, 1)
@@ -274,7 +274,7 @@ def test_answers_are_taken_in_the_order_in_which_they_came() -> None:
 def test_what_is_not_accepted_changes_nothing_but_the_count_of_refusals(case: str) -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         session = await arena.read(session_id)
-        seat, turn, index, of = 1, session.clocks[1].turn, 0, session_id
+        seat, turn, index, of = 1, session.seats[1].turn, 0, session_id
         if case == "another turn":
             turn += 1
         elif case == "no such index":
@@ -300,7 +300,7 @@ def test_what_is_not_accepted_changes_nothing_but_the_count_of_refusals(case: st
         assert isinstance(reply, kinds[case])
         after = await arena.read(session_id)
         refusals = int(case == "no such index")
-        assert (after.revision, after.clocks[1].refusals) == (since + refusals, refusals)
+        assert (after.revision, after.seats[1].refusals) == (since + refusals, refusals)
 
     _in_the_leader_phase(2, scenario)
 
@@ -312,7 +312,7 @@ def test_a_change_goes_on_when_its_caller_has_left() -> None:
         store = arena.store = SlowStore(arena.store)
         told: list[Change] = []
         arena.listen(told.append)
-        turn = (await arena.read(session_id)).clocks[1].turn
+        turn = (await arena.read(session_id)).seats[1].turn
         caller = asyncio.create_task(answer(arena, session_id, 1, turn))
         while not store.under_way:
             await asyncio.sleep(0)
@@ -320,7 +320,7 @@ def test_a_change_goes_on_when_its_caller_has_left() -> None:
         await asyncio.wait([caller])
         store.under_way.pop()()
         assert [change.entries[0].seat for change in told] == [1]
-        assert (await arena.read(session_id)).clocks[1].answered_turn == turn
+        assert (await arena.read(session_id)).seats[1].answered_turn == turn
 
     _in_the_leader_phase(2, scenario)
 
@@ -329,7 +329,7 @@ def test_a_reader_that_gives_up_does_not_hold_up_those_behind_it() -> None:
     async def scenario(arena: Arena, clock: Clock, session_id: str) -> None:
         store = arena.store = SlowStore(arena.store)
         session = await arena.read(session_id)
-        turns = [clock.turn for clock in session.clocks]
+        turns = [clock.turn for clock in session.seats]
         await asyncio.sleep(0)
         replies: list[Reply | Exception] = []
         arena.answer(session_id, Answer(0, turns[0], 0, "", clock.now), replies.append)
@@ -352,7 +352,7 @@ def test_a_listener_that_fails_does_not_keep_the_session(caplog: pytest.LogCaptu
 
         arena.listen(fail)
         for seat in range(2):
-            turn = (await arena.read(session_id)).clocks[seat].turn
+            turn = (await arena.read(session_id)).seats[seat].turn
             assert not (await accepted(arena, session_id, seat, turn)).repeated
         assert "a mistake" in caplog.text
 
@@ -378,7 +378,7 @@ def test_the_log_of_a_watched_session_is_read_from_memory_and_is_whole() -> None
         async def move(copy: Arena) -> None:
             session = await copy.read(session_id)
             seat = session.open_seats()[0]
-            await accepted(copy, session_id, seat, session.clocks[seat].turn)
+            await accepted(copy, session_id, seat, session.seats[seat].turn)
 
         async def looks_whole() -> None:
             session, log = await arena.read_log(session_id, 1, fresh=False)

@@ -11,13 +11,13 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
-from service.sessions.clock import SteadyClock
 from service.sessions.link import trouble_of
 from service.sessions.outages import KEPT, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
 from service.sessions.pulse import Pulse
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT, live_to_plain, session_from_plain
+from service.sessions.steady_clock import SteadyClock
 from service.sessions.store import MemoryStore
 from tests.sessions.tables import START, Table, accepted, header_of
 
@@ -103,13 +103,13 @@ class _Late:
     async def faults(self) -> list[int]:
         session = await self.arena.enforce(self.id)
         assert session is not None
-        return [clock.fault for clock in session.clocks]
+        return [clock.fault for clock in session.seats]
 
 
 def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
     async def scenario() -> None:
         table = await _Late().open()
-        deadline = (await table.arena.read(table.id)).deadline_ms(0)
+        deadline = (await table.arena.read(table.id)).seats[0].clock.deadline_ms
         table.outages.add([Outage(START + 1000, START + 111_000, FULL)])
 
         table.now = deadline + 110_000 + RETURN_MS
@@ -117,8 +117,8 @@ def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
         table.now += 1
         assert await table.faults() == [DISCONNECTED, NO_FAULT]
         session, entries = await table.arena.read_log(table.id, 0)
-        assert [clock.outage for clock in session.clocks] == [f"{FULL} for 110 s", ""]
-        assert [clock.outage for clock in session_from_plain(session.header, live_to_plain(session)).clocks] == [
+        assert [clock.outage for clock in session.seats] == [f"{FULL} for 110 s", ""]
+        assert [clock.outage for clock in session_from_plain(session.header, live_to_plain(session)).seats] == [
             f"{FULL} for 110 s",
             "",
         ]
@@ -134,13 +134,13 @@ def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -
     async def scenario() -> None:
         table = await _Late().open()
         session = await table.arena.read(table.id)
-        bank = session.clocks[0].bank_ms
+        bank = session.seats[0].clock.bank_ms
         table.outages.add([Outage(START + 100, START + 200_100, FULL)])
         table.now = START + 200_400 + RETURN_MS
 
-        await accepted(table.arena, table.id, 0, session.clocks[0].turn)
+        await accepted(table.arena, table.id, 0, session.seats[0].turn)
         session = await table.arena.read(table.id)
-        assert (session.clocks[0].fault, session.clocks[0].bank_ms) == (NO_FAULT, bank)
+        assert (session.seats[0].fault, session.seats[0].clock.bank_ms) == (NO_FAULT, bank)
 
     asyncio.run(scenario())
 
@@ -149,10 +149,10 @@ def test_who_was_late_without_us_is_late() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         table.outages.add([Outage(START - 60_000, START - 50_000, FULL)])
-        table.now = (await table.arena.read(table.id)).deadline_ms(0) + 1
+        table.now = (await table.arena.read(table.id)).seats[0].clock.deadline_ms + 1
         await table.faults()
         session = await table.arena.read(table.id)
-        assert (session.clocks[0].fault, session.clocks[0].outage) == (DISCONNECTED, "")
+        assert (session.seats[0].fault, session.seats[0].outage) == (DISCONNECTED, "")
 
     asyncio.run(scenario())
 
@@ -163,7 +163,7 @@ def test_a_replay_is_good_in_which_one_of_two_late_seats_was_saved_by_an_outage(
     table.now += 3_600_000
     entries = table.session.expire(table.now, lambda _: True, lambda seat: (7_200_000 if seat == 0 else 0, ""))
     table.wrote(entries)
-    assert [clock.fault for clock in table.session.clocks] == [NO_FAULT, TIMEOUT, TIMEOUT]
+    assert [clock.fault for clock in table.session.seats] == [NO_FAULT, TIMEOUT, TIMEOUT]
     assert verify_replay(write_replay(table.session, table.entries)).ok
 
 
@@ -173,10 +173,10 @@ def test_an_outage_that_took_no_time_excuses_nobody() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         table.outages.add([Outage(START + 500, START + 500, FULL)])
-        table.now = (await table.arena.read(table.id)).deadline_ms(0) + 1
+        table.now = (await table.arena.read(table.id)).seats[0].clock.deadline_ms + 1
         await table.faults()
         session = await table.arena.read(table.id)
-        assert (session.clocks[0].fault, session.clocks[0].outage) == (DISCONNECTED, "")
+        assert (session.seats[0].fault, session.seats[0].outage) == (DISCONNECTED, "")
 
     asyncio.run(scenario())
 
@@ -184,14 +184,14 @@ def test_an_outage_that_took_no_time_excuses_nobody() -> None:
 def test_a_clock_that_stood_still_for_an_outage_is_looked_at_again_soon() -> None:
     async def scenario() -> None:
         table = await _Late().open()
-        deadline = (await table.arena.read(table.id)).deadline_ms(0)
+        deadline = (await table.arena.read(table.id)).seats[0].clock.deadline_ms
         table.outages.add([Outage(START + 1000, START + 3000, FULL)])
         table.now = deadline + 1
         await table.arena.ring_alarms()
-        assert (await table.arena.read(table.id)).clocks[0].fault == NO_FAULT
+        assert (await table.arena.read(table.id)).seats[0].fault == NO_FAULT
         table.now = deadline + 10_000
         await table.arena.ring_alarms()
-        assert (await table.arena.read(table.id)).clocks[0].fault == DISCONNECTED
+        assert (await table.arena.read(table.id)).seats[0].fault == DISCONNECTED
 
     asyncio.run(scenario())
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from service.games import all_games
 from service.games.chance import seeds_of
+from service.sessions.clock import LAG_MS
 from service.sessions.replay import (
     NO_HASH,
     BadReplay,
@@ -25,7 +26,7 @@ from service.sessions.replay import (
     write_replay,
 )
 from service.sessions.replay_verify import HELD_BACK, RUNNING, Verdict, tables, verify_replay
-from service.sessions.session import ACT, HOUSE, LAG_MS, REFUSAL, commitment
+from service.sessions.session import ACT, HOUSE, REFUSAL, commitment
 from tests.sessions.tables import CONTROL, Table
 
 Lines = list[dict[str, Any]]

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from service.games import all_games
+from service.sessions.clock import LAG_MS, TimeControl
 from service.sessions.errors import (
     ActionRefused,
     BadRequest,
@@ -27,7 +28,6 @@ from service.sessions.session import (
     FAULT,
     FINISHED,
     HOUSE,
-    LAG_MS,
     NO_SHOW,
     NOTE_LIMIT,
     REFUSAL,
@@ -42,7 +42,6 @@ from service.sessions.session import (
     Refused,
     Session,
     Stale,
-    TimeControl,
     entry_from_plain,
     entry_to_plain,
     header_from_plain,
@@ -209,7 +208,7 @@ def test_only_the_refusal_is_counted_after_an_answer_that_is_refused(choice: int
     reply, entries = table.session.answer(seat, 1, choice, "", table.now)
     assert isinstance(reply, Refused)
     assert [entry.kind for entry in entries] == [REFUSAL]
-    assert (table.session.game.to_plain(table.session.state), table.open, table.session.clocks[seat].refusals) == (
+    assert (table.session.game.to_plain(table.session.state), table.open, table.session.seats[seat].refusals) == (
         before,
         [seat],
         1,
@@ -220,7 +219,7 @@ def test_an_answer_that_was_heard_after_the_clock_ran_out_is_late_and_changes_no
     table = ordinary()
     seat = table.open[0]
     before = live_to_plain(table.session)
-    deadline = table.session.deadline_ms(seat)
+    deadline = table.session.seats[seat].clock.deadline_ms
 
     reply, entries = table.session.answer(seat, 1, 0, "", deadline + 500, heard_ms=deadline + 1)
     assert (type(reply), entries, live_to_plain(table.session)) == (Late, [], before)
@@ -299,9 +298,9 @@ def test_a_seat_that_has_not_turned_up_has_the_seating_time() -> None:
     table = Table("sf1906-2e", 2)
     seat = table.open[0]
 
-    assert table.session.deadline_ms(seat) == START + CONTROL.seating_ms + LAG_MS
-    assert table.session.next_deadline_ms() == table.session.deadline_ms(seat)
-    assert table.session.deadline_ms(1 - seat) == 0
+    assert table.session.seats[seat].clock.deadline_ms == START + CONTROL.seating_ms + LAG_MS
+    assert table.session.next_deadline_ms() == table.session.seats[seat].clock.deadline_ms
+    assert table.session.seats[1 - seat].clock.deadline_ms == 0
 
 
 def test_the_clock_begins_when_the_seat_turns_up() -> None:
@@ -311,8 +310,8 @@ def test_the_clock_begins_when_the_seat_turns_up() -> None:
     table.seat_all()
 
     assert table.kinds == [SEATED, SEATED]
-    assert table.session.deadline_ms(seat) == START + 15_000 + WHOLE_BANK
-    assert table.session.clock_left(seat, table.now + 400) == (600, 5_000)
+    assert table.session.seats[seat].clock.deadline_ms == START + 15_000 + WHOLE_BANK
+    assert table.session.seats[seat].clock.left(table.now + 400) == (600, 5_000)
     assert table.session.take_seat(seat, table.now + 1) == []
 
 
@@ -321,8 +320,8 @@ def test_whoever_answers_has_turned_up() -> None:
     seat = table.open[0]
     table.answer(seat, after=19_000)
 
-    assert table.session.clocks[seat].seated
-    assert table.session.clocks[seat].bank_ms == CONTROL.bank_ms
+    assert table.session.seats[seat].clock.is_seated
+    assert table.session.seats[seat].clock.bank_ms == CONTROL.bank_ms
     assert table.session.take_seat(seat, table.now) == []
 
 
@@ -331,17 +330,17 @@ def test_a_move_in_time_costs_nothing() -> None:
     seat = table.open[0]
     table.answer(after=1_000)
 
-    assert table.session.clocks[seat].bank_ms == CONTROL.bank_ms
+    assert table.session.seats[seat].clock.bank_ms == CONTROL.bank_ms
     assert table.entries[-1].think_ms == 1_000
 
 
 def test_a_late_move_is_paid_from_the_bank() -> None:
     table = ordinary()
     seat = table.open[0]
-    assert table.session.clock_left(seat, table.now + 3_500) == (0, 2_500)
+    assert table.session.seats[seat].clock.left(table.now + 3_500) == (0, 2_500)
     table.answer(after=3_500)
 
-    assert table.session.clocks[seat].bank_ms == 2_500
+    assert table.session.seats[seat].clock.bank_ms == 2_500
 
 
 def test_the_bank_is_never_overdrawn_and_the_increment_comes_after() -> None:
@@ -350,7 +349,7 @@ def test_the_bank_is_never_overdrawn_and_the_increment_comes_after() -> None:
     seat = table.open[0]
     table.answer(after=1_000 + 100 + LAG_MS)
 
-    assert table.session.clocks[seat].bank_ms == 30
+    assert table.session.seats[seat].clock.bank_ms == 30
 
 
 def test_what_the_service_measured_counts() -> None:
@@ -359,7 +358,7 @@ def test_what_the_service_measured_counts() -> None:
     _, entries = table.session.answer(seat, 1, 0, "", START + 5_000, think_ms=1_200)
 
     assert entries[0].think_ms == 1_200
-    assert table.session.clocks[seat].bank_ms == CONTROL.bank_ms - 200
+    assert table.session.seats[seat].clock.bank_ms == CONTROL.bank_ms - 200
 
 
 def test_the_clock_runs_out_after_the_lag_and_not_before() -> None:
@@ -402,7 +401,8 @@ def test_only_whoever_was_asked_can_be_late() -> None:
 def test_clocks_fault_in_the_order_in_which_they_ran_out() -> None:
     """The earlier fault is the lower, whatever the seats are called."""
     table = together(2)
-    table.session.clocks[0].bank_ms += 500
+    first = table.session.seats[0]
+    first.clock = first.clock._replace(bank_ms=first.clock.bank_ms + 500)
     table.expire(10**6, 0, 1)
 
     assert table.entries[-3].seat == 1
@@ -426,7 +426,7 @@ def test_the_third_refusal_forfeits_the_seat() -> None:
 
     assert table.answer_wrongly(seat) == "NO_SUCH_INDEX"
     assert table.answer_wrongly(seat, "sing") == "UNREADABLE"
-    assert table.session.clocks[seat].refusals == 2
+    assert table.session.seats[seat].refusals == 2
     assert table.open == [seat]
     table.answer_wrongly(seat)
     assert table.kinds[3:7] == [REFUSAL, REFUSAL, REFUSAL, FAULT]
@@ -469,7 +469,7 @@ def test_a_refusal_of_a_closed_question_is_not_counted() -> None:
     table.answer(seat)
 
     assert table.session.refuse(seat, 1, refused, table.now) == []
-    assert table.session.clocks[seat].refusals == 0
+    assert table.session.seats[seat].refusals == 0
 
 
 def test_a_seat_may_resign_out_of_turn() -> None:

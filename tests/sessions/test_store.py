@@ -72,7 +72,7 @@ def fresh(game: str = "sf1906-2e", **changes: Any) -> Session:
 def said(session: Session, choice: int = 0, note: str = "") -> list[Entry]:
     """The next answer, and what was written of it."""
     seat = session.open_seats()[0]
-    return session.answer(seat, session.clocks[seat].turn, choice, note, START + 100 + session.revision)[1]
+    return session.answer(seat, session.seats[seat].turn, choice, note, START + 100 + session.revision)[1]
 
 
 def same(one: Session, other: Session) -> bool:

@@ -131,10 +131,10 @@ def turn_event(session: Session, seat: int, now_ms: int, public: Public | None =
     codec = for_game(game)
     event = turn_event_bytes(
         session.header.id,
-        session.clocks[seat].turn,
+        session.seats[seat].turn,
         session.revision,
         codec.view_bytes(state, seat, public),
         map(codec.action_bytes, game.legal_actions(state, seat)),
-        session.clock_left(seat, now_ms),
+        session.seats[seat].clock.left(now_ms),
     )
     return in_response(event)

@@ -7,8 +7,9 @@ from rubble.v1 import common_pb2, game_pb2, session_pb2
 from service.games.chance import SEED_BYTES, Seeds
 from service.games.core import AnyGame, Option, OptionValue, Outcome, Result
 from service.sessions import session as sessions
+from service.sessions.clock import TimeControl
 from service.sessions.errors import BadRequest
-from service.sessions.session import FAULTS, Header, Session, TimeControl, commitment
+from service.sessions.session import FAULTS, Header, Session, commitment
 
 #: By the number a session keeps.
 _FAULTS: Final = tuple(common_pb2.Fault.Value(f"FAULT_{word or 'UNSPECIFIED'}") for word in FAULTS)
@@ -156,14 +157,14 @@ def session_message(session: Session, now_ms: int) -> session_pb2.Session:
         seats=[
             session_pb2.SeatStatus(
                 bot=bot,
-                seated=clock.seated,
-                fault=fault_value(clock.fault),
-                refusals=clock.refusals,
-                bank_ms=clock.bank_ms,
-                used_ms=session.used_ms(seat, now_ms),
-                outage=clock.outage,
+                seated=seat.clock.is_seated,
+                fault=fault_value(seat.fault),
+                refusals=seat.refusals,
+                bank_ms=seat.clock.bank_ms,
+                used_ms=seat.clock.used(now_ms),
+                outage=seat.outage,
             )
-            for seat, (bot, clock) in enumerate(zip(header.bots, session.clocks, strict=True))
+            for bot, seat in zip(header.bots, session.seats, strict=True)
         ],
         to_act=session.open_seats(),
         options=options_message(header.options),

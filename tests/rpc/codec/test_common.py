@@ -9,8 +9,9 @@ from service.games.chance import seeds_of
 from service.games.core import Line, Outcome, Result
 from service.rpc import codec
 from service.sessions import session as sessions
+from service.sessions.clock import TimeControl
 from service.sessions.errors import BadRequest
-from service.sessions.session import FAULTS, Header, Session, TimeControl, commitment, new_session
+from service.sessions.session import FAULTS, Header, Session, commitment, new_session
 
 SEEDS = seeds_of(9)
 HEADER = Header(

@@ -15,7 +15,8 @@ from service.rpc import codec
 from service.rpc.codec import relief, relief_fast, sf1906, sf1906_fast, turns, wire
 from service.rpc.codec.memo import Table as Bytes
 from service.rpc.codec.memo import memos
-from service.sessions.session import Header, TimeControl, new_session
+from service.sessions.clock import TimeControl
+from service.sessions.session import Header, new_session
 from tests.conformance.subjects import Table, all_tables
 from tests.conformance.walks import stream
 from tests.rpc.codec.compare import check_game, positions, same
@@ -88,7 +89,7 @@ def test_a_turn_event_says_what_the_session_says() -> None:
     assert (turn.session, turn.turn, turn.revision) == ("s-8", 1, 0)
     assert turn.view == fitting.view(session.game.view(session.state, seat))
     assert [action.text for action in turn.legal_actions] == session.legal_texts(seat)
-    assert (turn.clock.move_ms, turn.clock.bank_ms) == session.clock_left(seat, 1_250)
+    assert (turn.clock.move_ms, turn.clock.bank_ms) == session.seats[seat].clock.left(1_250)
 
 
 # ------------------------------------------------------------------------------------------------- mistakes that are found
