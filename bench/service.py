@@ -23,7 +23,7 @@ from bench.rounds import Measure, Rounds, Spread
 from bench.service_house import House, Server
 from service.engine import engine_kind
 from service.sessions import keys
-from service.sessions.link import connect
+from service.sessions.link import RedisClient, connect
 from service.sessions.redis_store import RedisStore
 from service.sessions.session import ACT, entry_from_plain
 
@@ -319,7 +319,7 @@ def _waits(answers: list[dict[str, Any]]) -> list[float]:
 async def _forget(redis_url: str, sessions: list[str]) -> None:
     redis = connect(redis_url)
     for session in sessions:
-        await RedisStore(redis).forget(session)
+        await RedisStore(RedisClient(redis)).forget(session)
     await redis.aclose()
 
 

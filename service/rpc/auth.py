@@ -23,11 +23,10 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import grpc
 import msgspec
-from redis.asyncio import Redis, RedisCluster
 
 from service.sessions import keys
 from service.sessions.errors import BadRequest, SessionError, StoreUnavailable
-from service.sessions.link import AWAY
+from service.sessions.link import RedisClient
 from service.sessions.session import Header
 
 T = TypeVar("T")
@@ -369,9 +368,9 @@ class _Known:
 class KeyRing:
     """Issues and revokes the keys of bots, and knows which are worthless."""
 
-    def __init__(self, signer: Signer, redis: "Redis | RedisCluster", now: Clock = time.monotonic) -> None:
+    def __init__(self, signer: Signer, client: RedisClient, now: Clock = time.monotonic) -> None:
         self._signer = signer
-        self._redis = redis
+        self._client = client
         self._now = now
         #: By bot. Only bots with a signed key get in here, so the table is as long as the list of bots.
         self._known: dict[str, _Known] = {}
@@ -382,7 +381,7 @@ class KeyRing:
         check_name("bot", bot)
         if not 0 <= expires_in_s <= _LONGEST_LIFE_S:
             raise BadRequest("expires_in_s", expires_in_s, f"0 to {_LONGEST_LIFE_S}")
-        generation = int(await self._ask(self._redis.eval(_ISSUE, 1, keys.generation(bot))))
+        generation = int(await self._client.run(_ISSUE, 1, keys.generation(bot)))
         expires = self._signer.expires_in(expires_in_s) if expires_in_s else 0
         return self._signer.bot_key(bot, generation, expires), generation
 
@@ -391,7 +390,7 @@ class KeyRing:
         check_name("bot", bot)
         if not 0 <= generation <= _MOST_GENERATIONS:
             raise BadRequest("generation", generation, f"0 to {_MOST_GENERATIONS}")
-        revoked = int(await self._ask(self._redis.eval(_REVOKE, 1, keys.generation(bot), str(generation))))
+        revoked = int(await self._client.run(_REVOKE, 1, keys.generation(bot), str(generation)))
         if revoked < 0:
             # An answer of 0 would look like success. After a loss of Redis there may be keys that nobody here remembers.
             raise BadRequest("generation", 0, f"a number, since no key of {bot} is on record")
@@ -414,7 +413,7 @@ class KeyRing:
             known.fresh_until = self._now() + REVOKED_TTL_S
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                found = await self._ask(self._redis.hget(keys.generation(bot), "revoked"))
+                found = await self._client.ask(self._client.redis.hget(keys.generation(bot), "revoked"))
             self._is_away = False
         except (StoreUnavailable, TimeoutError):
             if not self._is_away:  # said once, not once for every bot
@@ -429,13 +428,6 @@ class KeyRing:
         revoked = max(revoked, known.revoked if known else 0)
         self._known[bot] = _Known(revoked, self._now() + REVOKED_TTL_S)
         return revoked
-
-    @staticmethod
-    async def _ask(answer: Any) -> Any:
-        try:
-            return await cast(Awaitable[Any], answer)
-        except AWAY as error:
-            raise StoreUnavailable(f"Redis is away ({type(error).__name__})") from error
 
 
 def check_name(field: str, name: str) -> None:

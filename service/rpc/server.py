@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any, Final
 
 import grpc
@@ -33,15 +32,14 @@ from service.rpc.intake import Intake
 from service.rpc.leaks import LeakWatch
 from service.rpc.letters import Letters
 from service.rpc.limits import Limits, message_options
-from service.rpc.meter import Meter, count_changes, count_trip
+from service.rpc.meter import Meter, count_answer, count_changes, count_save
 from service.rpc.sessions import SessionServicer
 from service.rpc.simulation import SimulationServicer
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.errors import SessionError
-from service.sessions.fading import fade
-from service.sessions.link import connect, connect_for_bells, end_task
+from service.sessions.link import RedisClient, connect, connect_for_bells, end_task
 from service.sessions.outages import Outages
 from service.sessions.presence import Presence
 from service.sessions.pulse import Pulse
@@ -75,20 +73,22 @@ class Service:
     def __init__(self, settings: Settings, redis_url: str) -> None:
         self._settings = settings
         self._redis = connect(redis_url)
+        client = RedisClient(self._redis)
+        client.on_answer = count_answer
         self._bell_redis = connect_for_bells(redis_url)
-        store = RedisStore(self._redis)
-        store.on_trip = count_trip
+        store = RedisStore(client)
+        store.on_save = count_save
         clock = SteadyClock()
         outages = Outages(clock())
         self._pulse = Pulse(self._redis, clock, outages)
         store.on_failure = self._pulse.failed
-        self._presence = Presence(self._redis)
+        self._presence = Presence(client)
         self.arena = Arena(store, clock, outages, self._presence)
         self._bells = Bells(*self._bell_redis)
         self.hub = Hub(self.arena, self._presence, self._bells)
-        self._sweep = Sweep(self._redis, self.arena, self._presence)
+        self._sweep = Sweep(client, self.arena, self._presence)
         self._signer = Signer(settings.secrets)
-        self._ring = KeyRing(self._signer, self._redis)
+        self._ring = KeyRing(self._signer, client)
         self._doorman = Doorman(self._signer, self._ring, settings.operator_token)
         self._limits = Limits.of(
             streams_per_bot=settings.streams_per_bot,
@@ -130,8 +130,7 @@ class Service:
             ],
         )
         game_pb2_grpc.add_GameServiceServicer_to_server(GameService(), server)
-        forget = partial(fade, self._redis)
-        sessions = SessionServicer(self.arena, self._bells, self._signer, self._limits, self._ends, forget)
+        sessions = SessionServicer(self.arena, self._bells, self._signer, self._limits, self._ends)
         session_pb2_grpc.add_SessionServiceServicer_to_server(sessions, server)
         add_bot_service(BotServicer(self.hub, self._doorman, self._ring, self._presence, self._limits), server)
         simulation_pb2_grpc.add_SimulationServiceServicer_to_server(self._simulation, server)

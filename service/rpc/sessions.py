@@ -3,7 +3,7 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -79,9 +79,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         signer: Signer,
         limits: Limits,
         ends: Ends,
-        fade: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._fade = fade
         self._arena = arena
         self._gallery: Gallery[_Seen] = Gallery(arena, bells, self._look)
         self._signer = signer
@@ -263,7 +261,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 f"session {request.session} is still being played; cancel it before it is forgotten",
                 session=request.session,
             )
-        await self._fade(request.session)
+        await self._arena.store.expire_soon(request.session)
         return session_pb2.ForgetSessionResponse()
 
     async def _change(self, session_id: str, change: Any) -> int:

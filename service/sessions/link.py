@@ -11,7 +11,8 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -20,7 +21,16 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel, SentinelManagedConnection
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisClusterException, RedisError, ResponseError
+from redis.exceptions import (
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
+
+from service.sessions.errors import StoreUnavailable
 
 #: A server that says nothing for so long is given up: one that died without a word never closes its connections.
 TIMEOUT_S = 5.0
@@ -28,6 +38,8 @@ TIMEOUT_S = 5.0
 _CONNECTIONS = 64
 #: To servers whose clients cannot wait: more than a crowd will ever use at once.
 _MANY_CONNECTIONS = 2000
+#: Questions under way at once. Each takes a connection, and one too many would be an error.
+_QUESTIONS = 64
 #: A task that was cancelled and goes on is cancelled again after so long.
 _AGAIN_S = 0.1
 #: What is raised when Redis is away, of whatever kind it is; redis-py gives a Cluster's troubles a family of their own.
@@ -50,6 +62,48 @@ def trouble_of(error: Exception) -> str:
             return "the store does not answer: TimeoutError"
         case _:
             return f"the store does not answer: {type(error).__name__}"
+
+
+class RedisClient:
+    """The one way to put questions to Redis: so many at once, each counted, and a Redis that is away is StoreUnavailable.
+
+    How long an answer may take is the connection's business: see ``connect``. Saves of moves have a connection of their own, in
+    ``redis_store``.
+    """
+
+    def __init__(self, redis: "Redis | RedisCluster") -> None:
+        self.redis = redis
+        self._gate = asyncio.Semaphore(_QUESTIONS)
+        self._shas: dict[str, str] = {}
+        #: Called after every answer with the seconds it took.
+        self.on_answer: Callable[[float], None] = lambda seconds: None
+
+    async def ask(self, call: Any) -> Any:
+        """The answer to one command, or to one pipeline."""
+        try:
+            async with self._gate:
+                begin = time.perf_counter()
+                answer = await call
+        except AWAY as error:
+            raise StoreUnavailable(trouble_of(error)) from error
+        self.on_answer(time.perf_counter() - begin)
+        return answer
+
+    async def run(self, script: str, key_count: int, *arguments: Any) -> Any:
+        """The answer of a script, which Redis is sent once and then knows by its hash."""
+        try:
+            if script not in self._shas:
+                self._shas[script] = await self.load(script)
+            return await self.ask(self.redis.evalsha(self._shas[script], key_count, *arguments))
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, NoScriptError):
+                raise
+        self._shas[script] = await self.load(script)  # Redis was restarted or told to forget
+        return await self.ask(self.redis.evalsha(self._shas[script], key_count, *arguments))
+
+    async def load(self, script: str) -> str:
+        """The hash by which Redis knows a script."""
+        return str(await self.ask(self.redis.script_load(script)))
 
 
 async def end_task(task: "asyncio.Task[None]") -> None:

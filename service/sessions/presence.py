@@ -5,11 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import msgspec
-from redis.asyncio import Redis, RedisCluster
 
 from service.sessions import keys
-from service.sessions.errors import StoreUnavailable
-from service.sessions.link import AWAY, trouble_of
+from service.sessions.link import RedisClient
 
 #: A copy that dies without a word is missed after this many seconds; a living one says so three times as often.
 LIFE_S: Final = 15
@@ -48,8 +46,9 @@ class Stream:
 class Presence:
     """The list of live streams that all copies share."""
 
-    def __init__(self, redis: "Redis | RedisCluster") -> None:
-        self._redis = redis
+    def __init__(self, client: RedisClient) -> None:
+        self._client = client
+        self._redis = client.redis
         #: Bots whose stream this copy holds.
         self.here: set[str] = set()
 
@@ -59,37 +58,37 @@ class Presence:
 
     async def enter(self, stream: Stream) -> None:
         """This stream is the bot's only one now; an older one hears of it through the bell."""
-        await self._ask(self._redis.set(keys.stream(stream.bot), _write(stream), ex=LIFE_S))
-        await self._ask(self._redis.sadd(keys.CONNECTED, stream.bot))
-        await self._ask(self._redis.publish(keys.bell(stream.bot), TAKEOVER + stream.id))
+        await self._client.ask(self._redis.set(keys.stream(stream.bot), _write(stream), ex=LIFE_S))
+        await self._client.ask(self._redis.sadd(keys.CONNECTED, stream.bot))
+        await self._client.ask(self._redis.publish(keys.bell(stream.bot), TAKEOVER + stream.id))
 
     async def beat(self, stream: Stream) -> bool:
         """Say that the stream lives; False if another one took over meanwhile."""
         key, since = keys.stream(stream.bot), stream.since_ms
-        if not await self._ask(self._redis.eval(_BEAT, 1, key, _write(stream), LIFE_S, since)):
+        if not await self._client.run(_BEAT, 1, key, _write(stream), LIFE_S, since):
             return False
-        await self._ask(self._redis.sadd(keys.CONNECTED, stream.bot))
+        await self._client.ask(self._redis.sadd(keys.CONNECTED, stream.bot))
         return True
 
     async def leave(self, stream: Stream) -> None:
         """The stream has ended; if another one took over, that one stays."""
-        if await self._ask(self._redis.eval(_LEAVE, 1, keys.stream(stream.bot), _write(stream))):
-            await self._ask(self._redis.srem(keys.CONNECTED, stream.bot))
+        if await self._client.run(_LEAVE, 1, keys.stream(stream.bot), _write(stream)):
+            await self._client.ask(self._redis.srem(keys.CONNECTED, stream.bot))
 
     async def is_connected(self, bot: str) -> bool:
         """Whether the bot has a live stream anywhere."""
-        return bool(await self._ask(self._redis.exists(keys.stream(bot))))
+        return bool(await self._client.ask(self._redis.exists(keys.stream(bot))))
 
     async def connected(self) -> list[Stream]:
         """All live streams, by name of the bot."""
-        names = sorted(_text(name) for name in await self._ask(self._redis.smembers(keys.CONNECTED)))
+        names = sorted(_text(name) for name in await self._client.ask(self._redis.smembers(keys.CONNECTED)))
         pipe: Any = self._redis.pipeline(transaction=False)
         for name in names:
             pipe.get(keys.stream(name))
-        found = dict(zip(names, await self._ask(pipe.execute()) if names else [], strict=True))
+        found = dict(zip(names, await self._client.ask(pipe.execute()) if names else [], strict=True))
         gone = [name for name, stream in found.items() if stream is None]
         if gone:
-            await self._ask(self._redis.srem(keys.CONNECTED, *gone))  # their copy died
+            await self._client.ask(self._redis.srem(keys.CONNECTED, *gone))  # their copy died
         return [_read(stream) for stream in found.values() if stream is not None]
 
     async def games_of_all(self, bots: Sequence[str]) -> list[int]:
@@ -99,25 +98,19 @@ class Presence:
         pipe: Any = self._redis.pipeline(transaction=False)
         for bot in bots:
             pipe.scard(keys.games_of(bot))
-        return [int(count) for count in await self._ask(pipe.execute())]
+        return [int(count) for count in await self._client.ask(pipe.execute())]
 
     async def tell_loss(self, bot: str, session_id: str) -> None:
         """The store has lost moves of this session: the copy that holds the bot's stream asks again."""
-        await self._ask(self._redis.publish(keys.bell(bot), LOSS + session_id))
+        await self._client.ask(self._redis.publish(keys.bell(bot), LOSS + session_id))
 
     async def games(self, bot: str) -> list[str]:
         """The sessions the bot may still be playing."""
-        return sorted(_text(name) for name in await self._ask(self._redis.smembers(keys.games_of(bot))))
+        return sorted(_text(name) for name in await self._client.ask(self._redis.smembers(keys.games_of(bot))))
 
     async def drop_game(self, bot: str, session_id: str) -> None:
         """The session is over for the bot."""
-        await self._ask(self._redis.srem(keys.games_of(bot), session_id))
-
-    async def _ask(self, call: Any) -> Any:
-        try:
-            return await call
-        except AWAY as error:
-            raise StoreUnavailable(trouble_of(error)) from error
+        await self._client.ask(self._redis.srem(keys.games_of(bot), session_id))
 
 
 def _write(stream: Stream) -> bytes:

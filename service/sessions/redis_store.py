@@ -19,7 +19,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.sessions import keys
 from service.sessions.errors import StoreUnavailable, UnknownSession
-from service.sessions.link import AWAY, trouble_of
+from service.sessions.link import AWAY, RedisClient, trouble_of
 from service.sessions.session import (
     ACTIVE,
     Entry,
@@ -42,8 +42,9 @@ ENDED_TTL: Final = 3600
 #: How late a deadline may be enforced after the copy that minded it died, in milliseconds.
 LATE_MS: Final = 2000
 _BATCH: Final = 128
-#: Questions under way at once. Each takes a connection, the client has a hundred, and one too many would be an error.
-_QUESTIONS: Final = 64
+#: How long an archived session stays, in seconds: bots at other copies may still have to hear how the game ended, and the sweep
+#: takes it off their lists.
+SOON_S: Final = 10
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
@@ -132,19 +133,17 @@ class _Save:
 class RedisStore:
     """A store in a Redis, Valkey, Sentinel or Cluster."""
 
-    def __init__(self, redis: "Redis | RedisCluster") -> None:
-        self.redis = redis
-        self._is_cluster = isinstance(redis, RedisCluster)
-        self._wire = Wire(cast(Redis, redis))
+    def __init__(self, client: RedisClient) -> None:
+        self._client = client
+        self.redis = client.redis
+        self._is_cluster = isinstance(client.redis, RedisCluster)
+        self._wire = Wire(cast(Redis, client.redis))
         self._waiting: list[_Save] = []
         self._writer: asyncio.Task[None] | None = None
         self._save_sha = ""
-        self._create_sha = ""
-        self._gate = asyncio.Semaphore(_QUESTIONS)
-        self._log_sha = ""
         self._marks = Marks()
-        #: Called after every trip with what it was for, its seconds, and how many moves it carried.
-        self.on_trip: Callable[[str, float, int], None] = lambda what, seconds, moves: None
+        #: Called after every trip that saved moves with its seconds, and how many moves it carried.
+        self.on_save: Callable[[float, int], None] = lambda seconds, moves: None
         #: Called with the reason for which a move could not be saved.
         self.on_failure: Callable[[Exception], None] = lambda _: None
 
@@ -165,22 +164,22 @@ class RedisStore:
         # What only finds sessions again is written first: if we stop in between, an unknown id is found, and forgotten after
         # a while.
         for bot in {bot for bot in header.bots if bot}:
-            await self._ask(self.redis.sadd(keys.games_of(bot), header.id))
+            await self._client.ask(self.redis.sadd(keys.games_of(bot), header.id))
         # A session that is there already keeps its place: asked for once more, its clocks must not be looked at later. A
         # new one is looked at soon, whatever its first deadline: when its seats turn up shorter ones begin.
-        await self._ask(self.redis.zadd(keys.DUE, {header.id: header.created_ms + LATE_MS}, nx=True))
-        await self._ask(self.redis.zadd(keys.SESSIONS, {header.id: header.created_ms}, nx=True))
-        found = await self._script("_create_sha", CREATE, 2, arguments)
+        await self._client.ask(self.redis.zadd(keys.DUE, {header.id: header.created_ms + LATE_MS}, nx=True))
+        await self._client.ask(self.redis.zadd(keys.SESSIONS, {header.id: header.created_ms}, nx=True))
+        found = await self._client.run(CREATE, 2, *arguments)
         return None if found is None else header_from_plain(_decode(found))
 
     async def load(self, session_id: str) -> Session:
-        header, live, mark = await self._ask(self.redis.hmget(keys.session(session_id), ["h", "b", "w"]))
+        header, live, mark = await self._client.ask(self.redis.hmget(keys.session(session_id), ["h", "b", "w"]))
         if header is None or live is None:
             raise UnknownSession(session_id)
         return _session(header, live, mark)
 
     async def mark(self, session_id: str) -> str:
-        mark = _mark(await self._ask(self.redis.hmget(keys.session(session_id), _MARK)))
+        mark = _mark(await self._client.ask(self.redis.hmget(keys.session(session_id), _MARK)))
         if mark is None:
             raise UnknownSession(session_id)
         return mark
@@ -191,7 +190,7 @@ class RedisStore:
         pipe = self.redis.pipeline(transaction=False)
         for session_id in session_ids:
             pipe.hmget(keys.session(session_id), _MARK)
-        return [_mark(found) for found in await self._ask(pipe.execute())]
+        return [_mark(found) for found in await self._client.ask(pipe.execute())]
 
     def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
         session_id = session.header.id
@@ -220,7 +219,7 @@ class RedisStore:
     async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
         mark = known.mark if known is not None else ""
         arguments = [keys.session(session_id), keys.log(session_id), mark.encode("latin-1"), after]
-        found = await self._script("_log_sha", LOG, 2, arguments)
+        found = await self._client.run(LOG, 2, *arguments)
         if found is None:
             raise UnknownSession(session_id)
         header, live, stored, entries = found
@@ -228,16 +227,23 @@ class RedisStore:
         return session, [entry_from_plain(_decode(entry)) for entry in entries]
 
     async def live(self) -> int:
-        return int(await self._ask(self.redis.zcard(keys.DUE)))
+        return int(await self._client.ask(self.redis.zcard(keys.DUE)))
 
     async def session_ids(self, start: int, count: int) -> list[str]:
-        found = await self._ask(self.redis.zrange(keys.SESSIONS, start, start + count - 1))
+        found = await self._client.ask(self.redis.zrange(keys.SESSIONS, start, start + count - 1))
         return [name.decode() if isinstance(name, bytes) else str(name) for name in found]
 
     async def forget(self, session_id: str) -> None:
-        await self._ask(self.redis.delete(keys.session(session_id), keys.log(session_id)))
-        await self._ask(self.redis.zrem(keys.DUE, session_id))
-        await self._ask(self.redis.zrem(keys.SESSIONS, session_id))
+        await self._client.ask(self.redis.delete(keys.session(session_id), keys.log(session_id)))
+        await self._client.ask(self.redis.zrem(keys.DUE, session_id))
+        await self._client.ask(self.redis.zrem(keys.SESSIONS, session_id))
+
+    async def expire_soon(self, session_id: str) -> None:
+        pipe: Any = self.redis.pipeline(transaction=False)
+        pipe.expire(keys.session(session_id), SOON_S)
+        pipe.expire(keys.log(session_id), SOON_S)
+        pipe.zrem(keys.SESSIONS, session_id)
+        await self._client.ask(pipe.execute())
 
     # -------------------------------------------------------------------------------------------------- the trips
     async def _write(self) -> None:
@@ -247,7 +253,7 @@ class RedisStore:
             begin = time.perf_counter()
             try:
                 answers = await self._send(batch)
-                self.on_trip("save", time.perf_counter() - begin, len(batch))
+                self.on_save(time.perf_counter() - begin, len(batch))
             except Exception as error:
                 # Whoever waits must hear of it, whatever it was; a bug is logged where it is answered.
                 told = self._away(error) if isinstance(error, AWAY) else error
@@ -260,12 +266,12 @@ class RedisStore:
     async def _send(self, batch: list[_Save]) -> list[Any]:
         """One script call a session; a lost connection or an unknown script is answered by sending once more."""
         if not self._save_sha:
-            self._save_sha = await self._load_script(SAVE)
+            self._save_sha = await self._client.load(SAVE)
         answers = await self._trip(batch)
         again = [index for index, answer in enumerate(answers) if _is_worth_a_second_trip(answer)]
         if again:
             # The script is compare-and-set: sent twice it is still applied once, and `save` recognises its own work.
-            self._save_sha = await self._load_script(SAVE)
+            self._save_sha = await self._client.load(SAVE)
             for index, answer in zip(again, await self._trip([batch[index] for index in again]), strict=True):
                 answers[index] = answer
         return answers
@@ -279,36 +285,9 @@ class RedisStore:
         except (RedisConnectionError, RedisTimeoutError, OSError) as error:
             return [error] * len(batch)
 
-    async def _load_script(self, text: str) -> str:
-        return str(await self.redis.script_load(text))
-
-    async def _script(self, name: str, text: str, key_count: int, arguments: list[Any]) -> Any:
-        try:
-            async with self._gate:
-                if not getattr(self, name):
-                    setattr(self, name, await self._load_script(text))
-                try:
-                    return await self.redis.evalsha(getattr(self, name), key_count, *arguments)
-                except NoScriptError:  # Redis was restarted or told to forget
-                    setattr(self, name, await self._load_script(text))
-                    return await self.redis.evalsha(getattr(self, name), key_count, *arguments)
-        except AWAY as error:
-            raise StoreUnavailable(trouble_of(error)) from error
-
     def _away(self, error: Exception) -> StoreUnavailable:
         self.on_failure(error)
         return StoreUnavailable(trouble_of(error))
-
-    async def _ask(self, call: Any) -> Any:
-        """One command; a Redis that is away becomes StoreUnavailable."""
-        try:
-            async with self._gate:
-                begin = time.perf_counter()
-                answer = await call
-                self.on_trip("ask", time.perf_counter() - begin, 0)
-                return answer
-        except AWAY as error:
-            raise StoreUnavailable(trouble_of(error)) from error
 
 
 def _session(header: bytes, live: bytes, mark: bytes | None) -> Session:

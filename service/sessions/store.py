@@ -89,6 +89,9 @@ class Store(Protocol):
     async def forget(self, session_id: str) -> None:
         """Remove a session and its log."""
 
+    async def expire_soon(self, session_id: str) -> None:
+        """Let an ended session that somebody has archived disappear after a few seconds; until then it is read as before."""
+
 
 class MemoryStore:
     """Sessions in a dict, as plain data, so that nobody shares an object with the store."""
@@ -152,3 +155,6 @@ class MemoryStore:
     async def forget(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
         self._logs.pop(session_id, None)
+
+    async def expire_soon(self, session_id: str) -> None:
+        await self.forget(session_id)

@@ -7,14 +7,12 @@ who forfeits the seat.
 
 import logging
 from collections import deque
-from typing import Any, Final
-
-from redis.asyncio import Redis, RedisCluster
+from typing import Final
 
 from service.sessions import keys
 from service.sessions.arena import Arena
-from service.sessions.errors import SessionError, StoreUnavailable
-from service.sessions.link import AWAY, trouble_of
+from service.sessions.errors import SessionError
+from service.sessions.link import RedisClient
 from service.sessions.presence import Presence
 from service.sessions.redis_store import LATE_MS
 from service.sessions.session import ACTIVE
@@ -35,8 +33,9 @@ return due
 class Sweep:
     """Looks after sessions whose clocks may have run out unseen."""
 
-    def __init__(self, redis: "Redis | RedisCluster", arena: Arena, presence: Presence) -> None:
-        self._redis = redis
+    def __init__(self, client: RedisClient, arena: Arena, presence: Presence) -> None:
+        self._client = client
+        self._redis = client.redis
         self._arena = arena
         self._presence = presence
         self._unreadable: deque[str] = deque(maxlen=_AT_ONCE)
@@ -44,7 +43,7 @@ class Sweep:
     async def once(self) -> int:
         """Look at everything that is due; how many sessions that were."""
         now = self._arena.now_ms()
-        due = await self._ask(self._redis.eval(_CLAIM, 1, keys.DUE, now, _AT_ONCE, now + LATE_MS))
+        due = await self._client.run(_CLAIM, 1, keys.DUE, now, _AT_ONCE, now + LATE_MS)
         session_ids = [raw.decode() if isinstance(raw, bytes) else str(raw) for raw in due]
         as_stored = await self._arena.glance(session_ids)
         for session_id in session_ids:
@@ -67,7 +66,7 @@ class Sweep:
     async def _look(self, session_id: str) -> None:
         session = await self._arena.enforce(session_id)
         if session is None or session.status != ACTIVE:
-            await self._ask(self._redis.zrem(keys.DUE, session_id))
+            await self._client.ask(self._redis.zrem(keys.DUE, session_id))
             for bot in session.header.bots if session is not None else ():
                 if bot:
                     await self._presence.drop_game(bot, session_id)
@@ -75,11 +74,5 @@ class Sweep:
     async def tidy(self) -> int:
         """Take long-ended sessions off the list; how many sessions are being played."""
         now = self._arena.now_ms()
-        await self._ask(self._redis.zremrangebyscore(keys.SESSIONS, "-inf", now - _LISTED_MS))
-        return int(await self._ask(self._redis.zcard(keys.DUE)))
-
-    async def _ask(self, call: Any) -> Any:
-        try:
-            return await call
-        except AWAY as error:
-            raise StoreUnavailable(trouble_of(error)) from error
+        await self._client.ask(self._redis.zremrangebyscore(keys.SESSIONS, "-inf", now - _LISTED_MS))
+        return int(await self._client.ask(self._redis.zcard(keys.DUE)))

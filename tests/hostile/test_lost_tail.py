@@ -17,7 +17,7 @@ from rubble.v1 import bot_pb2, session_pb2
 from service.embedded import EmbeddedRedis
 from service.sessions.arena import Arena
 from service.sessions.errors import StoreUnavailable
-from service.sessions.link import connect
+from service.sessions.link import RedisClient, connect
 from service.sessions.redis_store import RedisStore
 from service.sessions.replay import write_replay
 from service.sessions.replay_verify import verify_replay
@@ -51,7 +51,7 @@ async def _answer_with(door: Door, session: str, choice: int) -> session_pb2.Act
 @contextlib.asynccontextmanager
 async def _copies(server: EmbeddedRedis) -> AsyncIterator[tuple[Arena, Arena]]:
     clients = [connect(server.url), connect(server.url)]
-    one, other = (Arena(RedisStore(client), lambda: START) for client in clients)
+    one, other = (Arena(RedisStore(RedisClient(client)), lambda: START) for client in clients)
     try:
         yield one, other
     finally:

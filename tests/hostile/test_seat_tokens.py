@@ -16,10 +16,6 @@ from service.sessions.store import MemoryStore
 from tests.sessions.tables import START
 
 
-async def _fade(session_id: str) -> None:
-    del session_id
-
-
 def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_millisecond() -> None:
     """The clock stands still, and the second request is the first one again, with drawn seeds."""
 
@@ -29,7 +25,7 @@ def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_mill
         limits = Limits.of(
             streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, live_sessions=10_000
         )
-        servicer = SessionServicer(arena, Bells(Redis()), signer, limits, Ends(arena), _fade)
+        servicer = SessionServicer(arena, Bells(Redis()), signer, limits, Ends(arena))
         request = session_pb2.CreateSessionRequest(
             session="s1", game="sf1906-2e", seats=[session_pb2.SeatRequest(), session_pb2.SeatRequest()]
         )

@@ -47,10 +47,6 @@ def _limits() -> Limits:
     return Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, live_sessions=10_000)
 
 
-async def _fade(session_id: str) -> None:
-    del session_id
-
-
 def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None:
     """Else their clocks would run for as long as it takes a poll to find it, as often as a rival cares to hang up."""
 
@@ -61,7 +57,7 @@ def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None
         heard: list[Change] = []
         arena.listen(heard.append)
         signer = Signer(["s" * 32])
-        servicer = SessionServicer(arena, Bells(Redis()), signer, _limits(), Ends(arena), _fade)
+        servicer = SessionServicer(arena, Bells(Redis()), signer, _limits(), Ends(arena))
         _current.set(Caller(Kind.SEAT, session=session.header.id, seat=session.open_seats()[0]))
 
         call = asyncio.create_task(

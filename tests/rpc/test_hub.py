@@ -13,6 +13,7 @@ from service.rpc.hub import BotStream, Hub
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
+from service.sessions.link import RedisClient
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
 from service.sessions.session import ACT
@@ -31,8 +32,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
 async def _hub(server: EmbeddedRedis) -> AsyncIterator[Hub]:
     async with asyncio.timeout(2 * PATIENCE_S), Redis.from_url(server.url) as client:
         await client.flushall()
-        presence = Presence(client)
-        yield Hub(Arena(RedisStore(client), lambda: START, presence=presence), presence, Bells(client))
+        presence = Presence(RedisClient(client))
+        yield Hub(Arena(RedisStore(RedisClient(client)), lambda: START, presence=presence), presence, Bells(client))
 
 
 async def _started(stream: BotStream) -> str:
@@ -154,7 +155,7 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
 
     async def scenario() -> None:
         async with _hub(server) as hub, Redis.from_url(server.url) as client:
-            other = Arena(RedisStore(client), lambda: START)
+            other = Arena(RedisStore(RedisClient(client)), lambda: START)
             session = await hub.arena.create(header_of("relief", 2, bots=("ada", "rival")))
             session_id = session.header.id
             for seat in range(2):

@@ -12,6 +12,7 @@ from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
+from service.sessions.link import RedisClient
 from service.sessions.presence import Presence, Stream
 from service.sessions.redis_store import LATE_MS, RedisStore
 from service.sessions.session import ACTIVE, FINISHED
@@ -101,8 +102,8 @@ def test_a_session_that_cannot_be_read_does_not_keep_the_sweep_from_the_others(
 
     async def scenario(client: "Redis") -> None:
         now = [START]
-        arena = Arena(RedisStore(client), lambda: now[0])
-        sweep = Sweep(client, arena, Presence(client))
+        arena = Arena(RedisStore(RedisClient(client)), lambda: now[0])
+        sweep = Sweep(RedisClient(client), arena, Presence(RedisClient(client)))
         for number in (1, 2, 3):
             await arena.create(header_of("relief", 2, number))
         await client.hset(keys.session("relief-1"), "h", b"\x91\xcd\x03\xe7")
@@ -121,7 +122,7 @@ def test_a_session_that_cannot_be_read_does_not_keep_the_sweep_from_the_others(
 def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_others(server: EmbeddedRedis) -> None:
     async def scenario(client: "Redis") -> None:
         now = [START]
-        arena = Arena(RedisStore(client), lambda: now[0])
+        arena = Arena(RedisStore(RedisClient(client)), lambda: now[0])
         for number in (1, 2, 3):
             await arena.create(header_of("relief", 2, number))
         for number in (1, 2, 3):
@@ -140,7 +141,7 @@ def test_a_store_that_remembers_an_older_stream_is_told_of_the_one_that_lives(se
     """It has lost its newest writes: the bot that came back just before must not be sent away for a stream that is gone."""
 
     async def scenario(client: "Redis") -> None:
-        presence = Presence(client)
+        presence = Presence(RedisClient(client))
         older, newer = Stream("ada", "older", "test", 1, START), Stream("ada", "newer", "test", 1, START + 1)
         await presence.enter(newer)
         await presence.enter(older)  # as if the store had gone back to when it was written
@@ -153,7 +154,7 @@ def test_a_store_that_remembers_an_older_stream_is_told_of_the_one_that_lives(se
 
 def test_a_stream_that_was_taken_over_neither_beats_nor_leaves_for_the_newer_one(server: EmbeddedRedis) -> None:
     async def scenario(client: "Redis") -> None:
-        presence = Presence(client)
+        presence = Presence(RedisClient(client))
         older, newer = (Stream("ada", name, "test", 1, START) for name in ("older", "newer"))
         await presence.enter(older)
         assert await presence.beat(older)

@@ -17,6 +17,7 @@ from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
+from service.sessions.link import RedisClient
 from service.sessions.redis_store import ENDED_TTL, LATE_MS, LIVE_TTL, RedisStore, read_notice
 from service.sessions.session import END, REVEAL, Entry, Header, Session, live_to_plain, new_session
 from service.sessions.store import Bells, MemoryStore, Store
@@ -36,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
 @asynccontextmanager
 async def redis_store(server: EmbeddedRedis) -> AsyncIterator[RedisStore]:
     async with Redis.from_url(server.url) as client:
-        yield RedisStore(client)
+        yield RedisStore(RedisClient(client))
 
 
 @pytest.fixture(params=["memory", "redis"])

@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 import rubble.v1
 from service.rpc.auth import Doorman, KeyRing, Signer
 from service.rpc.errors import Answers
+from service.sessions.link import RedisClient
 
 T = TypeVar("T")
 Behaviour = Callable[[Any, Any], Any]
@@ -118,7 +119,7 @@ def doors(
 ) -> tuple[tuple[grpc.aio.ServerInterceptor, ...], Signer, KeyRing]:
     """The interceptors as a server uses them."""
     signer = Signer(secrets)
-    ring = KeyRing(signer, redis if redis is not None else nowhere())
+    ring = KeyRing(signer, RedisClient(redis if redis is not None else nowhere()))
     return (Answers(), Doorman(signer, ring, OPERATOR)), signer, ring
 
 

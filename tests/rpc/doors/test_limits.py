@@ -110,13 +110,10 @@ def test_a_full_arena_answers_a_request_sent_twice() -> None:
         seats = [session_pb2.SeatRequest()] * 2
         return session_pb2.CreateSessionRequest(session=session, game="relief", seats=seats, time_control=control)
 
-    async def fade(session_id: str) -> None:
-        del session_id
-
     async def scenario() -> None:
         all_limits = Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, live_sessions=1)
         arena = Arena(MemoryStore(), lambda: START)
-        servicer = SessionServicer(arena, Bells(Redis()), Signer(["s" * 32]), all_limits, Ends(arena), fade)
+        servicer = SessionServicer(arena, Bells(Redis()), Signer(["s" * 32]), all_limits, Ends(arena))
         first = await servicer.CreateSession(request("one"), None)
         assert (await servicer.CreateSession(request("one"), None)).session == first.session
         for refused in ("two", ""):

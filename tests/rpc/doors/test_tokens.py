@@ -22,6 +22,7 @@ from service.rpc import auth
 from service.rpc.auth import BadHandle, Caller, Doorman, KeyRing, Kind, Signer, Unauthenticated
 from service.sessions import keys
 from service.sessions.errors import BadRequest, StoreUnavailable
+from service.sessions.link import RedisClient
 from service.sessions.session import Header
 from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, logged, nowhere, run, serving, told
 from tests.sessions.tables import header_of
@@ -255,7 +256,7 @@ def test_a_bad_token_is_refused_even_where_anybody_may_call(caplog: pytest.LogCa
 def test_a_stream_is_opened_by_the_key_in_its_hello_or_in_the_metadata() -> None:
     async def play() -> None:
         good = Signer([SECRET])
-        doorman = Doorman(good, KeyRing(good, nowhere()), OPERATOR)
+        doorman = Doorman(good, KeyRing(good, RedisClient(nowhere())), OPERATOR)
         assert (await doorman.bot_of(good.bot_key("ada", 1))).bot == "ada"
         for token, reason in (
             ("", "NO_TOKEN"),
@@ -304,7 +305,7 @@ def test_generations_are_counted_and_revoked(tmp_path: Path) -> None:
     async def play(url: str) -> None:
         redis = Redis.from_url(url)
         good = Signer([SECRET])
-        ring = KeyRing(good, redis)
+        ring = KeyRing(good, RedisClient(redis))
         first, second = await ring.issue_key("ada"), await ring.issue_key("ada", 3600)
         other, _ = await ring.issue_key("eve")
         assert (first[1], second[1]) == (1, 2)
@@ -330,7 +331,7 @@ def test_what_the_book_publishes_after_a_loss_holds_and_new_keys_are_good(tmp_pa
     async def play(url: str) -> None:
         redis = Redis.from_url(url)
         good = Signer([SECRET])
-        ring = KeyRing(good, redis)
+        ring = KeyRing(good, RedisClient(redis))
         lost = good.bot_key("ada", 7)
         with pytest.raises(BadRequest, match="no key of ada is on record"):
             await ring.revoke_key("ada")
@@ -348,7 +349,7 @@ def test_another_copy_hears_of_it_within_seconds_and_nobody_is_locked_out_while_
     async def first(url: str) -> tuple[KeyRing, Signer, Hands, str, str]:
         redis, hands = Redis.from_url(url, retry=Retry(NoBackoff(), 0)), Hands()
         good = Signer([SECRET])
-        here, there = KeyRing(good, redis, hands), KeyRing(good, redis, hands)
+        here, there = KeyRing(good, RedisClient(redis), hands), KeyRing(good, RedisClient(redis), hands)
         (old, _), (new, _) = await here.issue_key("ada"), await here.issue_key("ada")
         assert await is_good(there, good, old)
         await here.revoke_key("ada", 1)
@@ -391,7 +392,7 @@ def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
     async def play() -> None:
         hanging: Any = Hanging()
         good = Signer([SECRET])
-        ring = KeyRing(good, hanging, Hands())
+        ring = KeyRing(good, RedisClient(hanging), Hands())
         for _ in range(20):
             assert await is_good(ring, good, good.bot_key("ada", 1))
         assert await is_good(ring, good, good.bot_key("eve", 1))
@@ -404,7 +405,7 @@ def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
 @pytest.mark.parametrize("bot", ["", "x" * 65, "a b", "a/b", "ädä", "a{b}", "a\n"])
 def test_a_bot_has_a_plain_name(bot: str) -> None:
     async def play() -> None:
-        ring = KeyRing(Signer([SECRET]), nowhere())
+        ring = KeyRing(Signer([SECRET]), RedisClient(nowhere()))
         with pytest.raises(BadRequest, match="1-64 letters"):
             await ring.issue_key(bot)
         with pytest.raises(BadRequest, match="1-64 letters"):
@@ -415,7 +416,7 @@ def test_a_bot_has_a_plain_name(bot: str) -> None:
 
 def test_numbers_that_nobody_means_are_refused() -> None:
     async def play() -> None:
-        ring = KeyRing(Signer([SECRET]), nowhere())
+        ring = KeyRing(Signer([SECRET]), RedisClient(nowhere()))
         with pytest.raises(BadRequest, match="expires_in_s"):
             await ring.issue_key("ada", 2**64 - 1)
         with pytest.raises(BadRequest, match="generation"):
@@ -446,7 +447,7 @@ def test_a_revoked_key_is_refused_at_the_door(tmp_path: Path) -> None:
 def test_nothing_that_is_shown_carries_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     good = Signer([SECRET, OTHER])
-    ring = KeyRing(good, nowhere())
+    ring = KeyRing(good, RedisClient(nowhere()))
     doorman = Doorman(good, ring, OPERATOR)
     token = good.bot_key("ada", 1, 1)
     seen = [repr(good), repr(ring), repr(doorman), repr(Caller(Kind.BOT, bot="ada")), str(vars(doorman))]
