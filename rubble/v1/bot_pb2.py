@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from rubble.v1 import common_pb2 as rubble_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rubble/v1/bot.proto\x12\trubble.v1\x1a\x16rubble/v1/common.proto\"a\n\x0bPlayRequest\x12$\n\x05hello\x18\x01 \x01(\x0b\x32\x10.rubble.v1.HelloH\x00\x88\x01\x01\x12\"\n\x07\x63hoices\x18\x02 \x03(\x0b\x32\x11.rubble.v1.ChoiceB\x08\n\x06_hello\"A\n\x05Hello\x12\x0f\n\x07\x62ot_key\x18\x01 \x01(\t\x12\x0b\n\x03sdk\x18\x02 \x01(\t\x12\x1a\n\x12max_parallel_games\x18\x03 \x01(\r\"`\n\x06\x43hoice\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x0f\n\x05index\x18\x03 \x01(\rH\x00\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x0c\n\x04note\x18\x05 \x01(\tB\x08\n\x06\x63hoice\"4\n\x0cPlayResponse\x12$\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x14.rubble.v1.PlayEvent\"\x82\x02\n\tPlayEvent\x12%\n\x07welcome\x18\x01 \x01(\x0b\x32\x12.rubble.v1.WelcomeH\x00\x12*\n\ngame_start\x18\x02 \x01(\x0b\x32\x14.rubble.v1.GameStartH\x00\x12\x1f\n\x04turn\x18\x03 \x01(\x0b\x32\x0f.rubble.v1.TurnH\x00\x12%\n\x07refused\x18\x04 \x01(\x0b\x32\x12.rubble.v1.RefusedH\x00\x12(\n\tgame_over\x18\x05 \x01(\x0b\x32\x13.rubble.v1.GameOverH\x00\x12\'\n\x08\x64raining\x18\x06 \x01(\x0b\x32\x13.rubble.v1.DrainingH\x00\x42\x07\n\x05\x65vent\".\n\x07Welcome\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x16\n\x0eserver_time_ms\x18\x02 \x01(\x03\"\x9e\x02\n\tGameStart\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\r\n\x05seats\x18\x04 \x01(\r\x12,\n\x0ctime_control\x18\x05 \x01(\x0b\x32\x16.rubble.v1.TimeControl\x12+\n\x0b\x63ommitments\x18\x06 \x01(\x0b\x32\x16.rubble.v1.Commitments\x12\x32\n\x07options\x18\x07 \x03(\x0b\x32!.rubble.v1.GameStart.OptionsEntry\x1a\x46\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue:\x02\x38\x01\"\xa1\x01\n\x04Turn\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x10\n\x08revision\x18\x03 \x01(\x04\x12\x1d\n\x04view\x18\x04 \x01(\x0b\x32\x0f.rubble.v1.View\x12(\n\rlegal_actions\x18\x05 \x03(\x0b\x32\x11.rubble.v1.Action\x12\x1f\n\x05\x63lock\x18\x06 \x01(\x0b\x32\x10.rubble.v1.Clock\"W\n\x07Refused\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0c\n\x04open\x18\x05 \x01(\x08\"\xa2\x01\n\x08GameOver\x12\x0f\n\x07session\x18\x01 \x01(\t\x12(\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.rubble.v1.OutcomeH\x00\x88\x01\x01\x12\x1f\n\x05\x66\x61ult\x18\x03 \x01(\x0e\x32\x10.rubble.v1.Fault\x12$\n\x05seeds\x18\x04 \x01(\x0b\x32\x10.rubble.v1.SeedsH\x01\x88\x01\x01\x42\n\n\x08_outcomeB\x08\n\x06_seeds\"\x1a\n\x08\x44raining\x12\x0e\n\x06reason\x18\x01 \x01(\t\"4\n\x0fIssueKeyRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x14\n\x0c\x65xpires_in_s\x18\x02 \x01(\x04\"7\n\x10IssueKeyResponse\x12\x0f\n\x07\x62ot_key\x18\x01 \x01(\t\x12\x12\n\ngeneration\x18\x02 \x01(\r\"3\n\x10RevokeKeyRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x12\n\ngeneration\x18\x02 \x01(\r\"/\n\x11RevokeKeyResponse\x12\x1a\n\x12revoked_generation\x18\x01 \x01(\r\"\x16\n\x14ListConnectedRequest\">\n\x15ListConnectedResponse\x12%\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x17.rubble.v1.ConnectedBot\"e\n\x0c\x43onnectedBot\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0b\n\x03sdk\x18\x02 \x01(\t\x12\x1a\n\x12max_parallel_games\x18\x03 \x01(\r\x12\r\n\x05games\x18\x04 \x01(\r\x12\x10\n\x08since_ms\x18\x05 \x01(\x03\x32\xaa\x02\n\nBotService\x12;\n\x04Play\x12\x16.rubble.v1.PlayRequest\x1a\x17.rubble.v1.PlayResponse(\x01\x30\x01\x12\x43\n\x08IssueKey\x12\x1a.rubble.v1.IssueKeyRequest\x1a\x1b.rubble.v1.IssueKeyResponse\x12\x46\n\tRevokeKey\x12\x1b.rubble.v1.RevokeKeyRequest\x1a\x1c.rubble.v1.RevokeKeyResponse\x12R\n\rListConnected\x12\x1f.rubble.v1.ListConnectedRequest\x1a .rubble.v1.ListConnectedResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rubble/v1/bot.proto\x12\trubble.v1\x1a\x16rubble/v1/common.proto\"a\n\x0bPlayRequest\x12$\n\x05hello\x18\x01 \x01(\x0b\x32\x10.rubble.v1.HelloH\x00\x88\x01\x01\x12\"\n\x07\x63hoices\x18\x02 \x03(\x0b\x32\x11.rubble.v1.ChoiceB\x08\n\x06_hello\"A\n\x05Hello\x12\x0f\n\x07\x62ot_key\x18\x01 \x01(\t\x12\x0b\n\x03sdk\x18\x02 \x01(\t\x12\x1a\n\x12max_parallel_games\x18\x03 \x01(\r\"`\n\x06\x43hoice\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x0f\n\x05index\x18\x03 \x01(\rH\x00\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x0c\n\x04note\x18\x05 \x01(\tB\x08\n\x06\x63hoice\"4\n\x0cPlayResponse\x12$\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x14.rubble.v1.PlayEvent\"\xae\x02\n\tPlayEvent\x12%\n\x07welcome\x18\x01 \x01(\x0b\x32\x12.rubble.v1.WelcomeH\x00\x12*\n\ngame_start\x18\x02 \x01(\x0b\x32\x14.rubble.v1.GameStartH\x00\x12\x1f\n\x04turn\x18\x03 \x01(\x0b\x32\x0f.rubble.v1.TurnH\x00\x12%\n\x07refused\x18\x04 \x01(\x0b\x32\x12.rubble.v1.RefusedH\x00\x12(\n\tgame_over\x18\x05 \x01(\x0b\x32\x13.rubble.v1.GameOverH\x00\x12\'\n\x08\x64raining\x18\x06 \x01(\x0b\x32\x13.rubble.v1.DrainingH\x00\x12*\n\ntaken_over\x18\x07 \x01(\x0b\x32\x14.rubble.v1.TakenOverH\x00\x42\x07\n\x05\x65vent\".\n\x07Welcome\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x16\n\x0eserver_time_ms\x18\x02 \x01(\x03\"\x9e\x02\n\tGameStart\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\r\n\x05seats\x18\x04 \x01(\r\x12,\n\x0ctime_control\x18\x05 \x01(\x0b\x32\x16.rubble.v1.TimeControl\x12+\n\x0b\x63ommitments\x18\x06 \x01(\x0b\x32\x16.rubble.v1.Commitments\x12\x32\n\x07options\x18\x07 \x03(\x0b\x32!.rubble.v1.GameStart.OptionsEntry\x1a\x46\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue:\x02\x38\x01\"\xa1\x01\n\x04Turn\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x10\n\x08revision\x18\x03 \x01(\x04\x12\x1d\n\x04view\x18\x04 \x01(\x0b\x32\x0f.rubble.v1.View\x12(\n\rlegal_actions\x18\x05 \x03(\x0b\x32\x11.rubble.v1.Action\x12\x1f\n\x05\x63lock\x18\x06 \x01(\x0b\x32\x10.rubble.v1.Clock\"W\n\x07Refused\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04turn\x18\x02 \x01(\r\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0c\n\x04open\x18\x05 \x01(\x08\"\xa2\x01\n\x08GameOver\x12\x0f\n\x07session\x18\x01 \x01(\t\x12(\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.rubble.v1.OutcomeH\x00\x88\x01\x01\x12\x1f\n\x05\x66\x61ult\x18\x03 \x01(\x0e\x32\x10.rubble.v1.Fault\x12$\n\x05seeds\x18\x04 \x01(\x0b\x32\x10.rubble.v1.SeedsH\x01\x88\x01\x01\x42\n\n\x08_outcomeB\x08\n\x06_seeds\"\x1a\n\x08\x44raining\x12\x0e\n\x06reason\x18\x01 \x01(\t\"\x0b\n\tTakenOver\"4\n\x0fIssueKeyRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x14\n\x0c\x65xpires_in_s\x18\x02 \x01(\x04\"7\n\x10IssueKeyResponse\x12\x0f\n\x07\x62ot_key\x18\x01 \x01(\t\x12\x12\n\ngeneration\x18\x02 \x01(\r\"3\n\x10RevokeKeyRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x12\n\ngeneration\x18\x02 \x01(\r\"/\n\x11RevokeKeyResponse\x12\x1a\n\x12revoked_generation\x18\x01 \x01(\r\"\x16\n\x14ListConnectedRequest\">\n\x15ListConnectedResponse\x12%\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x17.rubble.v1.ConnectedBot\"e\n\x0c\x43onnectedBot\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0b\n\x03sdk\x18\x02 \x01(\t\x12\x1a\n\x12max_parallel_games\x18\x03 \x01(\r\x12\r\n\x05games\x18\x04 \x01(\r\x12\x10\n\x08since_ms\x18\x05 \x01(\x03\x32\xaa\x02\n\nBotService\x12;\n\x04Play\x12\x16.rubble.v1.PlayRequest\x1a\x17.rubble.v1.PlayResponse(\x01\x30\x01\x12\x43\n\x08IssueKey\x12\x1a.rubble.v1.IssueKeyRequest\x1a\x1b.rubble.v1.IssueKeyResponse\x12\x46\n\tRevokeKey\x12\x1b.rubble.v1.RevokeKeyRequest\x1a\x1c.rubble.v1.RevokeKeyResponse\x12R\n\rListConnected\x12\x1f.rubble.v1.ListConnectedRequest\x1a .rubble.v1.ListConnectedResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,35 +43,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PLAYRESPONSE']._serialized_start=322
   _globals['_PLAYRESPONSE']._serialized_end=374
   _globals['_PLAYEVENT']._serialized_start=377
-  _globals['_PLAYEVENT']._serialized_end=635
-  _globals['_WELCOME']._serialized_start=637
-  _globals['_WELCOME']._serialized_end=683
-  _globals['_GAMESTART']._serialized_start=686
-  _globals['_GAMESTART']._serialized_end=972
-  _globals['_GAMESTART_OPTIONSENTRY']._serialized_start=902
-  _globals['_GAMESTART_OPTIONSENTRY']._serialized_end=972
-  _globals['_TURN']._serialized_start=975
-  _globals['_TURN']._serialized_end=1136
-  _globals['_REFUSED']._serialized_start=1138
-  _globals['_REFUSED']._serialized_end=1225
-  _globals['_GAMEOVER']._serialized_start=1228
-  _globals['_GAMEOVER']._serialized_end=1390
-  _globals['_DRAINING']._serialized_start=1392
-  _globals['_DRAINING']._serialized_end=1418
-  _globals['_ISSUEKEYREQUEST']._serialized_start=1420
-  _globals['_ISSUEKEYREQUEST']._serialized_end=1472
-  _globals['_ISSUEKEYRESPONSE']._serialized_start=1474
-  _globals['_ISSUEKEYRESPONSE']._serialized_end=1529
-  _globals['_REVOKEKEYREQUEST']._serialized_start=1531
-  _globals['_REVOKEKEYREQUEST']._serialized_end=1582
-  _globals['_REVOKEKEYRESPONSE']._serialized_start=1584
-  _globals['_REVOKEKEYRESPONSE']._serialized_end=1631
-  _globals['_LISTCONNECTEDREQUEST']._serialized_start=1633
-  _globals['_LISTCONNECTEDREQUEST']._serialized_end=1655
-  _globals['_LISTCONNECTEDRESPONSE']._serialized_start=1657
-  _globals['_LISTCONNECTEDRESPONSE']._serialized_end=1719
-  _globals['_CONNECTEDBOT']._serialized_start=1721
-  _globals['_CONNECTEDBOT']._serialized_end=1822
-  _globals['_BOTSERVICE']._serialized_start=1825
-  _globals['_BOTSERVICE']._serialized_end=2123
+  _globals['_PLAYEVENT']._serialized_end=679
+  _globals['_WELCOME']._serialized_start=681
+  _globals['_WELCOME']._serialized_end=727
+  _globals['_GAMESTART']._serialized_start=730
+  _globals['_GAMESTART']._serialized_end=1016
+  _globals['_GAMESTART_OPTIONSENTRY']._serialized_start=946
+  _globals['_GAMESTART_OPTIONSENTRY']._serialized_end=1016
+  _globals['_TURN']._serialized_start=1019
+  _globals['_TURN']._serialized_end=1180
+  _globals['_REFUSED']._serialized_start=1182
+  _globals['_REFUSED']._serialized_end=1269
+  _globals['_GAMEOVER']._serialized_start=1272
+  _globals['_GAMEOVER']._serialized_end=1434
+  _globals['_DRAINING']._serialized_start=1436
+  _globals['_DRAINING']._serialized_end=1462
+  _globals['_TAKENOVER']._serialized_start=1464
+  _globals['_TAKENOVER']._serialized_end=1475
+  _globals['_ISSUEKEYREQUEST']._serialized_start=1477
+  _globals['_ISSUEKEYREQUEST']._serialized_end=1529
+  _globals['_ISSUEKEYRESPONSE']._serialized_start=1531
+  _globals['_ISSUEKEYRESPONSE']._serialized_end=1586
+  _globals['_REVOKEKEYREQUEST']._serialized_start=1588
+  _globals['_REVOKEKEYREQUEST']._serialized_end=1639
+  _globals['_REVOKEKEYRESPONSE']._serialized_start=1641
+  _globals['_REVOKEKEYRESPONSE']._serialized_end=1688
+  _globals['_LISTCONNECTEDREQUEST']._serialized_start=1690
+  _globals['_LISTCONNECTEDREQUEST']._serialized_end=1712
+  _globals['_LISTCONNECTEDRESPONSE']._serialized_start=1714
+  _globals['_LISTCONNECTEDRESPONSE']._serialized_end=1776
+  _globals['_CONNECTEDBOT']._serialized_start=1778
+  _globals['_CONNECTEDBOT']._serialized_end=1879
+  _globals['_BOTSERVICE']._serialized_start=1882
+  _globals['_BOTSERVICE']._serialized_end=2180
 # @@protoc_insertion_point(module_scope)

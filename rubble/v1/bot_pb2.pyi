@@ -152,6 +152,7 @@ class PlayEvent(_message.Message):
     REFUSED_FIELD_NUMBER: _builtins.int
     GAME_OVER_FIELD_NUMBER: _builtins.int
     DRAINING_FIELD_NUMBER: _builtins.int
+    TAKEN_OVER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def welcome(self) -> Global___Welcome: ...
     @_builtins.property
@@ -164,6 +165,8 @@ class PlayEvent(_message.Message):
     def game_over(self) -> Global___GameOver: ...
     @_builtins.property
     def draining(self) -> Global___Draining: ...
+    @_builtins.property
+    def taken_over(self) -> Global___TakenOver: ...
     def __init__(
         self,
         *,
@@ -173,12 +176,13 @@ class PlayEvent(_message.Message):
         refused: Global___Refused | None = ...,
         game_over: Global___GameOver | None = ...,
         draining: Global___Draining | None = ...,
+        taken_over: Global___TakenOver | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["draining", b"draining", "event", b"event", "game_over", b"game_over", "game_start", b"game_start", "refused", b"refused", "turn", b"turn", "welcome", b"welcome"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["draining", b"draining", "event", b"event", "game_over", b"game_over", "game_start", b"game_start", "refused", b"refused", "taken_over", b"taken_over", "turn", b"turn", "welcome", b"welcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["draining", b"draining", "event", b"event", "game_over", b"game_over", "game_start", b"game_start", "refused", b"refused", "turn", b"turn", "welcome", b"welcome"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draining", b"draining", "event", b"event", "game_over", b"game_over", "game_start", b"game_start", "refused", b"refused", "taken_over", b"taken_over", "turn", b"turn", "welcome", b"welcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["welcome", "game_start", "turn", "refused", "game_over", "draining"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["welcome", "game_start", "turn", "refused", "game_over", "draining", "taken_over"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -415,6 +419,25 @@ class Draining(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Draining: _TypeAlias = Draining  # noqa: Y015
+
+@_typing.final
+class TakenOver(_message.Message):
+    """The bot has opened a newer stream, and this one ends: nothing follows. A bot that did not open it should stop: another process plays with its
+    key, and coming back would take the games away from that one.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakenOver: _TypeAlias = TakenOver  # noqa: Y015
 
 @_typing.final
 class IssueKeyRequest(_message.Message):

@@ -69,7 +69,8 @@ class BotServiceServicer:
         each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
         A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-        one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
+        one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+        TAKEN_OVER.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -41,7 +41,8 @@ class BotServiceStub:
     each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
     A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-    one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
+    one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+    TAKEN_OVER.
     """
     IssueKey: _grpc.UnaryUnaryMultiCallable[_bot_pb2.IssueKeyRequest, _bot_pb2.IssueKeyResponse]
     """IssueKey makes a key for a bot. The key is shown once and kept nowhere."""
@@ -63,7 +64,8 @@ class BotServiceAsyncStub(BotServiceStub):
     each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
     A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-    one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
+    one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+    TAKEN_OVER.
     """
     IssueKey: _aio.UnaryUnaryMultiCallable[_bot_pb2.IssueKeyRequest, _bot_pb2.IssueKeyResponse]  # type: ignore[assignment]
     """IssueKey makes a key for a bot. The key is shown once and kept nowhere."""
@@ -88,7 +90,8 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
 
         A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-        one live stream for each bot key; a newer one takes over, and the older ends with ABORTED and reason TAKEN_OVER.
+        one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+        TAKEN_OVER.
         """
 
     @_abc_1.abstractmethod

@@ -35,6 +35,11 @@ def draining(reason: str) -> bytes:
     return _event(bot_pb2.PlayEvent(draining=bot_pb2.Draining(reason=reason)))
 
 
+def taken_over() -> bytes:
+    """The bot has a newer stream; nothing follows in this one."""
+    return _event(bot_pb2.PlayEvent(taken_over=bot_pb2.TakenOver()))
+
+
 def game_start(session: Session, seat: int) -> bytes:
     """The bot has a seat."""
     header = session.header

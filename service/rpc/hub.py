@@ -124,7 +124,7 @@ class BotStream:
     # ------------------------------------------------------------------------------------------------------- to the bot
     def send(self, event: bytes) -> None:
         """Queue an event; a bot that does not read loses its stream, not the service its memory."""
-        if isinstance(self._ended, NotReading):
+        if isinstance(self._ended, NotReading | TakenOver):
             return
         self._queue.append(event)
         self._queued_bytes += len(event)
@@ -150,6 +150,11 @@ class BotStream:
         self.send(events.draining("this copy of the service is stopping"))
         self._is_draining = True
         self._wake.set()
+
+    def take_over(self) -> None:
+        """Tell the bot that it has a newer stream, and finish."""
+        self.send(events.taken_over())
+        self.end(TakenOver())
 
     def leave(self) -> None:
         """The bot says no more: what has piled up is sent, and that is all."""
@@ -380,7 +385,7 @@ class Hub:
             stream = BotStream(self, info)
             older = self.streams.get(bot)
             if older is not None:
-                older.end(TakenOver())
+                older.take_over()
             self.streams[bot] = stream
             self._presence.here.add(bot)
             try:
@@ -525,7 +530,7 @@ class Hub:
 
     async def _beat(self, stream: BotStream) -> None:
         if not await self._presence.beat(stream.info):
-            stream.end(TakenOver())
+            stream.take_over()
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from service.games.chance import Stream
-from service.games.core import AnyGame, Eye, Plain, never_secret
+from service.games.core import AnyGame, Eye, Plain, Seat, never_secret
 from tests.conformance import broken
 from tests.conformance.broken import QUESTIONS, Question
 from tests.conformance.checks_hidden import check_secrets, check_steps
 from tests.conformance.subjects import tables
 from tests.conformance.test_broken_games import caught
 from tests.conformance.walks import pool_of
-from tests.lasting_game import CELLAR, State
+from tests.lasting_game import CELLAR, Move, State
 
 
 def _view_at_the_end(state: State, eye: Eye) -> Plain:
@@ -31,9 +31,14 @@ def _redeal_that_keeps_cellars(state: State, eye: Eye, chance: Stream) -> State:
     return other
 
 
+def _secret_if_high(state: State, seat: Seat, move: Move) -> bool:
+    return move.verb == "bury" and move.card > 6
+
+
 #: What leaks, and the questions that must find it.
 LEAKS: tuple[tuple[str, tuple[Question, ...], dict[str, Any]], ...] = (
     ("published-after-the-phase", (broken.ask_steps, broken.ask_secrets), {"stays_secret": never_secret}),
+    ("published-if-low", (broken.ask_steps, broken.ask_secrets), {"stays_secret": _secret_if_high}),
     ("published-after-the-game", (broken.ask_redeal,), {"view": _view_at_the_end}),
     ("kept-by-the-redeal", (broken.ask_secrets,), {"redeal": _redeal_that_keeps_cellars}),
 )

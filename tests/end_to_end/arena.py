@@ -428,6 +428,8 @@ class Bot:
     at: str = ""
     #: Every GameStart, Turn and GameOver, in the order of their arrival.
     heard: list[tuple[str, str]] = field(default_factory=list)
+    #: The kind of the event that came last.
+    last: str = ""
     #: Say the same again when it is refused.
     stubborn: bool = False
     _said: dict[tuple[str, int], bot_pb2.Choice] = field(default_factory=dict)
@@ -519,7 +521,7 @@ class Bot:
         ready: bot_pb2.PlayRequest,
         thinking: "set[asyncio.Task[None]]",
     ) -> None:
-        kind = event.WhichOneof("event")
+        kind = self.last = event.WhichOneof("event") or ""
         if kind in ("game_start", "turn", "game_over"):
             self.heard.append((kind, getattr(event, kind).session))
         match kind:

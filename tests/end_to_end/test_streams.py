@@ -58,7 +58,7 @@ def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared:
 
 @pytest.mark.parametrize("copy", [0, 1], ids=["on the same copy", "on another copy"])
 def test_a_newer_stream_takes_over(shared: Arena, copy: int) -> None:
-    """The older one ends with ABORTED and TAKEN_OVER, the newer one gets the questions, and the games go on there."""
+    """The older one is told so last of all and ends with ABORTED and TAKEN_OVER; the newer one gets the questions and plays on."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent, once=True) as (older,):
@@ -71,6 +71,7 @@ def test_a_newer_stream_takes_over(shared: Arena, copy: int) -> None:
                 (ending,) = older.endings
                 assert ending is not None
                 assert (ending.code, ending.reason) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
+                assert older.last == "taken_over"
                 await newer.finished([session])
                 assert newer.endings == []
             await check_story(operator, session, "sf1906-2e", 1)
@@ -114,6 +115,7 @@ def test_of_many_streams_of_one_bot_one_lives(shared: Arena) -> None:
                 for ending in bot.endings:
                     assert ending is not None
                     assert (ending.code, ending.reason) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
+                    assert bot.last == "taken_over"
             session = fresh("one-lives")
             await lay(operator, "sf1906-2e", [name], session)
             (living,) = (bot for bot in rivals if not bot.is_done)

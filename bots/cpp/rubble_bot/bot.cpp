@@ -93,12 +93,6 @@ std::string judge(const grpc::Status& status) {
         case grpc::StatusCode::INVALID_ARGUMENT:
         case grpc::StatusCode::UNIMPLEMENTED:
             throw BotError("the arena does not understand this bot: " + status.error_message(), rejected);
-        case grpc::StatusCode::ABORTED:
-            // The reason stands in the details as plain text: no need for the messages of google.rpc.
-            if (status.error_details().find("TAKEN_OVER") != std::string::npos) {
-                throw BotError("another process plays with this bot's key now; stopping", rejected);
-            }
-            break;
         default:
             break;
     }
@@ -188,18 +182,21 @@ Bot::Ending Bot::converse() {
         while (!is_draining && stream->Read(&response)) {
             is_draining = !hear(response);
         }
-    } catch (...) {  // no memory, no thread: nothing that a new stream would mend
+    } catch (...) {  // another process plays, or no memory, no thread: nothing that a new stream would mend
         finish(true);
         throw;
     }
     return finish(is_draining) ? Ending::stopped : is_draining ? Ending::draining : Ending::lost;
 }
 
-/// Deal with what the arena says; false if it wants us to come back through another door.
+/// Deal with what the arena says; false if it wants us to come back through another door. BotError: another process plays.
 bool Bot::hear(v1::PlayResponse& response) {
     for (auto& event : *response.mutable_events()) {
         if (event.has_draining()) {
             return false;
+        }
+        if (event.has_taken_over()) {
+            throw BotError("another process plays with this bot's key now; stopping", rejected);
         }
         if (event.has_welcome()) {
             failures_ = 0;

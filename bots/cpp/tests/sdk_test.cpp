@@ -242,6 +242,20 @@ TEST(Sdk, AKeyThatIsNotAcceptedIsToldAndNotTriedAgain) {
     }
 }
 
+TEST(Sdk, AnotherProcessWithTheKeyIsToldAndNotDrivenOut) {
+    const auto script = [](int, const PlayRequest&, PlayResponse& answer) {
+        answer.add_events()->mutable_taken_over();
+        return grpc::Status::OK;
+    };
+    try {
+        play(1, script, [](const rubble::Turn&) -> rubble::Answer { return 0; });
+        FAIL();
+    } catch (const rubble::BotError& error) {
+        EXPECT_STREQ(error.what(), "another process plays with this bot's key now; stopping");
+        EXPECT_EQ(error.exit_code, 1);
+    }
+}
+
 TEST(Sdk, AMissingSettingIsNamed) {
     unsetenv("RUBBLE_ADDRESS");
     try {

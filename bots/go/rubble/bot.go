@@ -15,7 +15,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -182,6 +181,9 @@ func (b *Bot) converse(ctx context.Context) error {
 			for _, event := range response.GetEvents() {
 				if event.GetDraining() != nil {
 					return errDraining
+				}
+				if event.GetTakenOver() != nil {
+					return ErrTakenOver
 				}
 				b.hear(ctx, event)
 			}
@@ -351,7 +353,7 @@ func (b *Bot) answer(t thought) {
 	}
 }
 
-// judge tells what went wrong: ErrRejected or ErrTakenOver if trying again would not help.
+// judge tells what went wrong: ErrRejected if trying again would not help.
 func judge(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the stream ended")
@@ -362,12 +364,6 @@ func judge(err error) error {
 		return fmt.Errorf("%w accept RUBBLE_BOT_KEY: %s", ErrRejected, told.Message())
 	case codes.InvalidArgument, codes.Unimplemented:
 		return fmt.Errorf("%w understand this bot: %s", ErrRejected, told.Message())
-	case codes.Aborted:
-		for _, detail := range told.Details() {
-			if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetReason() == "TAKEN_OVER" {
-				return ErrTakenOver
-			}
-		}
 	}
 	return fmt.Errorf("%s: %s", told.Code(), told.Message())
 }

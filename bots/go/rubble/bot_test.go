@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -243,24 +242,30 @@ func TestAFailedThoughtCostsItsQuestionAndNoOther(t *testing.T) {
 }
 
 func TestWhatEndsABotForGood(t *testing.T) {
-	takenOver, err := status.New(codes.Aborted, "a newer stream").WithDetails(&errdetails.ErrorInfo{Reason: "TAKEN_OVER"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	takenOver := &pb.PlayEvent{Event: &pb.PlayEvent_TakenOver{TakenOver: &pb.TakenOver{}}}
 	cases := map[string]struct {
-		told *status.Status
-		want error
-		word string
+		events []*pb.PlayEvent
+		told   *status.Status
+		want   error
+		word   string
 	}{
-		"key":     {status.New(codes.Unauthenticated, "revoked"), ErrRejected, "does not accept RUBBLE_BOT_KEY: revoked"},
-		"version": {status.New(codes.InvalidArgument, "what?"), ErrRejected, "does not understand this bot: what?"},
-		"newer":   {takenOver, ErrTakenOver, "another process plays with this bot's key now"},
+		"key":     {nil, status.New(codes.Unauthenticated, "revoked"), ErrRejected, "does not accept RUBBLE_BOT_KEY: revoked"},
+		"version": {nil, status.New(codes.InvalidArgument, "what?"), ErrRejected, "does not understand this bot: what?"},
+		"newer": {
+			[]*pb.PlayEvent{takenOver}, status.New(codes.Aborted, "a newer stream"), ErrTakenOver,
+			"another process plays with this bot's key now",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			arena := &straw{scripts: []func(*pb.Hello, pb.BotService_PlayServer) error{
 				func(*pb.Hello, pb.BotService_PlayServer) error { return errors.New("lost") }, // tried again
-				func(*pb.Hello, pb.BotService_PlayServer) error { return c.told.Err() },
+				func(_ *pb.Hello, stream pb.BotService_PlayServer) error {
+					if err := say(stream, c.events...); err != nil {
+						return err
+					}
+					return c.told.Err()
+				},
 			}}
 			err, _ := play(t, 1, arena, nil)
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.word) {

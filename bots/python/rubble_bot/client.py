@@ -187,6 +187,8 @@ class Bot:
                     _LOG.info("connected to %s as %s", self._address, event.welcome.bot)
                 case "draining":
                     return False
+                case "taken_over":
+                    raise TakenOver("another process plays with this bot's key now; stopping")
         return True
 
     def _begin(self, start: bot_pb2.GameStart) -> None:
@@ -319,8 +321,6 @@ def _judge(error: grpc.aio.AioRpcError) -> tuple[str, float]:
     if code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED):
         raise Rejected(f"the arena does not understand this bot: {details}") from None
     facts = b"".join(value for _, value in error.trailing_metadata() or () if isinstance(value, bytes))
-    if code is grpc.StatusCode.ABORTED and b"TAKEN_OVER" in facts:
-        raise TakenOver("another process plays with this bot's key now; stopping") from None
     # A full arena is not one in trouble: it tells when to come back, and longer pauses would only cost games.
     stay_away_s = _retry_delay_s(facts) if code is grpc.StatusCode.RESOURCE_EXHAUSTED else 0.0
     return f"{code.name}: {details}", stay_away_s

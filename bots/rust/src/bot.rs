@@ -12,7 +12,6 @@ use tokio::time::sleep;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Request, Status};
-use tonic_types::StatusExt;
 
 use crate::log::{error, info, warning};
 use crate::v1::bot_service_client::BotServiceClient;
@@ -171,10 +170,11 @@ impl Bot {
                 heard = ears.message() => match heard {
                     Ok(Some(response)) => {
                         for event in response.events {
-                            if let PlayEvent { event: Some(Event::Draining(_)) } = event {
-                                return End::Draining;
+                            match event.event {
+                                Some(Event::Draining(_)) => return End::Draining,
+                                Some(Event::TakenOver(_)) => return End::Final(BotError::TakenOver),
+                                _ => self.hear(event),
                             }
-                            self.hear(event);
                         }
                     }
                     Ok(None) => return End::Lost("the stream ended".into()),
@@ -205,7 +205,8 @@ impl Bot {
                 self.failures = 0;
                 info!("connected to {} as {}", self.settings.address, welcome.bot);
             }
-            Some(Event::Draining(_)) | None => {} // the first is dealt with, the other is newer than this SDK
+            // The first two are dealt with, the third is newer than this SDK.
+            Some(Event::Draining(_) | Event::TakenOver(_)) | None => {}
         }
     }
 
@@ -333,9 +334,6 @@ fn judge(status: &Status) -> End {
     match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => rejected("accept RUBBLE_BOT_KEY"),
         Code::InvalidArgument | Code::Unimplemented => rejected("understand this bot"),
-        Code::Aborted if status.get_details_error_info().is_some_and(|info| info.reason == "TAKEN_OVER") => {
-            End::Final(BotError::TakenOver)
-        }
         code => End::Lost(format!("{code:?}: {message}")),
     }
 }

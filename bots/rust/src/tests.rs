@@ -11,14 +11,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, Notify};
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::transport::Server;
-use tonic::{Code, Request, Response, Status, Streaming};
-use tonic_types::{ErrorDetails, StatusExt};
+use tonic::{Request, Response, Status, Streaming};
 
 use crate::v1::bot_service_server::{BotService, BotServiceServer};
 use crate::v1::play_event::Event;
 use crate::v1::{choice, Action, Choice, Draining, GameOver, GameStart, Hello, PlayEvent, PlayRequest, PlayResponse};
 use crate::v1::{IssueKeyRequest, IssueKeyResponse, ListConnectedRequest, ListConnectedResponse};
-use crate::v1::{Refused, RevokeKeyRequest, RevokeKeyResponse, Turn, Welcome};
+use crate::v1::{Refused, RevokeKeyRequest, RevokeKeyResponse, TakenOver, Turn, Welcome};
 use crate::{Answer, Bot, BotError, Failure, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -233,21 +232,24 @@ fn a_failed_thought_costs_its_question_and_no_other() {
 
 #[test]
 fn what_ends_a_bot_for_good() {
-    let taken_over = ErrorDetails::with_error_info("TAKEN_OVER", "rubble", []);
+    let taken_over = vec![Event::TakenOver(TakenOver {})];
     let cases = [
-        (Status::unauthenticated("revoked"), "the arena does not accept RUBBLE_BOT_KEY: revoked"),
-        (Status::invalid_argument("what?"), "the arena does not understand this bot: what?"),
-        (
-            Status::with_error_details(Code::Aborted, "a newer stream", taken_over),
-            "another process plays with this bot's key now; stopping",
-        ),
+        (vec![], Status::unauthenticated("revoked"), "the arena does not accept RUBBLE_BOT_KEY: revoked"),
+        (vec![], Status::invalid_argument("what?"), "the arena does not understand this bot: what?"),
+        (taken_over, Status::aborted("a newer stream"), "another process plays with this bot's key now; stopping"),
     ];
-    for (status, words) in cases {
+    for (events, status, words) in cases {
         let (played, streams) = play(
             1,
             move |number, stream| {
-                let status = if number == 0 { Status::unknown("lost") } else { status.clone() }; // the first is tried again
-                async move { stream.said.send(Err(status)).await.unwrap() }
+                let (events, status) = match number {
+                    0 => (vec![], Status::unknown("lost")), // tried again
+                    _ => (events.clone(), status.clone()),
+                };
+                async move {
+                    stream.say(events).await;
+                    let _ = stream.said.send(Err(status)).await; // the bot may have left already
+                }
             },
             |_| unreachable!("nothing is asked"),
         );

@@ -41,6 +41,8 @@ export interface Settings extends Listeners {
   readonly games?: number;
 }
 
+/** What the arena says when a stream is to be left. */
+type Farewell = "draining" | "takenOver";
 type Stream = ClientDuplexStream<PlayRequest, PlayResponse>;
 
 /** A bot that plays until it is told to stop: one stream to the arena, as many games on it as come. A bot plays once. */
@@ -74,6 +76,7 @@ export class Bot {
         log("INFO", "this copy of the arena is about to stop; connecting again");
         continue;
       }
+      if (ending === "takenOver") throw new BotError("another process plays with this bot's key now; stopping", 1);
       const problem = judge(ending);
       const pause = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** this.#failures++) * (0.5 + Math.random() / 2);
       log("WARNING", `no connection to ${this.#address} (${problem}); next attempt in ${(pause / 1000).toFixed(1)} s`);
@@ -89,7 +92,7 @@ export class Bot {
   }
 
   /** One stream, from Hello to its end. */
-  async #converse(): Promise<StatusObject | "draining"> {
+  async #converse(): Promise<StatusObject | Farewell> {
     this.#table.leave();
     this.#outbox = [];
     this.#isWriting = false;
@@ -102,7 +105,8 @@ export class Bot {
     try {
       return await new Promise((resolve) => {
         stream.on("data", (response: PlayResponse) => {
-          if (this.#stream === stream && !this.#hear(response)) resolve("draining");
+          const farewell = this.#stream === stream && this.#hear(response);
+          if (farewell) resolve(farewell);
         });
         stream.on("status", resolve);
         stream.on("error", () => {}); // its status says it all
@@ -115,10 +119,10 @@ export class Bot {
     }
   }
 
-  /** Deal with what the arena says; false if it wants us to come back through another door. */
-  #hear(response: PlayResponse): boolean {
+  /** Deal with what the arena says; why the stream is to be left, if it says so. */
+  #hear(response: PlayResponse): Farewell | undefined {
     for (const { event } of response.events) {
-      if (event?.$case === "draining") return false;
+      if (event?.$case === "draining" || event?.$case === "takenOver") return event.$case;
       if (event?.$case === "welcome") {
         this.#failures = 0;
         log("INFO", `connected to ${this.#address} as ${event.value.bot}`);
@@ -126,7 +130,7 @@ export class Bot {
         this.#table.hear(event);
       }
     }
-    return true;
+    return undefined;
   }
 
   /** Say it soon: answers that are ready together travel together. */
@@ -184,7 +188,7 @@ function credentialsOf(ca: string): ChannelCredentials {
 }
 
 /** What went wrong, if trying again may help; otherwise BotError. */
-function judge({ code, details, metadata }: StatusObject): string {
+function judge({ code, details }: StatusObject): string {
   switch (code) {
     case status.OK:
       return "the stream ended";
@@ -194,11 +198,6 @@ function judge({ code, details, metadata }: StatusObject): string {
     case status.INVALID_ARGUMENT:
     case status.UNIMPLEMENTED:
       throw new BotError(`the arena does not understand this bot: ${details}`, 1);
-    case status.ABORTED:
-      // The reason stands in it as plain text: no need for the messages of google.rpc.
-      if (metadata.get("grpc-status-details-bin").some((facts) => facts.includes("TAKEN_OVER"))) {
-        throw new BotError("another process plays with this bot's key now; stopping", 1);
-      }
   }
   return `${status[code]}: ${details}`;
 }

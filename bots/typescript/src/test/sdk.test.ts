@@ -91,6 +91,18 @@ test("a key that is not accepted is told, and not tried again", TIMEOUT, async (
   );
 });
 
+test("another process that plays with the key is told, and not driven out", TIMEOUT, async () => {
+  const script: Script = (_, __, call) => {
+    say(call, { $case: "takenOver", value: {} });
+    call.emit("error", { code: status.ABORTED, details: "a newer stream" });
+  };
+
+  await assert.rejects(
+    play(1, script, () => 0),
+    new BotError("another process plays with this bot's key now; stopping", 1),
+  );
+});
+
 test("a missing setting is named", () => {
   delete process.env["RUBBLE_ADDRESS"];
 

@@ -9,7 +9,6 @@ import io.grpc.stub.MetadataUtils;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import rubble.v1.Bot.Choice;
 import rubble.v1.Bot.Hello;
@@ -26,7 +25,7 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
     private final ManagedChannel channel;
     private final Executor loop;
     private final Consumer<PlayResponse> hear;
-    private final BiConsumer<Status, Metadata> ended;
+    private final Consumer<Status> ended;
     private final Queue<Choice> outbox = new ArrayDeque<>();
     private ClientCallStreamObserver<PlayRequest> requests;
     private boolean isFlushing;
@@ -37,7 +36,7 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
             Hello hello,
             Executor loop,
             Consumer<PlayResponse> hear,
-            BiConsumer<Status, Metadata> ended) {
+            Consumer<Status> ended) {
         this.channel = channel;
         this.loop = loop;
         this.hear = hear;
@@ -95,14 +94,14 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
     @Override
     public void onError(Throwable error) {
         if (!isClosed) {
-            ended.accept(Status.fromThrowable(error), Status.trailersFromThrowable(error));
+            ended.accept(Status.fromThrowable(error));
         }
     }
 
     @Override
     public void onCompleted() {
         if (!isClosed) {
-            ended.accept(Status.OK, new Metadata());
+            ended.accept(Status.OK);
         }
     }
 }

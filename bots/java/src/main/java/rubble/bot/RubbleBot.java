@@ -7,12 +7,10 @@ import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
-import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
 import java.io.File;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -39,8 +37,6 @@ public final class RubbleBot {
     /** Milliseconds between two attempts to connect: doubled from the first to the second, and shortened by up to half at random. */
     private static final long SHORTEST_MS = 100;
     static final long LONGEST_MS = 10_000;
-    private static final Metadata.Key<byte[]> DETAILS =
-            Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
     private final Chooser chooser;
     private String address = System.getenv().getOrDefault("RUBBLE_ADDRESS", "");
@@ -185,6 +181,10 @@ public final class RubbleBot {
                 hangUp();
                 connect();
                 return;
+            } else if (event.hasTakenOver()) {
+                end.completeExceptionally(
+                        BotException.rejected("another process plays with this bot's key now; stopping"));
+                return;
             } else {
                 table.hear(event);
             }
@@ -192,11 +192,14 @@ public final class RubbleBot {
     }
 
     /** The stream has ended without our doing: come back after a pause, if that may help. */
-    private void ended(Status status, Metadata trailers) {
+    private void ended(Status status) {
+        if (end.isDone()) {
+            return;
+        }
         String problem = "the stream ended";
         if (!status.isOk()) {
             try {
-                problem = judge(status, trailers);
+                problem = judge(status);
             } catch (BotException wrong) {
                 end.completeExceptionally(wrong);
                 return;
@@ -248,20 +251,13 @@ public final class RubbleBot {
     }
 
     /** What went wrong, if trying again may help; otherwise BotException. */
-    private static String judge(Status status, Metadata trailers) {
+    private static String judge(Status status) {
         String details = status.getDescription() == null ? "" : status.getDescription();
         switch (status.getCode()) {
             case UNAUTHENTICATED, PERMISSION_DENIED ->
                 throw BotException.rejected("the arena does not accept RUBBLE_BOT_KEY: " + details);
             case INVALID_ARGUMENT, UNIMPLEMENTED ->
                 throw BotException.rejected("the arena does not understand this bot: " + details);
-            case ABORTED -> {
-                byte[] facts = trailers == null ? null : trailers.get(DETAILS);
-                // The reason stands in it as plain text: no need for the messages of google.rpc.
-                if (facts != null && new String(facts, StandardCharsets.ISO_8859_1).contains("TAKEN_OVER")) {
-                    throw BotException.rejected("another process plays with this bot's key now; stopping");
-                }
-            }
             default -> {}
         }
         return status.getCode() + ": " + (status.getCause() == null ? details : status.getCause().getMessage());

@@ -17,6 +17,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import rubble.v1.Bot.PlayEvent;
+import rubble.v1.Bot.TakenOver;
 
 /** Everything the SDK does so that an author need not. */
 @Timeout(60)
@@ -124,6 +126,23 @@ class RubbleBotTest {
             var wrong = assertThrows(BotException.class, bot::play);
 
             assertEquals("the arena does not accept RUBBLE_BOT_KEY: expired", wrong.getMessage());
+            assertEquals(1, wrong.exitCode());
+        }
+    }
+
+    @Test
+    void anotherProcessWithTheKeyIsToldAndNotDrivenOut() throws Exception {
+        var takenOver = PlayEvent.newBuilder().setTakenOver(TakenOver.getDefaultInstance()).build();
+        StrawArena.Script script = (stream, choices, bot) -> {
+            bot.onNext(StrawArena.all(takenOver));
+            bot.onError(Status.ABORTED.withDescription("a newer stream").asRuntimeException());
+        };
+        try (var arena = new StrawArena(1, script)) {
+            var bot = new RubbleBot(turn -> Answer.of(0)).address(arena.address()).key("any");
+
+            var wrong = assertThrows(BotException.class, bot::play);
+
+            assertEquals("another process plays with this bot's key now; stopping", wrong.getMessage());
             assertEquals(1, wrong.exitCode());
         }
     }
