@@ -1,12 +1,10 @@
 """What ``rubble play`` starts for one game: a service and bots, as processes that end with it."""
 
-import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -85,17 +83,3 @@ class Household:
         process.wait(_STOP_S)
         self.check()
         raise Broken("the service does not say where it serves")
-
-
-@contextlib.contextmanager
-def at_sigterm() -> Iterator[None]:
-    """Being told to stop is like Ctrl-C: clean up and go."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from cli.household import at_sigterm
+from cli.children import READY_S, at_sigterm, keep_private
 from cli.terminal import complain, own_command
 from cli.tournament import notes as notes_of
 from service.games.core import BadSetup
@@ -76,19 +76,14 @@ def command(
     [dim]$[/] rubble run roster.toml --out runs/first
     [dim]$[/] rubble run --resume runs/first
     """
-    from redis.exceptions import RedisError
-    from sqlalchemy.exc import SQLAlchemyError
-
     from cli.arguments import read_address, read_number
-    from cli.children import keep_private
-    from cli.local import Broken, LocalArena
+    from cli.local import LocalArena
     from cli.roster import absent, example, load, read_text, refuse
-    from orchestrator.client import ServiceError
     from orchestrator.roster import BadRoster, plan_problem
     from orchestrator.schedule import BadPlan
     from orchestrator.settings import BadSetting
     from orchestrator.stable.stable import BotCannotStart
-    from service.embedded import EmbeddedError
+    from service.config import CannotListen
     from service.games import all_games
 
     keep_private()
@@ -147,13 +142,7 @@ def command(
         else:
             console.print("\nStopped before the tournament was planned; nothing has been played.")
         return _INTERRUPTED
-    except (
-        Broken,
-        EmbeddedError,
-        ServiceError,
-        RedisError,
-        SQLAlchemyError,
-    ) as error:  # the last two: a full disk, for one
+    except _failures() as error:
         is_full = shutil.disk_usage(folder).free < _ROOM_BYTES
         full = f"there is no room left in {folder}; make some. What failed: " if is_full else ""
         complain(full + str(error).splitlines()[0] + _goes_on(folder))
@@ -166,13 +155,25 @@ def command(
     except _Stopped as error:
         complain(f"{error}{_goes_on(folder)}")
         return _FAILED
-    except BadSetting as error:
-        complain(str(error))
+    except (BadSetting, CannotListen) as error:
+        complain(f"--listen: {error}" if isinstance(error, CannotListen) else str(error))
         return _BAD_INPUT
     except BotCannotStart as error:
         complain(str(error).removesuffix(error.words), said=error.words)
         complain(f"nothing has been lost; once the bot is mended, `{own_command()} run --resume {folder}` goes on")
         return _FAILED
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What ends a run that can be gone on with; a full disk is one cause of the last two. Imported only when something fails."""
+    from redis.exceptions import RedisError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from cli.children import Broken
+    from orchestrator.client import ServiceError
+    from service.embedded import EmbeddedError
+
+    return (Broken, EmbeddedError, ServiceError, RedisError, SQLAlchemyError)
 
 
 def _goes_on(folder: Path) -> str:
@@ -207,7 +208,7 @@ def _play(
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
     from orchestrator.roster import UNPROTECTED
-    from orchestrator.stable.stable import protections
+    from orchestrator.stable.stable import protections, unconfined
 
     book = Book(arena.settings.book)
     tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster, RUNNING, beside)
@@ -216,10 +217,13 @@ def _play(
         console.print(UNPROTECTED, style="yellow", highlight=False)
     tasks.configure(arena.settings)
     with ArenaClient(arena.settings.door) as client:
+        for words in unconfined(tournament.spec["limits"], client.door.address):
+            console.print(words, style="yellow", highlight=False, markup=False, soft_wrap=True)
         words = protections(tournament.spec["limits"], client.door.address)
         if words and not terms.quiet:
             console.print(words, style="dim", highlight=False, markup=False)
-        _check_bots(arena, client, tournament)
+        arena.service.wait_for("serving on ")
+        _start_bots(arena, tournament)
         _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         _play_all(arena, client, book, tournament, console, quiet=terms.quiet)
     _tell(book, tournament, folder)
@@ -232,6 +236,7 @@ def _play_all(
 ) -> None:
     """Until all matches are over; _Stopped if nobody can go on with them."""
     from kombu.exceptions import OperationalError
+    from redis.exceptions import RedisError
 
     from cli.screen import screen
     from orchestrator import tasks
@@ -259,17 +264,17 @@ def _play_all(
             show(progress_message(progress, book.pace(tournament.id, PACE_MS)), table, notes)
             if progress.is_over:
                 break
-            arena.check()
             now = book.tournament(tournament.id)
             if now.state == PAUSED:
                 raise _Stopped(now.reason or "the tournament was paused")
-            with contextlib.suppress(OperationalError):  # the lease brings back what could not be published
+            with contextlib.suppress(
+                OperationalError, RedisError
+            ):  # it is away; the lease brings back what it has lost
                 tasks.dispatch(book, arena.settings.window, tournament.id)
             upkeep.look_after(tournament, progress)
-            time.sleep(_TICK_S)  # until the next round of handing out matches
+            arena.keep(_TICK_S)  # until the next round of handing out matches
     while not upkeep.finish(tournament):
-        arena.check()
-        time.sleep(_TICK_S)  # until the service is back
+        arena.keep(_TICK_S)  # until the service is back
 
 
 def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
@@ -293,18 +298,17 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
     Console().print(f"Report   {folder / 'report.html'}\nReplays  {folder / 'replays'}", highlight=False)
 
 
-def _check_bots(arena: "LocalArena", client: "ArenaClient", tournament: "Tournament") -> None:
-    """Every bot starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
-    from orchestrator.stable.stable import Entry, Stable
+def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
+    """Every bot of ours starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
+    from orchestrator.bot_starts import SAID, Started, start_bots
+    from orchestrator.stable.stable import START_S, BotCannotStart
 
-    entries = [Entry(**entry) for entry in tournament.spec["bots"]]
-    local = [entry.name for entry in entries if not entry.remote]
-    folder, limits = arena.settings.folder / "check", tournament.spec["limits"]
-    stable = Stable(client, tournament.id, -1, entries, folder, limits, arena.settings.private)
-    try:
-        stable.ready(local)
-    finally:
-        stable.close()
+    start_bots.delay(tournament.id)
+    came = Started.read(arena.worker.wait_for(f"{SAID}{tournament.id} ", START_S + READY_S))
+    if came.bot:
+        raise BotCannotStart(came.bot, came.why, came.words)
+    if came.why:
+        raise _Stopped(f"the bots could not be started: {came.why}")
 
 
 def _call_remote_bots(
@@ -333,8 +337,7 @@ def _call_remote_bots(
             console.print(f"waiting for {', '.join(missing)} to dial in, at most {wait_s} s", highlight=False)
         if time.monotonic() > end:
             raise _Stopped(f"{', '.join(missing)} did not dial in within {wait_s} s (--wait)")
-        arena.check()
-        time.sleep(_TICK_S)  # between two looks at who is there
+        arena.keep(_TICK_S)  # between two looks at who is there
 
 
 def _dialled(address: str) -> str:

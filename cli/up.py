@@ -2,10 +2,10 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -13,24 +13,20 @@ from urllib.parse import urlsplit, urlunsplit
 import typer
 
 from cli.arena import Card, NoToken, operator_token, remove_card, secret_address, without_password, write_card
-from cli.household import at_sigterm
+from cli.children import Supervisor, at_sigterm
 from cli.terminal import complain, console, own_command
 
 if TYPE_CHECKING:
-    from cli.children import Child
+    from cli.children import Command
     from orchestrator.client import Door
     from service.embedded import EmbeddedRedis
 
 _LOOK_S: Final = 0.5
-#: A process that dies is started again after so long, doubled each time, in seconds …
 #: How long a Redis that is not ours has to answer before one is told that it does not, in seconds.
 _ASK_S: Final = 3.0
-_FIRST_PAUSE_S: Final = 1.0
-_LONGEST_PAUSE_S: Final = 30.0
-#: … and one that died so often within so long will not live: everything is stopped.
-_MOST_DEATHS: Final = 5
-_WITHIN_S: Final = 120.0
 _FAILED, _BAD_INPUT = 1, 2
+#: Our processes, in the order in which they are started, and what each says when it is ready.
+_READY: Final = {"service": "serving on ", "worker": "worker ready", "beat": "beat ready", "api": "api on "}
 #: Settings that only the service understands, and that may come from our own environment.
 _SERVICE_KEEPS: Final = (
     "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE", "RUBBLE_SECRETS", "RUBBLE_SECRETS_FILE",
@@ -194,12 +190,10 @@ class Host:
         self._redis: EmbeddedRedis | None = None
         self._redis_url = wishes.redis
         self._broker = wishes.broker
-        #: In the order in which they are started; each knows how it is started again.
-        self._children: dict[str, Child] = {}
+        self._kept: Supervisor | None = None
         self._service = wishes.listen
         self._api = wishes.api
         self._scrapes: dict[str, str] = {}
-        self._deaths: dict[str, list[float]] = {}
 
     def __enter__(self) -> "Host":
         try:
@@ -224,33 +218,30 @@ class Host:
             self._broker = self._broker or f"redis+socket://{self._redis.socket}?virtual_host=1"
         else:
             _say_if_away(self._redis_url)
-        for name in ("service", "worker", "beat", "api"):
-            self._launch(name)
+        self._kept = Supervisor(self._logs, self._redis)
+        for name, beginning in _READY.items():
+            child = self._kept.start(name, partial(self._command, name))
+            said = child.wait_for(beginning)
+            if name == "service":
+                self._service = said  # always the same from now on
+                self._check_certificate()
+                if warning := child.said("WARNING: "):
+                    console().print(f"[bold red]WARNING[/] {warning}")
+            elif name == "api":
+                self._api = said
+            if self._wishes.metrics:
+                self._scrapes[name] = child.wait_for("metrics on ")
         card = Card(os.getpid(), self._service, self._api, self._scrapes, self._wishes.ca)
         write_card(self._wishes.state_dir, card)
         self._say_where_everything_is()
 
-    def _launch(self, name: str) -> None:
-        from cli.children import Child, inherited
+    def _command(self, name: str) -> "Command":
+        """How one of our processes is started, where it was before if it was started before."""
+        from cli.children import inherited
 
-        log = self._logs / f"{name}.log"
         if name == "service":
-            child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env(), log)
-            self._children[name] = child
-            self._service = child.wait_for("serving on ")  # always the same from now on
-            self._check_certificate()
-            for warning in filter(None, [child.said("WARNING: ")]):
-                console().print(f"[bold red]WARNING[/] {warning}")
-        elif name == "api":
-            child = Child(name, ["orchestrator", "api"], inherited() | self._api_env(), log)
-            self._children[name] = child
-            self._api = child.wait_for("api on ")
-        else:
-            child = Child(name, ["orchestrator", name], inherited() | self._worker_env(name), log)
-            self._children[name] = child
-            child.wait_for(f"{name} ready")
-        if self._wishes.metrics:
-            self._scrapes[name] = child.wait_for("metrics on ")
+            return self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env()
+        return ["orchestrator", name], inherited() | (self._api_env() if name == "api" else self._worker_env(name))
 
     def _door(self) -> "Door":
         from orchestrator.client import Door
@@ -354,66 +345,17 @@ class Host:
     # ------------------------------------------------------------------------------------------------------- looking after
     def look_after(self) -> None:
         """Start again whatever dies; Broken when something keeps dying."""
+        assert self._kept is not None
         while True:
-            time.sleep(_LOOK_S)  # between two looks at processes that should be alive
-            self._look_after_redis()
-            for name, child in list(self._children.items()):
-                if child.process.poll() is not None:
-                    words = f"the {name} stopped with exit code {child.process.returncode}: {child.last_words()}"
-                    self._revive(name, words)
-
-    def _look_after_redis(self) -> None:
-        import redis
-
-        from service.embedded import EmbeddedError
-
-        if self._redis is None:
-            return
-        try:
-            with redis.Redis.from_url(self._redis.url) as client:
-                client.ping()
-        except (redis.ConnectionError, redis.TimeoutError):
-            if self._redis.is_running:
-                return  # it is busy, or just starting
-            self._note_death("redis", f"the embedded Redis stopped (see {self._redis.folder / 'redis.log'})")
-            self._redis.kill()
-            try:
-                self._redis.start()
-            except EmbeddedError as error:
-                complain(str(error))
-
-    def _revive(self, name: str, words: str) -> None:
-        from cli.children import Broken
-
-        self._note_death(name, words)
-        try:
-            self._launch(name)
-        except Broken as error:
-            complain(str(error))  # the next look finds it dead, and counts that too
-
-    def _note_death(self, name: str, words: str) -> None:
-        """Say it, and wait a while; Broken if it dies too often."""
-        from cli.children import Broken
-
-        now = time.monotonic()
-        deaths = [at for at in self._deaths.get(name, []) if now - at < _WITHIN_S] + [now]
-        self._deaths[name] = deaths
-        if len(deaths) >= _MOST_DEATHS:
-            raise Broken(f"{words}; that was the {len(deaths)}th time in {_WITHIN_S:.0f} s, so everything is stopped")
-        complain(f"{words}; starting it again")
-        time.sleep(min(_FIRST_PAUSE_S * 2 ** (len(deaths) - 1), _LONGEST_PAUSE_S))  # what died at once would die again
+            self._kept.keep(_LOOK_S)
 
     def stop(self) -> None:
-        """Stop everything, in the opposite order. Who presses Ctrl-C again waits for it all the same."""
-        from cli.children import undisturbed
-
-        with undisturbed():
-            remove_card(self._wishes.state_dir)
-            for child in reversed(self._children.values()):
-                child.stop()
-            self._children.clear()
-            if self._redis is not None:
-                self._redis.stop()
+        """Stop everything."""
+        remove_card(self._wishes.state_dir)
+        if self._kept is not None:
+            self._kept.stop()
+        elif self._redis is not None:
+            self._redis.stop()
 
 
 # --------------------------------------------------------------------------------------------------------------- choices
