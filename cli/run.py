@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help d
     from orchestrator.client import ArenaClient
     from orchestrator.roster import Roster
 
+#: Between two rounds of handing out matches, and between two looks whether the last ones are over, in seconds.
 _TICK_S: Final = 0.5
-#: How often the table is computed anew while games are played, in seconds.
-_TABLE_S: Final = 3.0
+_LAST_TICK_S: Final = 0.1
 #: With less room than this, in bytes, Redis and SQLite fail to write.
 _ROOM_BYTES: Final = 256 << 10
 _OVER, _FAILED, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
@@ -238,41 +238,34 @@ def _play_all(
     from kombu.exceptions import OperationalError
     from redis.exceptions import RedisError
 
-    from cli.screen import screen
+    from cli.screen import is_watched, screen, table_so_far
     from orchestrator import tasks
     from orchestrator.book.tables import PAUSED
-    from orchestrator.desk import PACE_MS, Desk
+    from orchestrator.desk import PACE_MS
     from orchestrator.messages import progress_message
-    from orchestrator.ratings.table import standings
-    from orchestrator.report.evidence import by_bot
-    from orchestrator.report.terminal import standings_table
     from orchestrator.upkeep import Upkeep
 
-    upkeep, desk = Upkeep(book, client), Desk(book)
+    upkeep = Upkeep(book, client)
+    table = None
+    notes: list[str] = []
+    due = 0.0
     with screen(console, tournament.name, quiet=quiet) as show:
-        computed = 0.0
-        notes: list[str] = []
-        while True:
-            progress = book.progress(tournament.id)
-            table = None
-            if time.monotonic() - computed > _TABLE_S and progress.played:
-                computed = time.monotonic()
-                names, games = by_bot(tournament.spec, book.games(tournament.id))
-                shown = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)
-                table = standings_table(shown, width=console.width)
-                notes = notes_of(desk.tournament(tournament.id))
-            show(progress_message(progress, book.pace(tournament.id, PACE_MS)), table, notes)
-            if progress.is_over:
-                break
+        while not (progress := book.progress(tournament.id)).is_over:
             now = book.tournament(tournament.id)
             if now.state == PAUSED:
                 raise _Stopped(now.reason or "the tournament was paused")
-            with contextlib.suppress(
-                OperationalError, RedisError
-            ):  # it is away; the lease brings back what it has lost
-                tasks.dispatch(book, arena.settings.window, tournament.id)
+            if time.monotonic() >= due:
+                due = time.monotonic() + _TICK_S
+                # The broker may be away: the lease brings back what could not be published.
+                with contextlib.suppress(OperationalError, RedisError):
+                    tasks.dispatch(book, arena.settings.window, tournament.id)
             upkeep.look_after(tournament, progress)
-            arena.keep(_TICK_S)  # until the next round of handing out matches
+            if is_watched(console, quiet=quiet):
+                if table is None and progress.played:
+                    table = table_so_far(book, tournament, console.width)
+                drawn, notes = (table is not None and table.if_due()) or (None, notes)
+                show(progress_message(progress, book.pace(tournament.id, PACE_MS)), drawn, notes)
+            arena.keep(_TICK_S if progress.ready else _LAST_TICK_S)
     while not upkeep.finish(tournament):
         arena.keep(_TICK_S)  # until the service is back
 
