@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import typer
 
+from cli import up_flags
 from cli.arena import Card, NoToken, operator_token, remove_card, secret_address, without_password, write_card
 from cli.children import Supervisor, at_sigterm
 from cli.terminal import complain, console, own_command
+from cli.up_flags import BadChoice, metrics_at
 
 if TYPE_CHECKING:
     from cli.children import Command
@@ -36,10 +38,6 @@ _SERVICE_KEEPS: Final = (
 )  # fmt: skip
 
 
-class BadChoice(ValueError):
-    """What was typed cannot be used."""
-
-
 @dataclass(frozen=True)
 class Wishes:
     """What was asked for on the command line."""
@@ -58,13 +56,6 @@ class Wishes:
     tls_cert: str = ""
     tls_key: str = ""
     ca: str = ""
-
-    def metrics_at(self, place: int) -> str:
-        """Where the process at that place answers scrapes."""
-        if not self.metrics:
-            return ""
-        host, _, port = self.metrics.rpartition(":")
-        return f"{host}:{int(port) + place if int(port) else 0}"
 
 
 def command(
@@ -155,18 +146,19 @@ def command(
 
     keep_private()
     try:
-        redis = secret_address("--redis", redis)
+        redis = up_flags.redis_address(secret_address("--redis", redis))
         wishes = Wishes(
             state_dir=Path(state_dir),
-            listen=_address("--listen", listen),
-            api=_address("--api", api),
-            metrics=_address("--metrics", metrics) if metrics else "",
+            listen=up_flags.address("--listen", listen),
+            api=up_flags.address("--api", api),
+            metrics=up_flags.metrics_address(metrics),
             redis=redis,
-            broker=secret_address("--broker", broker) or (_broker_beside(redis) if redis else ""),
-            book=secret_address("--book", book) or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
+            broker=up_flags.broker(secret_address("--broker", broker), redis),
             processes=read_number("--processes", processes, 1, 256),
             concurrency=read_number("--concurrency", concurrency, 1, 1000),
-            **_tls(tls_cert, tls_key, ca),
+            **up_flags.tls(tls_cert, tls_key, ca),
+            book=up_flags.book(secret_address("--book", book))
+            or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
         )
         with at_sigterm(), _locked(wishes.state_dir), Host(wishes) as host:
             host.look_after()
@@ -271,7 +263,7 @@ class Host:
         if wishes.tls_cert:
             command += ["--tls-cert", wishes.tls_cert, "--tls-key", wishes.tls_key]
         if wishes.metrics:
-            command += ["--metrics", self._scrapes.get("service") or wishes.metrics_at(0)]
+            command += ["--metrics", self._scrapes.get("service") or metrics_at(wishes.metrics, 0)]
         return command
 
     def _serve_env(self) -> dict[str, str]:
@@ -292,7 +284,7 @@ class Host:
             folder=state / "work",
             concurrency=wishes.concurrency,
             window=4 * wishes.concurrency,
-            metrics=self._scrapes.get(name) or wishes.metrics_at(place),
+            metrics=self._scrapes.get(name) or metrics_at(wishes.metrics, place),
             hidden=(*private_paths(os.environ), *private_paths(chosen)),
         ).to_env()
 
@@ -305,7 +297,7 @@ class Host:
             door=self._door(),
             listen=self._api,
             bot_address=self._service,
-            metrics=self._scrapes.get("api") or self._wishes.metrics_at(3),
+            metrics=self._scrapes.get("api") or metrics_at(self._wishes.metrics, 3),
             tls_cert=Path(cert) if cert else None,
             tls_key=Path(key) if key else None,
         ).to_env()
@@ -358,34 +350,6 @@ class Host:
             self._redis.stop()
 
 
-# --------------------------------------------------------------------------------------------------------------- choices
-def _address(flag: str, text: str) -> str:
-    from orchestrator.settings import BadSetting, address
-
-    try:
-        return address({flag: text}, flag, "")
-    except BadSetting as error:
-        raise BadChoice(str(error)) from None
-
-
-def _tls(cert: str, key: str, ca: str) -> dict[str, str]:
-    """Certificate, key and authority as whole paths, since bots run in folders of their own; BadChoice."""
-    if bool(cert) != bool(key):
-        raise BadChoice(f"{'--tls-key' if cert else '--tls-cert'} is missing; expected both, or neither")
-    if cert and not ca and Path(cert).expanduser().resolve() == Path(key).expanduser().resolve():
-        raise BadChoice(
-            "--ca is missing; expected one, since the file of --tls-cert holds the key, which no bot may read"
-        )
-    if ca and not cert:
-        raise BadChoice(f"--ca={ca!r}; expected --tls-cert and --tls-key with it")
-    files = {"--tls-cert": cert, "--tls-key": key, "--ca": ca or cert}
-    paths = [str(Path(file).expanduser().resolve()) if file else "" for file in files.values()]
-    for flag, path in zip(files, paths, strict=True):
-        if path and not os.access(path, os.R_OK):
-            raise BadChoice(f"{flag}={path!r}; expected a file that can be read")
-    return dict(zip(("tls_cert", "tls_key", "ca"), paths, strict=True))
-
-
 def _say_if_away(url: str) -> None:
     """One line if a Redis of yours does not answer: the service waits for it, and waiting without a word looks like a fault."""
     import redis
@@ -399,21 +363,6 @@ def _say_if_away(url: str) -> None:
         complain(f"the Redis at {without_password(url)} does not answer ({type(error).__name__}); waiting for it")
 
 
-def _broker_beside(redis: str) -> str:
-    """The next database of the same Redis; BadChoice where that is no broker."""
-    parts = urlsplit(redis)
-    if parts.scheme == "unix":
-        return f"redis+socket://{parts.path}?virtual_host=1"
-    if parts.scheme not in ("redis", "rediss"):
-        raise BadChoice(
-            f"--broker is missing; expected one, since {parts.scheme}:// is no address of a single Redis that could be it"
-        )
-    number = parts.path.strip("/") or "0"
-    if not number.isdigit():
-        raise BadChoice(f"--redis={without_password(redis)!r}; expected redis://host:port/NUMBER")
-    return urlunsplit(parts._replace(path=f"/{int(number) + 1}"))
-
-
 @contextmanager
 def _locked(state_dir: Path) -> Iterator[None]:
     """One arena a folder."""
@@ -421,14 +370,12 @@ def _locked(state_dir: Path) -> Iterator[None]:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (state_dir / "arena.lock").open("a+")
     except OSError as error:
-        raise BadChoice(
-            f"--state-dir={str(state_dir)!r}; expected a folder that can be written ({error.strerror})"
-        ) from None
+        expected = f"a folder that can be written ({error.strerror})"
+        raise BadChoice("--state-dir", str(state_dir), expected) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise BadChoice(
-                f"--state-dir={str(state_dir)!r}; expected another folder, or that you stop the `rubble up` that runs there"
-            ) from None
+            expected = "another folder, or that you stop the `rubble up` that runs there"
+            raise BadChoice("--state-dir", str(state_dir), expected) from None
         yield
