@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from cli.children import Broken, Child, Command, Supervisor, inherited
+from orchestrator.at_once import AtOnce
 from orchestrator.client import Door
 from orchestrator.private import private_paths
 from orchestrator.settings import Settings
@@ -24,7 +25,7 @@ class LocalArena:
     the other says them.
     """
 
-    def __init__(self, folder: Path, concurrency: int, listen: str = "127.0.0.1:0") -> None:
+    def __init__(self, folder: Path, at_once: AtOnce, listen: str = "127.0.0.1:0") -> None:
         self._folder = folder
         self._redis = EmbeddedRedis(folder)
         self._kept = Supervisor(folder, self._redis)
@@ -35,8 +36,8 @@ class LocalArena:
             broker=f"redis+socket://{self._redis.socket}?virtual_host=1",
             door=Door(address, secrets.token_urlsafe(32)),
             folder=(folder / "bots").resolve(),
-            concurrency=concurrency,
-            window=2 * concurrency,
+            concurrency=at_once.matches,
+            window=at_once.window,
             hidden=(
                 *private_paths(os.environ),  # of an arena that runs beside ours
                 *(path.resolve() for path in (folder, run / "keys", run / "replays")),

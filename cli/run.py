@@ -1,6 +1,7 @@
 """``rubble run``: a whole tournament on this machine, from a roster to a report."""
 
 import contextlib
+import json
 import shutil
 import socket
 import sqlite3
@@ -20,6 +21,7 @@ from service.games.core import BadSetup
 
 if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help does not need it
     from cli.local import LocalArena
+    from orchestrator.at_once import Asked
     from orchestrator.book import Book, Tournament
     from orchestrator.client import ArenaClient
     from orchestrator.roster import Roster
@@ -56,7 +58,15 @@ def command(
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="DIR", help="Go on with a run that was stopped.")
     ] = None,
-    concurrency: Annotated[str, typer.Option("--concurrency", metavar="N", help="Matches played at once.")] = "8",
+    concurrency: Annotated[
+        str | None,
+        typer.Option(
+            "--concurrency",
+            metavar="N",
+            help="Matches played at once; by default as many as cores, bots and clocks allow.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No live table; only what matters at the end.")] = False,
     listen: Annotated[
         str,
@@ -79,6 +89,7 @@ def command(
     from cli.arguments import read_address, read_number
     from cli.local import LocalArena
     from cli.roster import absent, example, load, read_text, refuse
+    from orchestrator.at_once import choose, chosen, usable_cores
     from orchestrator.roster import BadRoster, plan_problem
     from orchestrator.schedule import BadPlan
     from orchestrator.settings import BadSetting
@@ -87,7 +98,7 @@ def command(
     from service.games import all_games
 
     keep_private()
-    at_once = read_number("--concurrency", concurrency, 1, 256)
+    at_once = None if concurrency is None else chosen(read_number("--concurrency", concurrency, 1, 256))
     listen = read_address("--listen", listen)
     terms = Terms(quiet, read_number("--wait", wait, 1, 1_000_000))
     loaded, file = None, ""
@@ -100,9 +111,10 @@ def command(
         if not (folder / "book.sqlite").exists():
             complain(f"--resume: {resume!r} is not the folder of a run; expected one with book.sqlite in it")
             return _BAD_INPUT
-        if not _is_planned(folder):
+        if (known := _planned(folder)) is None:
             complain(f"--resume: {resume!r} was stopped before its tournament was planned; run its roster again")
             return _BAD_INPUT
+        at_once = at_once or choose(known, usable_cores())
     else:
         if roster is None:
             console.print("No roster was given, so the one is played that `rubble roster new` writes.")
@@ -118,7 +130,8 @@ def command(
             return _BAD_INPUT
         try:
             loaded = load(file) if roster is not None else read_text(example(next(iter(all_games().values()))), file)
-            loaded.plan("check", bytes(32))
+            planned = loaded.plan("check", bytes(32)).matches
+            at_once = at_once or choose(_asked_by_roster(loaded, planned), usable_cores())
             if lacking := absent(loaded, file):
                 raise BadRoster(lacking)
         except BadRoster as error:
@@ -132,6 +145,9 @@ def command(
             raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
         with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
+            if not quiet:
+                shown = "1 match" if at_once.matches == 1 else f"{at_once.matches} matches"
+                console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False)
             beside = str(Path(file).resolve().parent) if loaded is not None else ""
             return _play(arena, loaded, beside, folder, console, terms)
     except KeyboardInterrupt:
@@ -187,16 +203,36 @@ def _goes_on(folder: Path) -> str:
 
 def _is_planned(folder: Path) -> bool:
     """Whether the folder holds a tournament. A run that was stopped before it was planned has left nothing to go on with."""
+    return _planned(folder) is not None
+
+
+def _planned(folder: Path) -> "Asked | None":
+    """What the tournament in a folder asks of this machine; None if there is none."""
+    from orchestrator.at_once import Asked
+    from orchestrator.roster.model import TimeControl
+
     file = folder / "book.sqlite"
     if not file.exists():
-        return False
+        return None
     try:
         with contextlib.closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as book:
             if not book.execute("SELECT 1 FROM sqlite_master WHERE name = 'tournaments'").fetchone():
-                return False
-            return book.execute("SELECT 1 FROM tournaments LIMIT 1").fetchone() is not None
+                return None
+            row = book.execute("SELECT spec, planned FROM tournaments LIMIT 1").fetchone()
     except sqlite3.Error as error:
         raise BadSetup("book", str(file), f"the book of a run, which can be read ({error})") from None
+    if row is None:
+        return None
+    spec = json.loads(row[0])
+    bots = tuple((bot["bundled"], bool(bot["remote"])) for bot in spec["bots"])
+    return Asked(bots, spec["players"], TimeControl(**spec["time_control"]), row[1], spec["format"] == "compare")
+
+
+def _asked_by_roster(roster: "Roster", planned: int) -> "Asked":
+    from orchestrator.at_once import Asked
+
+    bots = tuple((bot.bundled, bot.remote) for bot in roster.bots)
+    return Asked(bots, roster.players, roster.time_control, planned, roster.format == "compare")
 
 
 def _play(
