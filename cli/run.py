@@ -147,7 +147,7 @@ def command(
         with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
             if not quiet:
                 shown = "1 match" if at_once.matches == 1 else f"{at_once.matches} matches"
-                console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False)
+                console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False, soft_wrap=True)
             beside = str(Path(file).resolve().parent) if loaded is not None else ""
             return _play(arena, loaded, beside, folder, console, terms)
     except KeyboardInterrupt:
