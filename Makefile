@@ -31,9 +31,10 @@ help: ## Show this list
 .PHONY: play
 play: $(READY) ## Play two real tournaments on this machine, and see their tables and reports
 	@rm -rf .rubble/play
-	@# While the first is played, bots in other languages are built for the second, as far as they can be had.
+	@# While the first is played, bots in other languages are built for the second, as far as they can be had; RETRY=1 tries again
+	@# what could not be built before.
 	@mkdir -p .rubble/play; \
-	$(BIN)/python -m tools.guests rosters/relief.toml .rubble/play/relief.toml > .rubble/play/guests.txt & \
+	RETRY=$(RETRY) $(BIN)/python -m tools.guests rosters/relief.toml .rubble/play/relief.toml > .rubble/play/guests.txt & \
 	$(BIN)/rubble run rosters/san-francisco.toml --out .rubble/play/san-francisco; \
 	wait; cat .rubble/play/guests.txt
 	@$(BIN)/rubble run .rubble/play/relief.toml --out .rubble/play/relief || { test $$? = 1 && rm -rf .rubble/play/relief && \

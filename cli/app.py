@@ -6,54 +6,69 @@ Bad input is answered with one line and exit code 2. A traceback is never shown 
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
 
-from cli import bot, games, health, key, play, replay, roster, serve, show, simulate, tournament, up, vectors, worker
-from cli import run as run_command
 from cli.terminal import complain, drop_output
 from service.games.core import BadSetup
 
 DONE, NOT_WRITTEN, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
+#: By panel of the help: each command, and where its function or, for a group of commands, its app is.
+_PANELS: Final = {
+    "Run tournaments": {
+        "run": "cli.run:command",
+        "roster": "cli.roster:app",
+        "tournament": "cli.tournament:app",
+        "replay": "cli.replay:app",
+    },
+    "Write bots": {"bot": "cli.bot:app", "key": "cli.key:app", "vectors": "cli.vectors:app"},
+    "Play and look around": {
+        "games": "cli.games:command",
+        "play": "cli.play:command",
+        "show": "cli.show:command",
+        "simulate": "cli.simulate:command",
+    },
+    "Host an arena": {
+        "up": "cli.up:command",
+        "serve": "cli.serve:command",
+        "worker": "cli.worker:worker",
+        "beat": "cli.worker:beat",
+        "api": "cli.worker:api",
+        "health": "cli.health:command",
+    },
+}
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 it could not be done, 2 bad input, 70 a bug of ours, 130 interrupted.",
-)
-_TOURNAMENTS = "Run tournaments"
-app.command("run", rich_help_panel=_TOURNAMENTS)(run_command.command)
-app.add_typer(roster.app, name="roster", rich_help_panel=_TOURNAMENTS)
-app.add_typer(tournament.app, name="tournament", rich_help_panel=_TOURNAMENTS)
-app.add_typer(replay.app, name="replay", rich_help_panel=_TOURNAMENTS)
-_BOTS = "Write bots"
-app.add_typer(bot.app, name="bot", rich_help_panel=_BOTS)
-app.add_typer(key.app, name="key", rich_help_panel=_BOTS)
-app.add_typer(vectors.app, name="vectors", rich_help_panel=_BOTS)
-_GAMES = "Play and look around"
-app.command("games", rich_help_panel=_GAMES)(games.command)
-app.command("play", rich_help_panel=_GAMES)(play.command)
-app.command("show", rich_help_panel=_GAMES)(show.command)
-app.command("simulate", rich_help_panel=_GAMES)(simulate.command)
-_HOST = "Host an arena"
-app.command("up", rich_help_panel=_HOST)(up.command)
-app.command("serve", rich_help_panel=_HOST)(serve.command)
-app.command("worker", rich_help_panel=_HOST)(worker.worker)
-app.command("beat", rich_help_panel=_HOST)(worker.beat)
-app.command("api", rich_help_panel=_HOST)(worker.api)
-app.command("health", rich_help_panel=_HOST)(health.command)
+
+def make_app(wanted: str = "") -> typer.Typer:
+    """The program with this one command, so that the modules of the others are not imported; any other word: with all of them."""
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Exit codes: 0 done, 1 it could not be done, 2 bad input, 70 a bug of ours, 130 interrupted.",
+    )
+    app.callback(invoke_without_command=True)(_rubble)
+    commands = [(panel, name, at) for panel, names in _PANELS.items() for name, at in names.items()]
+    for panel, name, at in [found for found in commands if found[1] == wanted] or commands:
+        module, _, attribute = at.partition(":")
+        found = getattr(import_module(module), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(found)
+    return app
 
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         print(f"rubble {version('rubble')}")
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def _rubble(
     context: typer.Context,
     _version: Annotated[
@@ -85,8 +100,10 @@ def _usage(error: typer.TyperException) -> str:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command line; the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = app(args=arguments, prog_name="rubble", standalone_mode=False)
+        app = make_app(given[0] if given else "")
+        code = app(args=given, prog_name="rubble", standalone_mode=False)
         sys.stdout.flush()
     except BadSetup as error:
         complain(str(error))

@@ -112,7 +112,7 @@ def check(
 def _check(settings: "Settings", numbers: frozenset[int], json: bool) -> int:
     from cli.bot_check.guest import CannotStart
     from cli.bot_check.house import Broken
-    from cli.household import at_sigterm
+    from cli.children import at_sigterm
     from service.config import CannotListen
 
     try:
@@ -160,6 +160,8 @@ def _numbers(text: str | None) -> frozenset[int]:
             if text is None:
                 break
             raise BadSetup("--only", text, "numbers of checks such as 7,12 or 101-109; --list shows them")
+        if int(match[2] or match[1]) < int(match[1]):
+            raise BadSetup("--only", text or "", f"ranges from low to high, such as {match[2]}-{match[1]}")
         found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
     return frozenset(found)
 

@@ -5,9 +5,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.terminal import complain
+from service.games.core import BadSetup
 
 _SICK: Final = 1
 _BAD_INPUT: Final = 2
+_LONGEST_S: Final = 3600
 
 
 def command(
@@ -31,6 +33,8 @@ def command(
     if bool(address) == bool(metrics):
         complain("expected one address: ADDR of a gRPC server, or --metrics ADDR")
         return _BAD_INPUT
+    if not 0 < seconds <= _LONGEST_S:
+        raise BadSetup("--timeout", str(seconds), f"seconds, more than 0 and at most {_LONGEST_S}")
     problem = _scrape(metrics, seconds) if metrics else _ask(address, service, ca, seconds)
     if problem:
         complain(f"{address or metrics}: {problem}")

@@ -1,23 +1,12 @@
 """What ``rubble play`` starts for one game: a service and bots, as processes that end with it."""
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
-from cli.children import last_sentence
-from service.lifetime import ends_with_us
+from cli.children import Broken, Child, inherited, last_sentence
 
-_STOP_S: Final = 10.0
-
-
-class Broken(Exception):
-    """Something we started has died."""
+__all__ = ["Broken", "Household"]
 
 
 class Household:
@@ -26,76 +15,33 @@ class Household:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="rubble-play-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name)
-        self._processes: list[tuple[str, subprocess.Popen[str]]] = []
+        self._children: list[Child] = []
 
     def __enter__(self) -> "Household":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for _name, process in reversed(self._processes):  # the bots leave before the house closes
-            process.terminate()
-        for _name, process in reversed(self._processes):
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+        for child in reversed(self._children):  # the bots before the service
+            child.process.terminate()
+        for child in reversed(self._children):
+            child.stop()
         self._folder.cleanup()
 
-    def start(self, name: str, command: Sequence[str], **settings: str) -> subprocess.Popen[str]:
+    def start(self, name: str, command: Sequence[str], **settings: str) -> Child:
         """A process that knows only these of our settings and writes its log into the folder."""
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-        for kept in ("RUBBLE_PURE", "RUBBLE_CA"):
-            if kept in os.environ:
-                environment[kept] = os.environ[kept]
-        with (self.path / f"{name}.log").open("w") as log:
-            process = subprocess.Popen(
-                # -P: modules in the working directory are not loaded.
-                ends_with_us([sys.executable, "-P", "-m", *command]),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env=environment | settings,
-                start_new_session=True,  # Ctrl-C is for us: we stop them when we are done with them
-            )
-        self._processes.append((name, process))
-        return process
+        self._children.append(Child(name, command, inherited("RUBBLE_CA") | settings, self.path / f"{name}.log"))
+        return self._children[-1]
 
     def check(self) -> None:
         """Broken if one of them has died."""
-        for name, process in self._processes:
-            if process.poll() is not None:
-                raise Broken(f"{name} stopped with exit code {process.returncode}; {self._last_words(name)}")
-
-    def _last_words(self, name: str) -> str:
-        return f"it said: {last_sentence(self.path / f'{name}.log') or 'nothing'}"
+        for child in self._children:
+            if (code := child.process.poll()) is not None:  # its log goes with the folder, so only what it said is told
+                said = last_sentence(child.log) or "nothing"
+                raise Broken(f"{child.name} stopped with exit code {code}; it said: {said}")
 
     def serve(self) -> tuple[str, str]:
         """A service of our own: its address and its operator's token."""
         folder = self.path / "service"
         command = ["cli.main", "serve", "--listen", "127.0.0.1:0", "--state-dir", str(folder)]
-        process = self.start("the service", command, RUBBLE_LOG_LEVEL="warning")
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("serving on "):
-                return line.split()[-1], (folder / "operator_token").read_text().strip()
-        process.wait(_STOP_S)
-        self.check()
-        raise Broken("the service does not say where it serves")
-
-
-@contextlib.contextmanager
-def at_sigterm() -> Iterator[None]:
-    """Being told to stop is like Ctrl-C: clean up and go."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        address = self.start("service", command, RUBBLE_LOG_LEVEL="warning").wait_for("serving on ")
+        return address, (folder / "operator_token").read_text().strip()

@@ -59,7 +59,8 @@ def command(
     import grpc
 
     from cli import seat as seats
-    from cli.household import Broken, Household, at_sigterm
+    from cli.children import at_sigterm
+    from cli.household import Broken, Household
 
     try:
         with Household() as household, at_sigterm():

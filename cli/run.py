@@ -1,6 +1,7 @@
 """``rubble run``: a whole tournament on this machine, from a roster to a report."""
 
 import contextlib
+import json
 import shutil
 import socket
 import sqlite3
@@ -13,20 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from cli.household import at_sigterm
+from cli.children import READY_S, at_sigterm, keep_private
 from cli.terminal import complain, own_command
 from cli.tournament import notes as notes_of
 from service.games.core import BadSetup
 
 if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help does not need it
     from cli.local import LocalArena
+    from orchestrator.at_once import Asked
     from orchestrator.book import Book, Tournament
     from orchestrator.client import ArenaClient
     from orchestrator.roster import Roster
 
+#: Between two rounds of handing out matches, and between two looks whether the last ones are over, in seconds.
 _TICK_S: Final = 0.5
-#: How often the table is computed anew while games are played, in seconds.
-_TABLE_S: Final = 3.0
+_LAST_TICK_S: Final = 0.1
 #: With less room than this, in bytes, Redis and SQLite fail to write.
 _ROOM_BYTES: Final = 256 << 10
 _OVER, _FAILED, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
@@ -56,7 +58,15 @@ def command(
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="DIR", help="Go on with a run that was stopped.")
     ] = None,
-    concurrency: Annotated[str, typer.Option("--concurrency", metavar="N", help="Matches played at once.")] = "8",
+    concurrency: Annotated[
+        str | None,
+        typer.Option(
+            "--concurrency",
+            metavar="N",
+            help="Matches played at once; by default as many as cores, bots and clocks allow.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No live table; only what matters at the end.")] = False,
     listen: Annotated[
         str,
@@ -76,23 +86,19 @@ def command(
     [dim]$[/] rubble run roster.toml --out runs/first
     [dim]$[/] rubble run --resume runs/first
     """
-    from redis.exceptions import RedisError
-    from sqlalchemy.exc import SQLAlchemyError
-
     from cli.arguments import read_address, read_number
-    from cli.children import keep_private
-    from cli.local import Broken, LocalArena
+    from cli.local import LocalArena
     from cli.roster import absent, example, load, read_text, refuse
-    from orchestrator.client import ServiceError
+    from orchestrator.at_once import choose, chosen, usable_cores
     from orchestrator.roster import BadRoster, plan_problem
     from orchestrator.schedule import BadPlan
     from orchestrator.settings import BadSetting
     from orchestrator.stable.stable import BotCannotStart
-    from service.embedded import EmbeddedError
+    from service.config import CannotListen
     from service.games import all_games
 
     keep_private()
-    at_once = read_number("--concurrency", concurrency, 1, 256)
+    at_once = None if concurrency is None else chosen(read_number("--concurrency", concurrency, 1, 256))
     listen = read_address("--listen", listen)
     terms = Terms(quiet, read_number("--wait", wait, 1, 1_000_000))
     loaded, file = None, ""
@@ -105,9 +111,10 @@ def command(
         if not (folder / "book.sqlite").exists():
             complain(f"--resume: {resume!r} is not the folder of a run; expected one with book.sqlite in it")
             return _BAD_INPUT
-        if not _is_planned(folder):
+        if (known := _planned(folder)) is None:
             complain(f"--resume: {resume!r} was stopped before its tournament was planned; run its roster again")
             return _BAD_INPUT
+        at_once = at_once or choose(known, usable_cores())
     else:
         if roster is None:
             console.print("No roster was given, so the one is played that `rubble roster new` writes.")
@@ -123,7 +130,8 @@ def command(
             return _BAD_INPUT
         try:
             loaded = load(file) if roster is not None else read_text(example(next(iter(all_games().values()))), file)
-            loaded.plan("check", bytes(32))
+            planned = loaded.plan("check", bytes(32)).matches
+            at_once = at_once or choose(_asked_by_roster(loaded, planned), usable_cores())
             if lacking := absent(loaded, file):
                 raise BadRoster(lacking)
         except BadRoster as error:
@@ -137,6 +145,9 @@ def command(
             raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
         with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
+            if not quiet:
+                shown = "1 match" if at_once.matches == 1 else f"{at_once.matches} matches"
+                console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False, soft_wrap=True)
             beside = str(Path(file).resolve().parent) if loaded is not None else ""
             return _play(arena, loaded, beside, folder, console, terms)
     except KeyboardInterrupt:
@@ -147,13 +158,7 @@ def command(
         else:
             console.print("\nStopped before the tournament was planned; nothing has been played.")
         return _INTERRUPTED
-    except (
-        Broken,
-        EmbeddedError,
-        ServiceError,
-        RedisError,
-        SQLAlchemyError,
-    ) as error:  # the last two: a full disk, for one
+    except _failures() as error:
         is_full = shutil.disk_usage(folder).free < _ROOM_BYTES
         full = f"there is no room left in {folder}; make some. What failed: " if is_full else ""
         complain(full + str(error).splitlines()[0] + _goes_on(folder))
@@ -166,13 +171,25 @@ def command(
     except _Stopped as error:
         complain(f"{error}{_goes_on(folder)}")
         return _FAILED
-    except BadSetting as error:
-        complain(str(error))
+    except (BadSetting, CannotListen) as error:
+        complain(f"--listen: {error}" if isinstance(error, CannotListen) else str(error))
         return _BAD_INPUT
     except BotCannotStart as error:
         complain(str(error).removesuffix(error.words), said=error.words)
         complain(f"nothing has been lost; once the bot is mended, `{own_command()} run --resume {folder}` goes on")
         return _FAILED
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What ends a run that can be gone on with; a full disk is one cause of the last two. Imported only when something fails."""
+    from redis.exceptions import RedisError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from cli.children import Broken
+    from orchestrator.client import ServiceError
+    from service.embedded import EmbeddedError
+
+    return (Broken, EmbeddedError, ServiceError, RedisError, SQLAlchemyError)
 
 
 def _goes_on(folder: Path) -> str:
@@ -186,16 +203,36 @@ def _goes_on(folder: Path) -> str:
 
 def _is_planned(folder: Path) -> bool:
     """Whether the folder holds a tournament. A run that was stopped before it was planned has left nothing to go on with."""
+    return _planned(folder) is not None
+
+
+def _planned(folder: Path) -> "Asked | None":
+    """What the tournament in a folder asks of this machine; None if there is none."""
+    from orchestrator.at_once import Asked
+    from orchestrator.roster.model import TimeControl
+
     file = folder / "book.sqlite"
     if not file.exists():
-        return False
+        return None
     try:
         with contextlib.closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as book:
             if not book.execute("SELECT 1 FROM sqlite_master WHERE name = 'tournaments'").fetchone():
-                return False
-            return book.execute("SELECT 1 FROM tournaments LIMIT 1").fetchone() is not None
+                return None
+            row = book.execute("SELECT spec, planned FROM tournaments LIMIT 1").fetchone()
     except sqlite3.Error as error:
         raise BadSetup("book", str(file), f"the book of a run, which can be read ({error})") from None
+    if row is None:
+        return None
+    spec = json.loads(row[0])
+    bots = tuple((bot["bundled"], bool(bot["remote"])) for bot in spec["bots"])
+    return Asked(bots, spec["players"], TimeControl(**spec["time_control"]), row[1], spec["format"] == "compare")
+
+
+def _asked_by_roster(roster: "Roster", planned: int) -> "Asked":
+    from orchestrator.at_once import Asked
+
+    bots = tuple((bot.bundled, bot.remote) for bot in roster.bots)
+    return Asked(bots, roster.players, roster.time_control, planned, roster.format == "compare")
 
 
 def _play(
@@ -207,7 +244,7 @@ def _play(
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
     from orchestrator.roster import UNPROTECTED
-    from orchestrator.stable.stable import protections
+    from orchestrator.stable.stable import protections, unconfined
 
     book = Book(arena.settings.book)
     tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster, RUNNING, beside)
@@ -216,10 +253,13 @@ def _play(
         console.print(UNPROTECTED, style="yellow", highlight=False)
     tasks.configure(arena.settings)
     with ArenaClient(arena.settings.door) as client:
+        for words in unconfined(tournament.spec["limits"], client.door.address):
+            console.print(words, style="yellow", highlight=False, markup=False, soft_wrap=True)
         words = protections(tournament.spec["limits"], client.door.address)
         if words and not terms.quiet:
             console.print(words, style="dim", highlight=False, markup=False)
-        _check_bots(arena, client, tournament)
+        arena.service.wait_for("serving on ")
+        _start_bots(arena, tournament)
         _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         _play_all(arena, client, book, tournament, console, quiet=terms.quiet)
     _tell(book, tournament, folder)
@@ -232,44 +272,38 @@ def _play_all(
 ) -> None:
     """Until all matches are over; _Stopped if nobody can go on with them."""
     from kombu.exceptions import OperationalError
+    from redis.exceptions import RedisError
 
-    from cli.screen import screen
+    from cli.screen import is_watched, screen, table_so_far
     from orchestrator import tasks
     from orchestrator.book.tables import PAUSED
-    from orchestrator.desk import PACE_MS, Desk
+    from orchestrator.desk import PACE_MS
     from orchestrator.messages import progress_message
-    from orchestrator.ratings.table import standings
-    from orchestrator.report.evidence import by_bot
-    from orchestrator.report.terminal import standings_table
     from orchestrator.upkeep import Upkeep
 
-    upkeep, desk = Upkeep(book, client), Desk(book)
+    upkeep = Upkeep(book, client)
+    table = None
+    notes: list[str] = []
+    due = 0.0
     with screen(console, tournament.name, quiet=quiet) as show:
-        computed = 0.0
-        notes: list[str] = []
-        while True:
-            progress = book.progress(tournament.id)
-            table = None
-            if time.monotonic() - computed > _TABLE_S and progress.played:
-                computed = time.monotonic()
-                names, games = by_bot(tournament.spec, book.games(tournament.id))
-                shown = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)
-                table = standings_table(shown, width=console.width)
-                notes = notes_of(desk.tournament(tournament.id))
-            show(progress_message(progress, book.pace(tournament.id, PACE_MS)), table, notes)
-            if progress.is_over:
-                break
-            arena.check()
+        while not (progress := book.progress(tournament.id)).is_over:
             now = book.tournament(tournament.id)
             if now.state == PAUSED:
                 raise _Stopped(now.reason or "the tournament was paused")
-            with contextlib.suppress(OperationalError):  # the lease brings back what could not be published
-                tasks.dispatch(book, arena.settings.window, tournament.id)
+            if time.monotonic() >= due:
+                due = time.monotonic() + _TICK_S
+                # The broker may be away: the lease brings back what could not be published.
+                with contextlib.suppress(OperationalError, RedisError):
+                    tasks.dispatch(book, arena.settings.window, tournament.id)
             upkeep.look_after(tournament, progress)
-            time.sleep(_TICK_S)  # until the next round of handing out matches
+            if is_watched(console, quiet=quiet):
+                if table is None and progress.played:
+                    table = table_so_far(book, tournament, console.width)
+                drawn, notes = (table is not None and table.if_due()) or (None, notes)
+                show(progress_message(progress, book.pace(tournament.id, PACE_MS)), drawn, notes)
+            arena.keep(_TICK_S if progress.ready else _LAST_TICK_S)
     while not upkeep.finish(tournament):
-        arena.check()
-        time.sleep(_TICK_S)  # until the service is back
+        arena.keep(_TICK_S)  # until the service is back
 
 
 def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
@@ -293,18 +327,17 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
     Console().print(f"Report   {folder / 'report.html'}\nReplays  {folder / 'replays'}", highlight=False)
 
 
-def _check_bots(arena: "LocalArena", client: "ArenaClient", tournament: "Tournament") -> None:
-    """Every bot starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
-    from orchestrator.stable.stable import Entry, Stable
+def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
+    """Every bot of ours starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
+    from orchestrator.bot_starts import SAID, Started, start_bots
+    from orchestrator.stable.stable import START_S, BotCannotStart
 
-    entries = [Entry(**entry) for entry in tournament.spec["bots"]]
-    local = [entry.name for entry in entries if not entry.remote]
-    folder, limits = arena.settings.folder / "check", tournament.spec["limits"]
-    stable = Stable(client, tournament.id, -1, entries, folder, limits, arena.settings.private)
-    try:
-        stable.ready(local)
-    finally:
-        stable.close()
+    start_bots.delay(tournament.id)
+    came = Started.read(arena.worker.wait_for(f"{SAID}{tournament.id} ", START_S + READY_S))
+    if came.bot:
+        raise BotCannotStart(came.bot, came.why, came.words)
+    if came.why:
+        raise _Stopped(f"the bots could not be started: {came.why}")
 
 
 def _call_remote_bots(
@@ -333,8 +366,7 @@ def _call_remote_bots(
             console.print(f"waiting for {', '.join(missing)} to dial in, at most {wait_s} s", highlight=False)
         if time.monotonic() > end:
             raise _Stopped(f"{', '.join(missing)} did not dial in within {wait_s} s (--wait)")
-        arena.check()
-        time.sleep(_TICK_S)  # between two looks at who is there
+        arena.keep(_TICK_S)  # between two looks at who is there
 
 
 def _dialled(address: str) -> str:

@@ -1,8 +1,9 @@
 """A tournament on the screen while it is played: a bar with pace and time left, faults, and the table so far."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -11,8 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from orchestrator.book import Book, Tournament
     from rubble.v1 import tournament_pb2
 
+#: The table is computed not more often than this, in seconds …
+_TABLE_S: Final = 3.0
+#: … and takes at most this share of one core.
+_SHARE: Final = 0.05
+
+T = TypeVar("T")
 #: What is shown: how far it is, the table if there is a new one, and lines worth reading below it.
 Show = Callable[["tournament_pb2.Progress", Table | None, list[str]], None]
 
@@ -65,10 +73,50 @@ def plain_line(name: str, state: str, progress: "tournament_pb2.Progress") -> st
     return f"{name} {state}: {done:,}/{progress.planned:,} matches, {pace_words(progress)}, {faults}"
 
 
+class Paced(Generic[T]):
+    """Work that is done again and again, the less often the longer it takes."""
+
+    def __init__(self, work: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> None:
+        self._work = work
+        self._clock = clock
+        self._due = clock()
+
+    def if_due(self) -> T | None:
+        """What came of it, if it is time for it."""
+        began = self._clock()
+        if began < self._due:
+            return None
+        result = self._work()
+        ended = self._clock()
+        self._due = ended + max(_TABLE_S, (ended - began) * (1 / _SHARE - 1))
+        return result
+
+
+def table_so_far(book: "Book", tournament: "Tournament", width: int) -> Paced[tuple[Table, list[str]]]:
+    """The table of the games that are over, and what else somebody should know. The statistics are imported once, and here."""
+    from cli.tournament import notes
+    from orchestrator.desk import Desk
+    from orchestrator.ratings.table import standings
+    from orchestrator.report.evidence import by_bot
+    from orchestrator.report.terminal import standings_table
+
+    def compute() -> tuple[Table, list[str]]:
+        names, games = by_bot(tournament.spec, book.games(tournament.id))
+        so_far = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)
+        return standings_table(so_far, width=width), notes(Desk(book).tournament(tournament.id))
+
+    return Paced(compute)
+
+
+def is_watched(console: Console, *, quiet: bool) -> bool:
+    """Whether there is anybody to show anything to."""
+    return console.is_terminal and not quiet
+
+
 @contextlib.contextmanager
 def screen(console: Console, name: str, *, quiet: bool) -> Iterator[Show]:
     """A bar and the table so far, for whoever watches; nothing where nobody does."""
-    if quiet or not console.is_terminal:
+    if not is_watched(console, quiet=quiet):
         yield lambda progress, table, notes: None
         return
     last: list[Table] = []

@@ -2,35 +2,33 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import typer
 
+from cli import up_flags
 from cli.arena import Card, NoToken, operator_token, remove_card, secret_address, without_password, write_card
-from cli.household import at_sigterm
+from cli.children import Supervisor, at_sigterm
 from cli.terminal import complain, console, own_command
+from cli.up_flags import BadChoice, metrics_at
 
 if TYPE_CHECKING:
-    from cli.children import Child
+    from cli.children import Command
     from orchestrator.client import Door
     from service.embedded import EmbeddedRedis
 
 _LOOK_S: Final = 0.5
-#: A process that dies is started again after so long, doubled each time, in seconds …
 #: How long a Redis that is not ours has to answer before one is told that it does not, in seconds.
 _ASK_S: Final = 3.0
-_FIRST_PAUSE_S: Final = 1.0
-_LONGEST_PAUSE_S: Final = 30.0
-#: … and one that died so often within so long will not live: everything is stopped.
-_MOST_DEATHS: Final = 5
-_WITHIN_S: Final = 120.0
 _FAILED, _BAD_INPUT = 1, 2
+#: Our processes, in the order in which they are started, and what each says when it is ready.
+_READY: Final = {"service": "serving on ", "worker": "worker ready", "beat": "beat ready", "api": "api on "}
 #: Settings that only the service understands, and that may come from our own environment.
 _SERVICE_KEEPS: Final = (
     "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE", "RUBBLE_SECRETS", "RUBBLE_SECRETS_FILE",
@@ -38,10 +36,6 @@ _SERVICE_KEEPS: Final = (
     "RUBBLE_SIMULATION_MS_PER_SECOND", "RUBBLE_MAX_MESSAGE_BYTES", "RUBBLE_REQUEST_BYTES_PER_CALLER",
     "RUBBLE_REQUEST_BYTES", "RUBBLE_WATCHERS_PER_CALLER", "RUBBLE_REFUSALS_PER_SECOND",
 )  # fmt: skip
-
-
-class BadChoice(ValueError):
-    """What was typed cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +56,6 @@ class Wishes:
     tls_cert: str = ""
     tls_key: str = ""
     ca: str = ""
-
-    def metrics_at(self, place: int) -> str:
-        """Where the process at that place answers scrapes."""
-        if not self.metrics:
-            return ""
-        host, _, port = self.metrics.rpartition(":")
-        return f"{host}:{int(port) + place if int(port) else 0}"
 
 
 def command(
@@ -159,18 +146,19 @@ def command(
 
     keep_private()
     try:
-        redis = secret_address("--redis", redis)
+        redis = up_flags.redis_address(secret_address("--redis", redis))
         wishes = Wishes(
             state_dir=Path(state_dir),
-            listen=_address("--listen", listen),
-            api=_address("--api", api),
-            metrics=_address("--metrics", metrics) if metrics else "",
+            listen=up_flags.address("--listen", listen),
+            api=up_flags.address("--api", api),
+            metrics=up_flags.metrics_address(metrics),
             redis=redis,
-            broker=secret_address("--broker", broker) or (_broker_beside(redis) if redis else ""),
-            book=secret_address("--book", book) or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
+            broker=up_flags.broker(secret_address("--broker", broker), redis),
             processes=read_number("--processes", processes, 1, 256),
             concurrency=read_number("--concurrency", concurrency, 1, 1000),
-            **_tls(tls_cert, tls_key, ca),
+            **up_flags.tls(tls_cert, tls_key, ca),
+            book=up_flags.book(secret_address("--book", book))
+            or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
         )
         with at_sigterm(), _locked(wishes.state_dir), Host(wishes) as host:
             host.look_after()
@@ -194,12 +182,10 @@ class Host:
         self._redis: EmbeddedRedis | None = None
         self._redis_url = wishes.redis
         self._broker = wishes.broker
-        #: In the order in which they are started; each knows how it is started again.
-        self._children: dict[str, Child] = {}
+        self._kept: Supervisor | None = None
         self._service = wishes.listen
         self._api = wishes.api
         self._scrapes: dict[str, str] = {}
-        self._deaths: dict[str, list[float]] = {}
 
     def __enter__(self) -> "Host":
         try:
@@ -224,33 +210,30 @@ class Host:
             self._broker = self._broker or f"redis+socket://{self._redis.socket}?virtual_host=1"
         else:
             _say_if_away(self._redis_url)
-        for name in ("service", "worker", "beat", "api"):
-            self._launch(name)
+        self._kept = Supervisor(self._logs, self._redis)
+        for name, beginning in _READY.items():
+            child = self._kept.start(name, partial(self._command, name))
+            said = child.wait_for(beginning)
+            if name == "service":
+                self._service = said  # always the same from now on
+                self._check_certificate()
+                if warning := child.said("WARNING: "):
+                    console().print(f"[bold red]WARNING[/] {warning}")
+            elif name == "api":
+                self._api = said
+            if self._wishes.metrics:
+                self._scrapes[name] = child.wait_for("metrics on ")
         card = Card(os.getpid(), self._service, self._api, self._scrapes, self._wishes.ca)
         write_card(self._wishes.state_dir, card)
         self._say_where_everything_is()
 
-    def _launch(self, name: str) -> None:
-        from cli.children import Child, inherited
+    def _command(self, name: str) -> "Command":
+        """How one of our processes is started, where it was before if it was started before."""
+        from cli.children import inherited
 
-        log = self._logs / f"{name}.log"
         if name == "service":
-            child = Child(name, self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env(), log)
-            self._children[name] = child
-            self._service = child.wait_for("serving on ")  # always the same from now on
-            self._check_certificate()
-            for warning in filter(None, [child.said("WARNING: ")]):
-                console().print(f"[bold red]WARNING[/] {warning}")
-        elif name == "api":
-            child = Child(name, ["orchestrator", "api"], inherited() | self._api_env(), log)
-            self._children[name] = child
-            self._api = child.wait_for("api on ")
-        else:
-            child = Child(name, ["orchestrator", name], inherited() | self._worker_env(name), log)
-            self._children[name] = child
-            child.wait_for(f"{name} ready")
-        if self._wishes.metrics:
-            self._scrapes[name] = child.wait_for("metrics on ")
+            return self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env()
+        return ["orchestrator", name], inherited() | (self._api_env() if name == "api" else self._worker_env(name))
 
     def _door(self) -> "Door":
         from orchestrator.client import Door
@@ -280,7 +263,7 @@ class Host:
         if wishes.tls_cert:
             command += ["--tls-cert", wishes.tls_cert, "--tls-key", wishes.tls_key]
         if wishes.metrics:
-            command += ["--metrics", self._scrapes.get("service") or wishes.metrics_at(0)]
+            command += ["--metrics", self._scrapes.get("service") or metrics_at(wishes.metrics, 0)]
         return command
 
     def _serve_env(self) -> dict[str, str]:
@@ -301,7 +284,7 @@ class Host:
             folder=state / "work",
             concurrency=wishes.concurrency,
             window=4 * wishes.concurrency,
-            metrics=self._scrapes.get(name) or wishes.metrics_at(place),
+            metrics=self._scrapes.get(name) or metrics_at(wishes.metrics, place),
             hidden=(*private_paths(os.environ), *private_paths(chosen)),
         ).to_env()
 
@@ -314,7 +297,7 @@ class Host:
             door=self._door(),
             listen=self._api,
             bot_address=self._service,
-            metrics=self._scrapes.get("api") or self._wishes.metrics_at(3),
+            metrics=self._scrapes.get("api") or metrics_at(self._wishes.metrics, 3),
             tls_cert=Path(cert) if cert else None,
             tls_key=Path(key) if key else None,
         ).to_env()
@@ -354,94 +337,17 @@ class Host:
     # ------------------------------------------------------------------------------------------------------- looking after
     def look_after(self) -> None:
         """Start again whatever dies; Broken when something keeps dying."""
+        assert self._kept is not None
         while True:
-            time.sleep(_LOOK_S)  # between two looks at processes that should be alive
-            self._look_after_redis()
-            for name, child in list(self._children.items()):
-                if child.process.poll() is not None:
-                    words = f"the {name} stopped with exit code {child.process.returncode}: {child.last_words()}"
-                    self._revive(name, words)
-
-    def _look_after_redis(self) -> None:
-        import redis
-
-        from service.embedded import EmbeddedError
-
-        if self._redis is None:
-            return
-        try:
-            with redis.Redis.from_url(self._redis.url) as client:
-                client.ping()
-        except (redis.ConnectionError, redis.TimeoutError):
-            if self._redis.is_running:
-                return  # it is busy, or just starting
-            self._note_death("redis", f"the embedded Redis stopped (see {self._redis.folder / 'redis.log'})")
-            self._redis.kill()
-            try:
-                self._redis.start()
-            except EmbeddedError as error:
-                complain(str(error))
-
-    def _revive(self, name: str, words: str) -> None:
-        from cli.children import Broken
-
-        self._note_death(name, words)
-        try:
-            self._launch(name)
-        except Broken as error:
-            complain(str(error))  # the next look finds it dead, and counts that too
-
-    def _note_death(self, name: str, words: str) -> None:
-        """Say it, and wait a while; Broken if it dies too often."""
-        from cli.children import Broken
-
-        now = time.monotonic()
-        deaths = [at for at in self._deaths.get(name, []) if now - at < _WITHIN_S] + [now]
-        self._deaths[name] = deaths
-        if len(deaths) >= _MOST_DEATHS:
-            raise Broken(f"{words}; that was the {len(deaths)}th time in {_WITHIN_S:.0f} s, so everything is stopped")
-        complain(f"{words}; starting it again")
-        time.sleep(min(_FIRST_PAUSE_S * 2 ** (len(deaths) - 1), _LONGEST_PAUSE_S))  # what died at once would die again
+            self._kept.keep(_LOOK_S)
 
     def stop(self) -> None:
-        """Stop everything, in the opposite order. Who presses Ctrl-C again waits for it all the same."""
-        from cli.children import undisturbed
-
-        with undisturbed():
-            remove_card(self._wishes.state_dir)
-            for child in reversed(self._children.values()):
-                child.stop()
-            self._children.clear()
-            if self._redis is not None:
-                self._redis.stop()
-
-
-# --------------------------------------------------------------------------------------------------------------- choices
-def _address(flag: str, text: str) -> str:
-    from orchestrator.settings import BadSetting, address
-
-    try:
-        return address({flag: text}, flag, "")
-    except BadSetting as error:
-        raise BadChoice(str(error)) from None
-
-
-def _tls(cert: str, key: str, ca: str) -> dict[str, str]:
-    """Certificate, key and authority as whole paths, since bots run in folders of their own; BadChoice."""
-    if bool(cert) != bool(key):
-        raise BadChoice(f"{'--tls-key' if cert else '--tls-cert'} is missing; expected both, or neither")
-    if cert and not ca and Path(cert).expanduser().resolve() == Path(key).expanduser().resolve():
-        raise BadChoice(
-            "--ca is missing; expected one, since the file of --tls-cert holds the key, which no bot may read"
-        )
-    if ca and not cert:
-        raise BadChoice(f"--ca={ca!r}; expected --tls-cert and --tls-key with it")
-    files = {"--tls-cert": cert, "--tls-key": key, "--ca": ca or cert}
-    paths = [str(Path(file).expanduser().resolve()) if file else "" for file in files.values()]
-    for flag, path in zip(files, paths, strict=True):
-        if path and not os.access(path, os.R_OK):
-            raise BadChoice(f"{flag}={path!r}; expected a file that can be read")
-    return dict(zip(("tls_cert", "tls_key", "ca"), paths, strict=True))
+        """Stop everything."""
+        remove_card(self._wishes.state_dir)
+        if self._kept is not None:
+            self._kept.stop()
+        elif self._redis is not None:
+            self._redis.stop()
 
 
 def _say_if_away(url: str) -> None:
@@ -457,21 +363,6 @@ def _say_if_away(url: str) -> None:
         complain(f"the Redis at {without_password(url)} does not answer ({type(error).__name__}); waiting for it")
 
 
-def _broker_beside(redis: str) -> str:
-    """The next database of the same Redis; BadChoice where that is no broker."""
-    parts = urlsplit(redis)
-    if parts.scheme == "unix":
-        return f"redis+socket://{parts.path}?virtual_host=1"
-    if parts.scheme not in ("redis", "rediss"):
-        raise BadChoice(
-            f"--broker is missing; expected one, since {parts.scheme}:// is no address of a single Redis that could be it"
-        )
-    number = parts.path.strip("/") or "0"
-    if not number.isdigit():
-        raise BadChoice(f"--redis={without_password(redis)!r}; expected redis://host:port/NUMBER")
-    return urlunsplit(parts._replace(path=f"/{int(number) + 1}"))
-
-
 @contextmanager
 def _locked(state_dir: Path) -> Iterator[None]:
     """One arena a folder."""
@@ -479,14 +370,12 @@ def _locked(state_dir: Path) -> Iterator[None]:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (state_dir / "arena.lock").open("a+")
     except OSError as error:
-        raise BadChoice(
-            f"--state-dir={str(state_dir)!r}; expected a folder that can be written ({error.strerror})"
-        ) from None
+        expected = f"a folder that can be written ({error.strerror})"
+        raise BadChoice("--state-dir", str(state_dir), expected) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise BadChoice(
-                f"--state-dir={str(state_dir)!r}; expected another folder, or that you stop the `rubble up` that runs there"
-            ) from None
+            expected = "another folder, or that you stop the `rubble up` that runs there"
+            raise BadChoice("--state-dir", str(state_dir), expected) from None
         yield

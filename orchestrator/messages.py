@@ -1,13 +1,15 @@
 """Tournaments as messages of the contract, and back where the command line shows them."""
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from orchestrator.book import Match, Pace, Progress, Recorded, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, DROPPED, LEASED, PAUSED, PLAYED, READY, RUNNING, WAITING
 from orchestrator.entrants import remote_bots
-from orchestrator.ratings.table import Standing, Standings
 from rubble.v1 import tournament_pb2
+
+if TYPE_CHECKING:  # the statistics take a second to import, and only a table needs them
+    from orchestrator.ratings.table import Standings
 
 STATES: Final[Mapping[str, "tournament_pb2.TournamentState.ValueType"]] = {
     WAITING: tournament_pb2.TOURNAMENT_STATE_WAITING,
@@ -124,7 +126,7 @@ _OPTIONAL: Final = (
 )  # fmt: skip
 
 
-def standings_message(standings: Standings) -> tournament_pb2.Standings:
+def standings_message(standings: "Standings") -> tournament_pb2.Standings:
     """The table."""
     message = tournament_pb2.Standings(
         players=standings.players,
@@ -154,8 +156,10 @@ def standings_message(standings: Standings) -> tournament_pb2.Standings:
     return message
 
 
-def standings_of(message: tournament_pb2.Standings) -> Standings:
+def standings_of(message: tournament_pb2.Standings) -> "Standings":
     """The table as the terminal shows it; what only the report tells is empty."""
+    from orchestrator.ratings.table import Standing, Standings
+
     lines = []
     for number, told in enumerate(message.entrants):
         optional = {name: getattr(told, name) if told.HasField(name) else None for name in _OPTIONAL}

@@ -14,15 +14,17 @@ from orchestrator.entrants import remote_bots
 from orchestrator.worker import archive
 
 _LOG: Final = logging.getLogger(__name__)
-#: Reading all results of a large tournament takes a while: not more often than this, in seconds.
-_READ_S: Final = 3.0
+#: All results of a tournament are read not more often than this, in seconds, and for at most this share of the time.
+_READ_S: Final = 0.5
+_SHARE: Final = 0.05
 
 
 @dataclass
 class _Seen:
     """How a tournament stood when it was last looked at closely."""
 
-    at: float = -_READ_S
+    #: When it may be looked at again.
+    due: float = 0.0
     played: int = -1
     faults: int = 0
 
@@ -52,13 +54,19 @@ class Upkeep:
     def look_after(self, tournament: Tournament, progress: Progress) -> None:
         """Withdraw whoever forfeits too much; stop a comparison that is decided."""
         seen = self._seen[tournament.id]
-        if progress.played == seen.played or time.monotonic() - seen.at < _READ_S:
+        if progress.played == seen.played or time.monotonic() < seen.due:
             return
+        is_comparison = tournament.spec["format"] == "compare"
+        if is_comparison:
+            from orchestrator.report import evidence  # noqa: F401  # takes a second once, which is no reason to look less often
+        began = time.monotonic()
         if progress.faults != seen.faults:
             self._withdraw(tournament)
-        if tournament.spec["format"] == "compare":
+        if is_comparison:
             self._stop_if_decided(tournament)
-        self._seen[tournament.id] = _Seen(time.monotonic(), progress.played, progress.faults)
+        ended = time.monotonic()
+        due = ended + max(_READ_S, (ended - began) / _SHARE)
+        self._seen[tournament.id] = _Seen(due, progress.played, progress.faults)
 
     def _withdraw(self, tournament: Tournament) -> None:
         if tournament.spec["format"] == "compare":

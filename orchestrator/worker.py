@@ -370,9 +370,14 @@ class Worker:
         return False
 
     def check_bots(self, tournament_id: str) -> None:
-        """Bring all bots of a tournament, or BotCannotStart."""
+        """Start the bots of a tournament that run here and wait until they are connected, or BotCannotStart."""
         tournament = self._tournament(tournament_id)
-        self._stable(tournament, self._slot).ready(tournament.spec["entrants"])
+        local = [entry["name"] for entry in tournament.spec["bots"] if not entry["remote"]]
+        stable = self._stable(tournament, self._slot)
+        try:
+            stable.ready(local)
+        finally:
+            stable.dismiss(local, "")  # those that are started anew for every game
 
 
 def count_result(tournament: Tournament, match: Match, recorded: Recorded) -> None:

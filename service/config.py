@@ -31,7 +31,7 @@ _SHORTEST_TOKEN: Final = 16
 #: Tokens that we sign begin like this, so an operator's must not.
 _OURS: Final = "rb1."
 #: What sessions/link.py can connect to.
-_REDIS_SCHEMES: Final = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
+REDIS_SCHEMES: Final = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _FORMATS: Final = ("json", "logfmt")
 
@@ -241,13 +241,13 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 def _redis(text: str) -> str:
     try:
         parts = urlsplit(text)
-        good = parts.scheme in _REDIS_SCHEMES and bool(parts.netloc or parts.path)
+        good = parts.scheme in REDIS_SCHEMES and bool(parts.netloc or parts.path)
         if "," not in parts.netloc:
             _ = parts.port  # out of range: ValueError
     except ValueError:
         good = False
     if not good:
-        raise _Wrong("a URL that begins with " + ", ".join(f"{scheme}://" for scheme in _REDIS_SCHEMES))
+        raise _Wrong("a URL that begins with " + ", ".join(f"{scheme}://" for scheme in REDIS_SCHEMES))
     return text
 
 

@@ -4,13 +4,13 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from functools import partial
 
-from rubble_bot import run
+from rubble_bot import Turn, run
 
 from bots.house import PLAYERS
-from bots.house.desk import Desk
-from bots.house.players import Thoughts, chooser
+from bots.house.any_action import AnyAction
 
 #: Seconds after which another thread may run. The searching one never rests, and answers must not wait behind it.
 _SWITCH_S = 0.001
@@ -24,6 +24,15 @@ def _positive(text: str) -> int:
 
 
 _positive.__name__ = "number from 1"  # argparse puts it into its message
+
+
+def _quick(player: str, seed: str) -> Callable[[Turn], int | str]:
+    """The ``choose`` of a player that answers at once; the rules are imported only for one that thinks with them."""
+    if player == "random":
+        return AnyAction(seed).any_action
+    from bots.house.players import Thoughts
+
+    return Thoughts(seed).greedy_action
 
 
 def main() -> None:
@@ -56,8 +65,11 @@ def main() -> None:
     if arguments.player != "mcts":
         if arguments.simulations is not None:
             parser.error(f"--simulations: {arguments.simulations} means nothing for {arguments.player}; expected mcts")
-        run(chooser(arguments.player, arguments.seed), games=arguments.games, is_quick=True)
+        run(_quick(arguments.player, arguments.seed), games=arguments.games, is_quick=True)
         return
+    from bots.house.desk import Desk
+    from bots.house.players import Thoughts
+
     sys.setswitchinterval(_SWITCH_S)
     thoughts = Thoughts(arguments.seed)
     # So many simulations are to be made, if the clock allows it at all; otherwise thinking ends when it has brought enough.

@@ -3,38 +3,20 @@ a search over many such worlds finds."""
 
 import logging
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Final
 
 from rubble_bot import Turn
 
+from bots.house.any_action import AnyAction
 from bots.house.mcts import Budget, Patience, Search
 from bots.house.views import plain_view
 from service import games
-from service.games.chance import SEED_BYTES, Stream
 
 _LOG: Final = logging.getLogger("bots.house")
 
 
-def chooser(player: str, seed: str) -> Callable[[Turn], int | str]:
-    """The ``choose`` of a player that answers at once. Seed, cards and question decide the answer."""
-    return Thoughts(seed).any_action if player == "random" else Thoughts(seed).greedy_action
-
-
-class Thoughts:
+class Thoughts(AnyAction):
     """What the players of the house think, and their chance."""
-
-    def __init__(self, seed: str) -> None:
-        self._seed = blake2b(seed.encode(), digest_size=SEED_BYTES, person=b"rubble-house").digest()
-
-    def _stream(self, turn: Turn) -> Stream:
-        """Chance that follows from the cards and not from the session's name: a match that is played again goes the same way."""
-        dealt = (turn.commitments.table + turn.commitments.deck).hex()
-        return Stream(self._seed, f"{dealt}/{turn.seat}/{turn.number}")
-
-    def any_action(self, turn: Turn) -> int:
-        """Each legal action equally likely."""
-        return self._stream(turn).below(len(turn.legal_actions))
 
     def greedy_action(self, turn: Turn) -> int | str:
         """The greedy player's answer. It uses nothing its seat cannot know, so any world that fits the view gives the same one."""

@@ -62,6 +62,7 @@ class BotCannotStart(Exception):
     def __init__(self, name: str, why: str, words: str) -> None:
         super().__init__(f"bot {name!r} {why}" + (f"; it said:\n{words}" if words else "; it said nothing"))
         self.name = name
+        self.why = why
         self.words = words
 
 

@@ -71,6 +71,10 @@ def test_the_page_about_it_lists_every_check(capsys: pytest.CaptureFixture[str])
     [
         ([], "give a command that starts the bot, after --, or --key"),
         (["--key", "any", "--", "true"], "give a command that starts the bot, after --, or --key"),
+        (
+            ["--only", "5-1", "--", "true"],
+            "--only: '5-1' is not possible; expected ranges from low to high, such as 1-5",
+        ),
         (["--only", "seven", "--", "true"], "--only: 'seven' is not possible; expected numbers of checks such as 7,12"),
         (["--patience", "0", "--", "true"], "--patience: '0' is not possible; expected a whole number from 1 to 600"),
         (["--key", "any", "--listen", "nowhere"], "--listen: 'nowhere' is not possible; expected host:port"),

@@ -3,7 +3,7 @@
 import pytest
 from rubble_bot import Turn
 
-from bots.house.players import chooser
+from bots.house.players import Thoughts
 from rubble.v1 import common_pb2, session_pb2
 from service.games import all_games
 from service.games.chance import seeds_of
@@ -48,8 +48,8 @@ def test_the_starter_plays_all_games_and_beats_chance_over_a_few(arena: Arena) -
     assert "WARNING" not in arena.log_of("starter").read_text()
 
 
-@pytest.mark.parametrize("player", ["random", "greedy"])
-def test_the_same_seed_gives_the_same_answers(player: str) -> None:
+@pytest.mark.parametrize("method", ["any_action", "greedy_action"])
+def test_the_same_seed_gives_the_same_answers(method: str) -> None:
     game = all_games()["relief"]
     state = game.new(2, {}, seeds_of(4))
     encode = codec.for_game(game)
@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_answers(player: str) -> None:
     view = encode.view(game.view(state, 0)).relief
     turns = [Turn("s", "relief", 0, 2, number, view, actions, common_pb2.Clock()) for number in range(40)]
 
-    first = [chooser(player, "a")(turn) for turn in turns]
+    first = [getattr(Thoughts("a"), method)(turn) for turn in turns]
 
-    assert first == [chooser(player, "a")(turn) for turn in turns]
-    assert (len(set(first)) > 3) == (player == "random")
+    assert first == [getattr(Thoughts("a"), method)(turn) for turn in turns]
+    assert (len(set(first)) > 3) == (method == "any_action")

@@ -61,3 +61,9 @@ def test_a_process_that_only_answers_scrapes(status: int, code: int) -> None:
 def test_one_address_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert rubble(["health", *arguments]) == 2
     assert "one address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "1e9"])
+def test_a_time_that_cannot_be_waited_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rubble(["health", "127.0.0.1:1", "--timeout", seconds]) == 2
+    assert "--timeout" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from cli.app import app
+from cli.app import make_app
 from tests.bots.arena import clean_environment
 from tests.orchestrator.harness import wait_for
 
@@ -24,7 +24,7 @@ PAGES = sorted(
     for path in ROOT.glob(pattern)
     if not {"node_modules", ".venv", ".gen", "target"} & set(path.parts) and path.name != "CHANGELOG.md"
 )
-COMMANDS: Any = typer.main.get_command(app)
+COMMANDS: Any = typer.main.get_command(make_app())
 
 
 def _typed(page: str) -> Iterator[str]:

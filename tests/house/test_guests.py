@@ -1,12 +1,14 @@
 """The starters of other languages in ``make play``: whoever can be had is entered, and nobody's absence is an error."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from cli.roster import absent
 from orchestrator.roster import GameFacts, read_roster
-from tools.guests import build, build_all, enter, languages
+from tools.guests import build, build_all, enter, key_of, languages
 
 
 def _starter(bots: Path, name: str, build_script: str, run_script: str = "exec sleep 60") -> Path:
@@ -32,7 +34,7 @@ def _starter(bots: Path, name: str, build_script: str, run_script: str = "exec s
 def test_a_starter_comes_or_says_why_not(
     tmp_path: Path, build_script: str, run_script: str, seconds: float, why: str
 ) -> None:
-    told = build(_starter(tmp_path, "zig", build_script, run_script), seconds)
+    told = build(_starter(tmp_path, "zig", build_script, run_script), seconds).why
     assert why in told if why else told == ""
 
 
@@ -45,8 +47,59 @@ def test_only_folders_with_build_and_run_are_starters(tmp_path: Path) -> None:
 
 def test_the_slow_do_not_keep_out_the_quick(tmp_path: Path) -> None:
     folders = [_starter(tmp_path, "ada", "exec sleep 600"), _starter(tmp_path, "zig", "exit 0")]
-    told = build_all(folders, 8.0)
+    told = build_all(folders, 8.0, tmp_path / "memory.json")
     assert "not built" in told["ada"] and told["zig"] == ""
+
+
+_COUNT = 'echo once >> "$(dirname "$0")/tries"'
+
+
+def _tries(folder: Path) -> int:
+    return len((folder / "tries").read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("build_script", "run_script"), [("exit 9", ""), ("exit 0", "exec sleep 60"), ("exec sleep 600", "exit 3")]
+)
+def test_a_build_is_tried_once_and_again_when_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build_script: str, run_script: str
+) -> None:
+    memory = tmp_path / "memory.json"
+    folder = _starter(tmp_path, "zig", f"{_COUNT}; {build_script}", run_script)
+    monkeypatch.setattr("tools.guests.key_of", lambda _: "as it was")
+    first = build_all([folder], 4.0, memory)
+    assert build_all([folder], 4.0, memory) == first and _tries(folder) == 1
+    build_all([folder], 4.0, memory, retry=True)
+    assert _tries(folder) == 2
+    monkeypatch.setattr("tools.guests.key_of", lambda _: "changed")
+    build_all([folder], 4.0, memory)
+    assert _tries(folder) == 3
+
+
+def test_what_was_too_slow_comes_once_somebody_has_built_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = tmp_path / "memory.json"
+    folder = _starter(tmp_path, "zig", "exec sleep 600", '"$(dirname "$0")/product"')
+    monkeypatch.setattr("tools.guests.key_of", lambda _: "as it was")
+    assert "not built" in build_all([folder], 0.5, memory)["zig"]
+    assert "not built" in build_all([folder], 0.5, memory)["zig"]
+    (folder / "product").write_text("#!/bin/sh\nexec sleep 60\n")
+    (folder / "product").chmod(0o755)
+    assert build_all([folder], 0.5, memory) == {"zig": ""}
+
+
+def test_a_key_changes_with_a_source_and_with_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.guests.ROOT", tmp_path)
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    (tmp_path / "protos").mkdir()
+    folder = _starter(tmp_path / "bots", "zig", "command -v zig >/dev/null")
+    keys = [key_of(folder)]
+    (folder / "bot.zig").write_text("const bot = 1;")
+    keys.append(key_of(folder))
+    (tmp_path / "zig").write_text("#!/bin/sh\n")
+    (tmp_path / "zig").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    keys.append(key_of(folder))
+    assert len(set(keys)) == 3 and keys[-1] == key_of(folder)
 
 
 def test_the_roster_with_guests_is_a_roster() -> None:

@@ -37,7 +37,7 @@ pid = Child("eternal", ["eternal"], dict(os.environ), folder / "eternal.log").pr
     "a process of rubble play": """
 from cli.household import Household
 household = Household()
-pid = household.start("eternal", ["eternal"]).pid
+pid = household.start("eternal", ["eternal"]).process.pid
 """,
     "the embedded Redis": """
 from service import embedded

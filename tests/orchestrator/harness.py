@@ -112,6 +112,14 @@ def logs(folder: Path) -> str:
     return "".join(f"\n--- {path}\n{path.read_text(errors='replace')[-1500:]}" for path in found)
 
 
+def child_of(pid: int, word: str) -> int:
+    """The process id of a child with this word in its command line; 0 if there is none."""
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        if word in Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"):
+            return int(child)
+    return 0
+
+
 def alive_with(word: str | Path) -> dict[int, str]:
     """The processes in whose command line or environment this word occurs, apart from ours."""
     found: dict[int, str] = {}

@@ -1,5 +1,6 @@
 """``rubble run``: whole tournaments with real processes, interrupted ones, and rosters and bots that are no good."""
 
+import os
 import shlex
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from tests.orchestrator.harness import (
     Run,
     alive_with,
     assert_replays_are_good,
+    child_of,
     logs,
     roster_text,
     script,
@@ -126,6 +128,32 @@ def test_stopped_in_mid_run_and_resumed_after_all_clocks_it_ends_the_same(undist
     assert_replays_are_good(run.folder, _MATCHES)
 
 
+@pytest.mark.parametrize(
+    ("process", "word"),
+    [
+        ("service", "cli.main serve"),
+        pytest.param("worker", "-m orchestrator", marks=pytest.mark.slow),  # its matches go on when its lease is over
+        ("embedded Redis", "redis.sock"),
+    ],
+)
+def test_a_process_that_is_killed_is_started_again_and_no_bot_is_blamed(
+    undisturbed: Run, tmp_path: Path, process: str, word: str
+) -> None:
+    run = start_roster(tmp_path, _PAIR, "--quiet", "--concurrency", "2")
+    book_file = run.folder / "book.sqlite"
+    wait_for(lambda: book_file.exists() and _played(book_file) >= 1, "a match to be played")
+    victim = child_of(run.process.pid, word)
+    os.kill(victim, signal.SIGKILL)
+    wait_for(lambda: child_of(run.process.pid, word) not in (0, victim), f"the {process} to be back")
+    code, said, complained = run.end(3 * PATIENCE_S)
+    assert code == 0, said + complained + logs(run.folder)
+    assert f"the {process} stopped" in complained and complained.count("starting it again") == 1
+    found = run.standings()
+    assert found["matches"]["recorded"] == _MATCHES and not any(line["faults"] for line in found["entrants"])
+    assert found["digest"] == undisturbed.standings()["digest"], "the same seed gives the same tournament"
+    assert_replays_are_good(run.folder, _MATCHES)
+
+
 def _played(book_file: Path) -> int:
     book = Book(f"sqlite:///{book_file}")
     try:
@@ -157,7 +185,8 @@ def test_isolated_bots_may_play_the_same_cards(tmp_path: Path) -> None:
     assert all(line["faults"] == 0 for line in found["entrants"])
     assert_replays_are_good(run.folder, 4)
     outputs = list((run.folder / "arena" / "bots").glob("*/slot-0/a/output.log"))
-    assert sum(path.read_text().count("connected to") for path in outputs) == 4, "a fresh process for every game"
+    started = sum(path.read_text().count("connected to") for path in outputs)
+    assert started == 1 + 4, "one that shows that it can start, and a fresh process for every game"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from orchestrator.api.client import TournamentClient
 from orchestrator.client import Door
 from service.lifetime import ends_with_us
-from tests.orchestrator.harness import HOME, PATIENCE_S, logs, wait_for
+from tests.orchestrator.harness import HOME, PATIENCE_S, child_of, logs, wait_for
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -82,11 +82,7 @@ class Host:
 
     def child(self, word: str) -> int:
         """The process id of a child with this word in its command line."""
-        pid = self.process.pid
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            if word in Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode():
-                return int(child)
-        return 0
+        return child_of(self.process.pid, word)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Tell it to stop; its exit code."""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from cli.arena import without_password
 from cli.children import last_sentence
-from cli.up import BadChoice, _broker_beside
+from cli.up_flags import BadChoice, broker_beside
 from orchestrator.api.client import TournamentClient
 from orchestrator.client import ArenaClient, Door, ServiceError
 from tests.certificates import OPENSSL, Authority
@@ -54,22 +55,6 @@ def test_keys_are_those_of_the_arena_in_the_state_folder(shared: Host) -> None:
     assert "no dot first" in shared.rubble("key", "issue", ".", code=2)
     assert f"no key of 'yours' is on record; connected: {there}" in told
     assert "connected" in shared.rubble("key", "connected")
-
-
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [
-        (["--book", "sqlite:////proc/nowhere/book.sqlite"], "the book cannot be used: "),
-        (["--book", "postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=2"], "the book cannot be used: "),
-    ],
-)
-def test_what_cannot_start_says_why_in_one_sentence(tmp_path: Path, flags: list[str], told: str) -> None:
-    free = ["--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
-    command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path / "state"), *free, *flags]
-    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert told in ended.stderr and f"(see {tmp_path / 'state' / 'logs'}" in ended.stderr, ended.stderr
-    assert len(ended.stderr.splitlines()) == 1 and "Background on" not in ended.stderr
 
 
 def test_of_a_traceback_the_exception_is_told(tmp_path: Path) -> None:
@@ -168,7 +153,7 @@ def _is_done(opened: Host) -> bool:
     ],
 )
 def test_the_broker_is_the_next_database_of_the_same_redis(redis: str, broker: str) -> None:
-    assert _broker_beside(redis) == broker
+    assert broker_beside(redis) == broker
     assert "secret" not in without_password(redis)
 
 
@@ -221,8 +206,8 @@ def test_a_certificate_that_our_own_worker_cannot_trust_is_told_at_the_start(tmp
 
 @pytest.mark.parametrize("redis", ["redis+cluster://a:1,b:2", "redis+sentinel://a:1/main"])
 def test_a_cluster_is_no_broker(redis: str) -> None:
-    with pytest.raises(BadChoice, match="--broker is missing"):
-        _broker_beside(redis)
+    with pytest.raises(BadChoice, match="--broker=''; expected one"):
+        broker_beside(redis)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +216,22 @@ def test_a_cluster_is_no_broker(redis: str) -> None:
         (["--listen", "here"], "--listen='here'; expected host:port"),
         (["--api", "1.2.3.4:99999"], "--api='1.2.3.4:99999'; expected a port"),
         (["--concurrency", "0"], "--concurrency"),
-        (["--tls-cert", "pyproject.toml"], "--tls-key is missing; expected both, or neither"),
+        (["--tls-cert", "pyproject.toml"], "--tls-key=''; expected the key of --tls-cert"),
+        (
+            ["--tls-cert", "/nowhere", "--tls-key", "pyproject.toml"],
+            "--tls-cert='/nowhere'; expected a file that can be",
+        ),
+        (["--tls-cert", "pyproject.toml", "--tls-key", "README.md"], "pyproject.toml'; expected a certificate in PEM"),
+        (["--redis", "nosuch://x"], "--redis='nosuch://x'; expected an address that begins with one of redis://"),
+        (["--broker", "nosuch://x"], "--broker='nosuch://x'; expected an address that begins with redis://"),
+        (["--book", "nosuch://x"], "--book='nosuch://x'; expected a book that can be opened"),
+        (["--book", "x.sqlite"], "--book='x.sqlite'; expected a book that can be opened"),
+        (["--book", "sqlite:////proc/nowhere/book.sqlite"], "--book='sqlite:////proc/nowhere/book.sqlite'; expected a"),
+        (
+            ["--book", "postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=2"],
+            "--book='postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=2'; expected a book",
+        ),
+        (["--metrics", "127.0.0.1:65533"], "--metrics='127.0.0.1:65533'; expected a port up to 65532"),
         (
             ["--tls-cert", "pyproject.toml", "--tls-key", "/nowhere"],
             "--tls-key='/nowhere'; expected a file that can be",
@@ -241,6 +241,19 @@ def test_a_cluster_is_no_broker(redis: str) -> None:
     ],
 )
 def test_bad_choices_are_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *arguments]
+    free = ["--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *free, *arguments]
     ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
     assert ended.returncode == 2 and told in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
+@pytest.mark.parametrize(("flag", "place"), [("--listen", 0), ("--api", 0), ("--metrics", 0), ("--metrics", 3)])
+def test_a_busy_port_is_told_with_its_flag_before_anything_starts(flag: str, place: int, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        address = f"127.0.0.1:{busy.getsockname()[1] - place}"
+        given = {"--listen": "127.0.0.1:0", "--api": "127.0.0.1:0", "--metrics": "127.0.0.1:0"} | {flag: address}
+        flags = [word for pair in given.items() for word in pair]
+        command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *flags]
+        ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 2 and f"{flag}={address!r}; expected a free port" in ended.stderr, ended.stderr
+    assert not list(tmp_path.iterdir())
