@@ -202,7 +202,7 @@ def _play(
     arena: "LocalArena", roster: "Roster | None", beside: str, folder: Path, console: Console, terms: "Terms"
 ) -> int:
     """Hand matches out until all are played, then write everything down. ``beside`` is the roster's own folder."""
-    from orchestrator import planning, tasks
+    from orchestrator import planning
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
@@ -214,7 +214,6 @@ def _play(
     book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
     if tournament.is_reproducible:
         console.print(UNPROTECTED, style="yellow", highlight=False)
-    tasks.configure(arena.settings)
     with ArenaClient(arena.settings.door) as client:
         words = protections(tournament.spec["limits"], client.door.address)
         if words and not terms.quiet:
@@ -234,9 +233,10 @@ def _play_all(
     from kombu.exceptions import OperationalError
 
     from cli.screen import screen
-    from orchestrator import tasks
     from orchestrator.book.tables import PAUSED
+    from orchestrator.celery_app import make_app
     from orchestrator.desk import PACE_MS, Desk
+    from orchestrator.dispatch import Dispatcher
     from orchestrator.messages import progress_message
     from orchestrator.ratings.table import standings
     from orchestrator.report.evidence import by_bot
@@ -244,6 +244,7 @@ def _play_all(
     from orchestrator.upkeep import Upkeep
 
     upkeep, desk = Upkeep(book, client), Desk(book)
+    dispatcher = Dispatcher(make_app(arena.settings.broker), book, arena.settings.window)
     with screen(console, tournament.name, quiet=quiet) as show:
         computed = 0.0
         notes: list[str] = []
@@ -264,7 +265,7 @@ def _play_all(
             if now.state == PAUSED:
                 raise _Stopped(now.reason or "the tournament was paused")
             with contextlib.suppress(OperationalError):  # the lease brings back what could not be published
-                tasks.dispatch(book, arena.settings.window, tournament.id)
+                dispatcher.hand_out(tournament.id)
             upkeep.look_after(tournament, progress)
             time.sleep(_TICK_S)  # until the next round of handing out matches
     while not upkeep.finish(tournament):

@@ -91,8 +91,6 @@ WITHDRAWALS: Final = Counter(
 )
 for kind in ("waiting", "playing"):
     LEASE_EXPIRIES.labels(kind)  # there from the start, so that a rate over them sees the first one
-#: What handing out counts, wherever it is done.
-_HANDING_OUT: Final[tuple[Collector, ...]] = (MATCHES_DISPATCHED, LEASE_EXPIRIES, TICK_SECONDS, WITHDRAWALS)
 for shared in (SESSIONS_FORGOTTEN, ARCHIVE_FAILURES):
     BEAT.register(shared)  # what workers did not come to is archived at the end of a tournament
 
@@ -230,11 +228,3 @@ def serve(address: str, role: str) -> tuple[str, Callable[[], None]]:
         thread.join()
 
     return f"{host}:{server.server_port}", stop
-
-
-def show_arena(role: str, collector: ArenaCollector) -> None:
-    """This process, of that role, hands matches out: it tells what is true of the whole arena."""
-    registry = _REGISTRIES[role]
-    registry.register(collector)
-    for counted in _HANDING_OUT if registry is not BEAT else ():
-        registry.register(counted)

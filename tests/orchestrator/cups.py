@@ -9,8 +9,10 @@ from typing import Final
 
 from kombu.exceptions import OperationalError
 
-from orchestrator import planning, tasks
+from orchestrator import planning
 from orchestrator.book import Book, Match, Progress, Tournament
+from orchestrator.celery_app import make_app
+from orchestrator.dispatch import Dispatcher
 from orchestrator.ratings.table import standings
 from orchestrator.records import Game
 from orchestrator.roster import GameFacts, read_roster
@@ -57,13 +59,13 @@ def hand_out(
     folder: Path,
 ) -> float:
     """The same, without an arena; ``folder`` has the logs."""
-    tasks.configure(settings)
+    dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
     started = time.monotonic()
     while not (progress := book.progress(tournament.id)).is_over:
         assert time.monotonic() - started < patience_s, f"{progress}{logs(folder)}"
         assert progress.leased <= settings.window
         with contextlib.suppress(OperationalError):  # the broker is away: the next round
-            tasks.dispatch(book, settings.window, tournament.id)
+            dispatcher.hand_out(tournament.id)
         look(progress)
         time.sleep(_TICK_S)  # between two rounds of handing out matches
     return time.monotonic() - started

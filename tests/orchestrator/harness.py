@@ -132,7 +132,7 @@ class Arena:
     """Redis, copies of the service and workers, each of which can be killed and started again. Use it as a context.
 
     Workers and copies are called ``worker``, ``worker-2``, … and ``service``, ``service-2``, …; each worker and its bots
-    connect to one copy, in turn.
+    connect to one copy, in turn. Who asks for a ``beat`` has matches handed out; the others hand them out themselves.
     """
 
     def __init__(
@@ -144,12 +144,14 @@ class Arena:
         services: int = 1,
         book: str = "",
         broker: str = "",
+        has_beat: bool = False,
     ) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.redis = EmbeddedRedis(folder)
         self.workers = _numbered("worker", workers)
         self.services = _numbered("service", services)
+        self._beats = ("beat",) if has_beat else ()
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._concurrency = concurrency
         self._book = book or f"sqlite:///{(folder / 'book.sqlite').resolve()}"
@@ -175,7 +177,7 @@ class Arena:
     def __enter__(self) -> "Arena":
         try:
             self.redis.start()
-            for name in (*self.services, *self.workers):
+            for name in (*self.services, *self.workers, *self._beats):
                 self.start(name)
         except BaseException:
             self.stop()
@@ -187,7 +189,7 @@ class Arena:
 
     def stop(self) -> None:
         """Stop everything, in order."""
-        for name in (*self.workers, *self.services):
+        for name in (*self._beats, *self.workers, *self.services):
             process = self._processes.pop(name, None)
             if process is None:
                 continue
@@ -209,6 +211,8 @@ class Arena:
         """Start one of them; a copy of the service always at the same address, and it serves."""
         if name in self.services:
             self._start_service(name)
+        elif name in self._beats:
+            self._start(name, ["orchestrator", "beat"], self.settings.to_env())
         else:
             number = self.workers.index(name)
             settings = self._settings(self.services[number % len(self.services)])

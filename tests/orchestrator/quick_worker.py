@@ -4,6 +4,7 @@ from collections import Counter
 
 from orchestrator import referee, tasks, worker
 from orchestrator.book import Match, Recorded, Tournament
+from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.settings import read_settings
 from tests.orchestrator.cups import played_in_memory
 
@@ -25,10 +26,9 @@ class QuickWorker(worker.Worker):
 def main() -> None:
     settings = read_settings()
     worker.archive_block = lambda book, client, tournament, block: True  # there is no session to archive
-    tasks.configure(settings)
-    tasks._worker = QuickWorker(settings)
-    command = ["worker", "--pool", "threads", "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
-    tasks.app.worker_main([*command, "--without-gossip", "--without-mingle", "--without-heartbeat"])
+    tasks.MatchTask.worker_class = QuickWorker
+    command = ["worker", "--queues", MATCH_QUEUE, "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
+    tasks.app.worker_main([*command, "--without-gossip", "--without-mingle"])
 
 
 if __name__ == "__main__":

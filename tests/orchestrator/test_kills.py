@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 from sqlalchemy import create_engine, select
 
-from orchestrator import tasks
 from orchestrator.book import Book, Progress
 from orchestrator.book.tables import LEASED, slots
+from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
 from orchestrator.report.write import write_all
 from orchestrator.worker import archive
@@ -40,7 +40,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
         def look(progress: Progress) -> None:
             nonlocal longest_queue
             with arena.broker() as broker:
-                longest_queue = max(longest_queue, int(str(broker.llen(tasks.QUEUE))))
+                longest_queue = max(longest_queue, int(str(broker.llen(MATCH_QUEUE))))
             if plan and progress.played >= plan[0][0]:
                 _, victim = plan.pop(0)
                 arena.empty_broker() if victim == "broker" else arena.kill(victim)

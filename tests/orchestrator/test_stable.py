@@ -15,9 +15,10 @@ from typing import Final
 import pytest
 from kombu.exceptions import OperationalError
 
-from orchestrator import tasks
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import READY, RUNNING
+from orchestrator.celery_app import make_app
+from orchestrator.dispatch import Dispatcher
 from orchestrator.records import Game
 from orchestrator.stable.launch import launched
 from orchestrator.stable.process import BotProcess
@@ -90,12 +91,12 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
     with Arena(folder, concurrency=len(modes)) as arena:
         book = Book(arena.settings.book)
         book.plan(Tournament("evening", "evening", "", spec, RUNNING, 0, 1), planned)
-        tasks.configure(arena.settings)
+        dispatcher = Dispatcher(make_app(arena.settings.broker), book, arena.settings.window)
         started = time.monotonic()
         while not (progress := book.progress("evening")).is_over:
             assert time.monotonic() - started < _ALL_S, f"{progress} {book.games('evening')} {logs(folder)}"
             with contextlib.suppress(OperationalError):
-                tasks.dispatch(book, arena.settings.window)
+                dispatcher.hand_out()
             time.sleep(_TICK_S)  # between two rounds of handing out matches
         took = time.monotonic() - started
         games = {(modes[game.order // _SEATS], game.order % _SEATS): game for game in book.games("evening")}

@@ -7,10 +7,12 @@ import pytest
 import redis
 from sqlalchemy.exc import OperationalError
 
-from orchestrator import planning, tasks
+from orchestrator import planning
 from orchestrator.book import Book, Recorded, Tournament
 from orchestrator.book.tables import DROPPED, PAUSED, PLAYED, READY, RUNNING
+from orchestrator.celery_app import make_app
 from orchestrator.client import ArenaClient, Door
+from orchestrator.control import Control
 from orchestrator.desk import Desk
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
@@ -209,11 +211,12 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
 
 def test_a_tick_finishes_what_is_over_and_the_bots_go(arena: Arena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="ticked")
-    tasks.configure(arena.settings)
+    control = Control(make_app(arena.settings.broker), arena.settings)
     for _ in range(2):
         _play_one(book, worker, tournament)
     assert alive_with(tournament.id), "its bots stay as long as it may need them"
-    tasks.tick()
+    control.tick()
+    control.close()
     now = book.tournament(tournament.id)
     assert now.state == "done" and now.ended_ms > 0
     wait_for(lambda: not alive_with(tournament.id), "its bots go home")
