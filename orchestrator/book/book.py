@@ -14,12 +14,13 @@ from typing import Any, Final
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, case, create_engine, delete, event, func, insert, select, update
+from sqlalchemy import Connection, Engine, Select, case, create_engine, delete, event, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.book.reading import BookReader
 from orchestrator.book.rows import Match, Recorded, Tournament, match_of, match_row
+from orchestrator.book.shares import fair_shares
 from orchestrator.book.tables import (
     CANCELLED,
     DONE,
@@ -197,6 +198,7 @@ class Book(BookReader):
     ) -> list[Match]:
         """Take expired leases back, then hand out matches until ``window`` are out, in schedule order: whole blocks first.
 
+        Tournaments that run at the same time are served in turn, so that each has as many matches out as the others.
         No more than ``most`` are handed out at once.
         """
         now = self._now_ms()
@@ -215,13 +217,7 @@ class Book(BookReader):
             room = window - out if most is None else min(window - out, most)
             if room <= 0:
                 return []
-            query = (
-                select(matches)
-                .where(matches.c.state == READY, matches.c.tournament.in_(running))
-                .order_by(matches.c.tournament, matches.c.ord)
-                .limit(room)
-            )
-            found = [match_of(row) for row in connection.execute(query)]
+            found = self._next_in_turn(connection, running, room)
             taken: set[str] = set()
             for start in range(0, len(found), _CHUNK):
                 # Whoever cancels holds no lock: what was dropped since we looked stays dropped.
@@ -236,6 +232,25 @@ class Book(BookReader):
                 )
                 taken |= set(connection.execute(change.returning(matches.c.id)).scalars())
         return [match for match in found if match.id in taken]
+
+    def _next_in_turn(self, connection: Connection, running: Select[str], places: int) -> list[Match]:
+        """The matches that may be handed out next: each tournament's in schedule order, the tournaments in turn."""
+        leased = select(matches.c.tournament, func.count()).where(matches.c.state == LEASED)
+        out = {str(id_): int(count) for id_, count in connection.execute(leased.group_by(matches.c.tournament))}
+        left: dict[str, int] = {}
+        for tournament in connection.execute(running).scalars().all():
+            ready = select(matches.c.id).where(matches.c.state == READY, matches.c.tournament == tournament)
+            # Counted only as far as it matters: there may be a hundred thousand of them.
+            left[tournament] = connection.execute(
+                select(func.count()).select_from(ready.limit(places).subquery())
+            ).scalar_one()
+        turns = fair_shares(out, left, places)
+        queues: dict[str, Iterator[Match]] = {}
+        for tournament, share in Counter(turns).items():
+            query = select(matches).where(matches.c.state == READY, matches.c.tournament == tournament)
+            queues[tournament] = map(match_of, connection.execute(query.order_by(matches.c.ord).limit(share)).all())
+        # A tournament may have been cancelled since its matches were counted.
+        return [match for tournament in turns if (match := next(queues[tournament], None)) is not None]
 
     def _is_unsettled(self) -> bool:
         """Whether the clock was set or the machine asleep a moment ago: what seems to have run out is prolonged in a moment."""

@@ -18,6 +18,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.book import Book, Match, Recorded, Tournament, UnknownTournament
+from orchestrator.book.shares import fair_shares
 from orchestrator.book.tables import CANCELLED, DROPPED, LEASED, PAUSED, READY, RUNNING, metadata
 
 _MANY: Final = 100_000
@@ -159,6 +160,22 @@ def test_the_window_is_never_exceeded_and_matches_come_in_schedule_order(book: B
     assert book.lease(20, 1000, most=0) == [] == book.lease(20, 1000, most=-2)
 
 
+def test_tournaments_that_run_at_the_same_time_have_equal_shares(book: Book) -> None:
+    _plan(book, 20)
+    assert len(book.lease(4, 1000)) == 4
+    _plan(book, 20, "league")
+    assert {match.tournament for match in book.lease(8, 1000)} == {"league"}, "until it has as many out"
+    third = _ids(book.lease(14, 1000))
+    assert [id_.rstrip("0123456789") for id_ in third] == ["cup", "league"] * 3
+    assert third == ["cup00000004", "league00000004", "cup00000005", "league00000005", "cup00000006", "league00000006"]
+
+
+def test_whoever_has_little_left_leaves_its_share_to_the_others() -> None:
+    assert fair_shares({"a": 2}, {"a": 9, "b": 3, "c": 1}, 8) == ["b", "c", "b", "a", "b", "a", "a", "a"]
+    assert fair_shares({"a": 2}, {"a": 0, "b": 1}, 8) == ["b"]
+    assert fair_shares({}, {"a": 3}, 0) == [] == fair_shares({}, {}, 3)
+
+
 def test_a_wide_window_is_handed_out_whole(book: Book) -> None:
     _plan(book, 1201)
     assert _ids(book.lease(5000, 1000)) == _ids(list(_matches(1201)))
@@ -173,7 +190,7 @@ def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: 
     seen: list[str] = []
 
     def cancel(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if "ORDER BY matches.tournament" in statement and not seen:
+        if "ORDER BY matches.ord" in statement and not seen:
             seen.append(statement)
             other.set_state("cup", CANCELLED)
 
