@@ -251,7 +251,7 @@ def _play_all(
         while True:
             progress = book.progress(tournament.id)
             table = None
-            if time.monotonic() - computed > _TABLE_S and progress.played:
+            if time.monotonic() - computed > _TABLE_S and progress.recorded:
                 computed = time.monotonic()
                 names, games = by_bot(tournament.spec, book.games(tournament.id))
                 shown = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)

@@ -127,7 +127,7 @@ class Desk:
             tournament,
             progress,
             self._book.pace(tournament.id, PACE_MS),
-            suspects=self._who_is_suspect(tournament, progress.played, progress.faults),
+            suspects=self._who_is_suspect(tournament, progress.recorded, progress.faults),
             withdrawn={found.entrant: found.reason for found in self._book.withdrawals(tournament.id)},
             connected=connected,
             with_roster=with_roster,
@@ -188,7 +188,7 @@ class Desk:
         is_whole = is_operator or not tournament.has_shared_cards
         progress = self._book.progress(tournament.id)
         # A dropped match adds no game, but may end its block, whose games are then told.
-        stamp = (progress.played, progress.dropped, len(self._book.withdrawals(tournament.id)))
+        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)))
         key = (tournament.id, is_whole)
         known = self._standings.get(key)
         if known is None or known[0] != stamp:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from orchestrator import schedule
 from orchestrator.book import Book, Match, Tournament, UnknownTournament
-from orchestrator.book.tables import READY, RUNNING
+from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.roster import UNPROTECTED, Bot, Roster
 
 _LOG: Final = logging.getLogger(__name__)
@@ -129,8 +129,7 @@ def _matches(plan: schedule.Plan) -> Iterator[Match]:
                 seats=tuple(numbers[entrant.name] for entrant in match.seats),
                 table_seed=match.seeds.table,
                 deck_seed=match.seeds.deck,
-                state=READY,
+                state=PLANNED,
                 deliveries=0,
                 voids=0,
-                slot=-1,
             )

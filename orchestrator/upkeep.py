@@ -52,13 +52,13 @@ class Upkeep:
     def look_after(self, tournament: Tournament, progress: Progress) -> None:
         """Withdraw whoever forfeits too much; stop a comparison that is decided."""
         seen = self._seen[tournament.id]
-        if progress.played == seen.played or time.monotonic() - seen.at < _READ_S:
+        if progress.recorded == seen.played or time.monotonic() - seen.at < _READ_S:
             return
         if progress.faults != seen.faults:
             self._withdraw(tournament)
         if tournament.spec["format"] == "compare":
             self._stop_if_decided(tournament)
-        self._seen[tournament.id] = _Seen(time.monotonic(), progress.played, progress.faults)
+        self._seen[tournament.id] = _Seen(time.monotonic(), progress.recorded, progress.faults)
 
     def _withdraw(self, tournament: Tournament) -> None:
         if tournament.spec["format"] == "compare":

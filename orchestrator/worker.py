@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import metrics, referee
 from orchestrator.book import Book, Match, Recorded, Tournament
-from orchestrator.book.tables import CANCELLED, DONE, LEASED, PAUSED, PLAYED, RUNNING
+from orchestrator.book.tables import CANCELLED, DONE, PAUSED, QUEUED, RECORDED, RUNNING
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
 from orchestrator.schedule import redealt
@@ -22,9 +22,7 @@ from orchestrator.stalls import StallWatch
 from service import logs
 
 _LOG: Final = logging.getLogger(__name__)
-#: A match nobody has begun for this long is handed out again: its message is lost, or waits behind long matches.
-QUEUE_LEASE_MS: Final = 30_000
-#: A match nobody has prolonged for this long is handed out again.
+#: A match whose lease nobody has extended for this long is handed out again.
 LEASE_MS: Final = 12_000
 #: A slot nobody has held for this long may be taken over.
 SLOT_MS: Final = 12_000
@@ -38,7 +36,7 @@ SAME_CARDS: Final = (
     "duplicate = 'full' deals them to every match of the block."
 )
 _HOLD_S: Final = 3.0
-_PROLONG_S: Final = 3.0
+_EXTEND_S: Final = 3.0
 
 
 class _Leaving(Exception):
@@ -157,28 +155,36 @@ class Worker:
     def play(self, match_id: str, delivery: int) -> None:
         """Play one match to its end. Safe to run twice: a finished match is left alone, and so is one handed out again since."""
         match = self._book.match(match_id)
-        if match is None or match.state != LEASED or match.deliveries != delivery:
+        if match is None or match.state != QUEUED or match.deliveries != delivery:
             return
-        if match.slot < 0 and self._book.states([match.tournament]).get(match.tournament) != RUNNING:
+        is_new = match.slot is None
+        if self._leaving.is_set() or (
+            is_new and self._book.states([match.tournament]).get(match.tournament) != RUNNING
+        ):
             self._book.give_back(match)  # paused while the match waited for a worker: nothing new is begun
             return
+        begun = self._book.begin(match, self._slot, LEASE_MS)
+        if begun is None:
+            return
+        if is_new and match.queued_ms is not None:
+            metrics.QUEUE_WAIT_SECONDS.observe(max(0, time.time_ns() // 1_000_000 - match.queued_ms) / 1000)
         with (
             self._at_work(match.tournament),
             logs.ids(match=match.id, session=match.session),
             metrics.MATCHES_PLAYING.track_inprogress(),
         ):
-            self._play_to_its_end(self._tournament(match.tournament), match)
+            self._play_to_its_end(self._tournament(match.tournament), begun, is_new=is_new)
 
-    def _play_to_its_end(self, tournament: Tournament, match: Match) -> None:
+    def _play_to_its_end(self, tournament: Tournament, match: Match, *, is_new: bool) -> None:
         game = tournament.spec["game"]
         began = time.monotonic()
         with self._lock:
             # A match whose lease ran out while we were busy comes back to us: that is no change of hands, and what failed
             # since we took it up first still counts.
-            has_changed_hands = match.slot >= 0 and match.session not in self._watched
+            has_changed_hands = not is_new and match.session not in self._watched
             before = self._watched.setdefault(match.session, (self._stalls.count(), self._losses.copy()))
         try:
-            played = self._play(tournament, match, before, has_changed_hands=has_changed_hands)
+            played = self._play(tournament, match, before, is_new=is_new, has_changed_hands=has_changed_hands)
         except _Leaving:
             self._book.give_back(match)
             return
@@ -198,7 +204,7 @@ class Worker:
             self._watched.pop(match.session, None)
         if not self._book.record_once(match, played.recorded, played.replay):
             now = self._book.match(match.id)
-            if now is None or now.state != PLAYED or now.voids != match.voids:
+            if now is None or now.state != RECORDED or now.voids != match.voids:
                 # It was dropped meanwhile; otherwise somebody else recorded it, and archives it.
                 forget(self._client, match)
             return
@@ -245,15 +251,20 @@ class Worker:
         self._book.set_state(tournament.id, PAUSED, why, only_from=(RUNNING,))
 
     def _play(
-        self, tournament: Tournament, match: Match, before: tuple[int, Counter[int]], *, has_changed_hands: bool
+        self,
+        tournament: Tournament,
+        match: Match,
+        before: tuple[int, Counter[int]],
+        *,
+        is_new: bool,
+        has_changed_hands: bool,
     ) -> referee.Played:
         """Play the match, or go on with it. ``before`` is what had failed when it was taken up first."""
         still_at_it = self._watch(match)
         still_at_it()
-        if match.slot < 0 and match.handed_ms:
-            metrics.QUEUE_WAIT_SECONDS.observe(max(0, time.time_ns() // 1_000_000 - match.handed_ms) / 1000)
         withdrawn = self._withdrawn(match)
-        slot = self._book.begin(match.id, self._slot)
+        slot = match.slot
+        assert slot is not None
         stable = self._stable(tournament, slot)
         entrants = [tournament.spec["entrants"][index] for index in match.seats]
         coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
@@ -288,7 +299,7 @@ class Worker:
             return "its bots went to another worker meanwhile" if self._losses[slot] != losses[slot] else ""
 
         try:
-            with stable.game(coming, match.session, was_handed_out=match.slot >= 0, still_at_it=still_at_it):
+            with stable.game(coming, match.session, was_handed_out=not is_new, still_at_it=still_at_it):
                 return referee.play(
                     self._client,
                     match,
@@ -304,16 +315,16 @@ class Worker:
 
     def _watch(self, match: Match) -> Callable[[], None]:
         """What is called again and again while a match is played: it keeps the lease, or ends the watch."""
-        last = -_PROLONG_S
+        last = -_EXTEND_S
 
         def still_at_it() -> None:
             nonlocal last
             if self._leaving.is_set():
                 raise _Leaving
-            if time.monotonic() - last >= _PROLONG_S:
+            if time.monotonic() - last >= _EXTEND_S:
                 last = time.monotonic()
                 try:
-                    self._book.prolong(match.id, LEASE_MS)
+                    self._book.extend_lease(match.id, LEASE_MS)
                 except SQLAlchemyError as error:
                     # The game goes on, and its bots with it; another may come to watch it too.
                     _LOG.warning("the book does not answer (%s); the match goes on", type(error).__name__)
@@ -390,7 +401,7 @@ def archive_block(book: Book, client: ArenaClient, tournament: str, block: int) 
     """When the last match of a block is over, its seeds harm nobody: they are revealed and archived with the replays, and the
     sessions are forgotten. False if the service is away, and it is worth another try."""
     for match in book.block(tournament, block):
-        if match.state != PLAYED:
+        if match.state != RECORDED:
             continue
         try:
             client.reveal(match.session)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.book.tables import READY
+from orchestrator.book.tables import PLANNED
 from orchestrator.records import Game
 
 
@@ -37,7 +37,7 @@ class Tournament:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One match: planned, leased or played."""
+    """One match."""
 
     id: str
     tournament: str
@@ -49,9 +49,10 @@ class Match:
     state: str
     deliveries: int
     voids: int
-    slot: int
-    #: Since when it waits for a worker; 0: it never did.
-    handed_ms: int = 0
+    #: The slot whose bots play it, from when it is begun.
+    slot: int | None = None
+    #: Since when it waits for a worker, while it is queued.
+    queued_ms: int | None = None
     #: Why it was dropped, if it was for a reason of its own.
     reason: str = ""
 
@@ -75,22 +76,33 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a tournament is."""
+    """How far a tournament is: its matches by state."""
 
     planned: int
-    ready: int
-    leased: int
-    played: int
+    queued: int
+    playing: int
+    recorded: int
     dropped: int
     voids: int
-    #: Of the leased ones: handed out, and not begun by any worker yet.
-    waiting: int = 0
     #: Seats forfeited in all games played.
     faults: int = 0
 
     @property
+    def total(self) -> int:
+        return self.left + self.recorded + self.dropped
+
+    @property
+    def out(self) -> int:
+        """Handed out, and not over."""
+        return self.queued + self.playing
+
+    @property
+    def left(self) -> int:
+        return self.planned + self.out
+
+    @property
     def is_over(self) -> bool:
-        return self.ready == 0 and self.leased == 0
+        return self.left == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +137,7 @@ class Census:
     tournaments: dict[str, int]
     #: Of tournaments that are not over.
     matches: dict[str, int]
-    #: Handed out and not begun.
-    waiting: int
-    #: How long the one that waits longest has been waiting.
+    #: How long the queued match that waits longest has been waiting.
     queue_age_ms: int
     #: Entrants withdrawn from tournaments that are not over.
     withdrawn: int
@@ -143,12 +153,9 @@ def match_row(match: Match) -> dict[str, Any]:
         "seats": json.dumps(match.seats),
         "table_seed": match.table_seed.hex(),
         "deck_seed": match.deck_seed.hex(),
-        "state": READY,
-        "lease_until_ms": 0,
+        "state": PLANNED,
         "deliveries": 0,
         "voids": 0,
-        "slot": -1,
-        "handed_ms": 0,
         "reason": "",
     }
 
@@ -167,7 +174,7 @@ def match_of(row: Any) -> Match:
         row.deliveries,
         row.voids,
         row.slot,
-        row.handed_ms,
+        row.queued_ms,
         row.reason,
     )
 

@@ -114,9 +114,7 @@ def cautions(evidence: Evidence) -> list[str]:
     if is_decided:
         told.append("A sequential test chooses when to stop, and so the points lean towards its verdict.")
     if not progress.is_over and not is_decided:
-        told.append(
-            f"The tournament is not over: {words.count(progress.ready + progress.leased, 'match', 'matches')} still to play."
-        )
+        told.append(f"The tournament is not over: {words.count(progress.left, 'match', 'matches')} still to play.")
     if progress.dropped and not is_decided:
         why = "It was cancelled: " if evidence.tournament.state == CANCELLED else ""
         told.append(f"{why}{words.count(progress.dropped, 'match was', 'matches were')} never played.")

@@ -63,7 +63,7 @@ def hand_out(
     started = time.monotonic()
     while not (progress := book.progress(tournament.id)).is_over:
         assert time.monotonic() - started < patience_s, f"{progress}{logs(folder)}"
-        assert progress.leased <= settings.window
+        assert progress.out <= settings.window
         with contextlib.suppress(OperationalError):  # the broker is away: the next round
             dispatcher.hand_out(tournament.id)
         look(progress)
@@ -107,7 +107,7 @@ def assert_undisturbed(book: Book, tournament: Tournament) -> None:
     """Every match is recorded exactly once, without a fault, and the table is that of a tournament nobody disturbed."""
     recorded = book.games(tournament.id)
     assert [game.order for game in recorded] == list(range(tournament.planned))
-    assert book.progress(tournament.id).played == tournament.planned
+    assert book.progress(tournament.id).recorded == tournament.planned
     assert [game for game in recorded if any(game.faults)] == []
     entrants = tournament.spec["entrants"]
     found, clean = (standings(played, entrants, 2) for played in (recorded, list(undisturbed(book, tournament))))

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import redis
 
-from orchestrator.book import Match
-from orchestrator.book.tables import LEASED
+from orchestrator.book import Book, Match
+from orchestrator.book.tables import PLAYING
 from orchestrator.client import Door
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
@@ -57,7 +57,17 @@ def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **sett
 def cup_match(id_: str, voids: int = 0) -> Match:
     """A match of two in a tournament called "cup", handed out, with seeds of its own."""
     seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
-    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, 0)
+    return Match(id_, "cup", 0, 0, (0, 1), *seeds, PLAYING, 1, voids, 0)
+
+
+def handed_out_again(book: Book, match: Match) -> Match:
+    """The match, after whoever played it has let go of it."""
+    now = book.match(match.id)
+    assert now is not None
+    book.give_back(now)
+    (again,) = book.hand_out(1, 60_000, match.tournament)
+    assert again.id == match.id
+    return again
 
 
 @dataclass

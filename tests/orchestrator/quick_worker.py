@@ -13,10 +13,15 @@ class QuickWorker(worker.Worker):
     """Has no service and no bots; all else is what every worker does."""
 
     def _play(
-        self, tournament: Tournament, match: Match, before: tuple[int, Counter[int]], *, has_changed_hands: bool
+        self,
+        tournament: Tournament,
+        match: Match,
+        before: tuple[int, Counter[int]],
+        *,
+        is_new: bool,
+        has_changed_hands: bool,
     ) -> referee.Played:
         self._watch(match)()
-        self._book.begin(match.id, self._slot)
         outcome, _ = played_in_memory(tournament, match)
         seats = len(match.seats)
         recorded = Recorded(tuple(outcome.ranks), tuple(outcome.scores), ("",) * seats, (0,) * seats, outcome.ending, 0)

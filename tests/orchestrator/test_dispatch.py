@@ -19,10 +19,10 @@ from orchestrator.book.tables import CANCELLED, PAUSED, RUNNING
 from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE, make_app
 from orchestrator.client import Door
 from orchestrator.control import Control
-from orchestrator.dispatch import Dispatcher
+from orchestrator.dispatch import RESEND_MS, Dispatcher
 from orchestrator.roster import GameFacts, Roster, read_roster
 from orchestrator.settings import BadSetting, Settings, read_settings
-from orchestrator.worker import QUEUE_LEASE_MS, Worker
+from orchestrator.worker import Worker
 from service.embedded import EmbeddedRedis
 from tests.orchestrator.harness import HOME, roster_text, wait_for
 
@@ -129,11 +129,11 @@ def test_the_queue_never_outgrows_the_window_while_nobody_works(office: Office) 
     assert office.dispatch() == _WINDOW
     for _ in range(5):
         assert office.dispatch() == 0
-        office.clock.ms += QUEUE_LEASE_MS + 1
+        office.clock.ms += RESEND_MS + 1
         assert office.waiting() <= _WINDOW
     office.broker.flushdb()
     assert office.dispatch() == _WINDOW == office.waiting(), "what the broker lost is published again"
-    assert office.book.progress(office.tournament).leased == _WINDOW
+    assert office.book.progress(office.tournament).queued == _WINDOW
 
 
 def test_two_control_workers_hand_out_no_more_than_one(office: Office) -> None:
@@ -142,7 +142,7 @@ def test_two_control_workers_hand_out_no_more_than_one(office: Office) -> None:
         with ThreadPoolExecutor(2) as pool:
             for _ in range(3):
                 list(pool.map(Control.tick, controls))
-        assert office.waiting() == _WINDOW == office.book.progress(office.tournament).leased
+        assert office.waiting() == _WINDOW == office.book.progress(office.tournament).queued
     finally:
         for control in controls:
             control.close()
@@ -155,7 +155,8 @@ def test_beat_needs_no_free_worker_to_hand_out(office: Office) -> None:
         wait_for(lambda: office.waiting() == _WINDOW, "beat to hand matches out")
         office.broker.delete(MATCH_QUEUE)
         with office.book._engine.begin() as connection:  # as if their workers had died a while ago
-            connection.exec_driver_sql("UPDATE matches SET lease_until_ms = 1, slot = 0 WHERE state = 'leased'")
+            values = "state = 'playing', lease_until_ms = 1, slot = 0, published_ms = NULL, queued_ms = NULL"
+            connection.exec_driver_sql(f"UPDATE matches SET {values} WHERE state = 'queued'")
         wait_for(lambda: office.waiting() == _WINDOW, "what dead workers held to be handed out again")
     finally:
         beat.terminate()
@@ -192,17 +193,17 @@ def test_a_message_that_is_out_of_date_is_left_alone(office: Office) -> None:
     """The service of this worker does not exist: it would take its time if it tried."""
     worker = Worker(office.settings)
     try:
-        (first, *_) = office.book.lease(1, 1000)
+        (first, *_) = office.book.hand_out(1, 1000)
         office.clock.ms += 1001
-        assert [match.id for match in office.book.lease(1, 1000)] == [first.id]
+        assert [match.id for match in office.book.hand_out(1, 1000)] == [first.id]
         worker.play(first.id, 1)  # handed out again since
         worker.play("nobody knows it", 1)
         second = office.book.match(first.id)
-        assert second is not None and second.slot == -1, "nobody has begun it"
+        assert second is not None and second.slot is None, "nobody has begun it"
         worker.leave()
         worker.play(first.id, 2)
         again = office.book.match(first.id)
-        assert again is not None and again.state == "ready", "a worker that leaves gives back what it is handed"
+        assert again is not None and again.state == "planned", "a worker that leaves gives back what it is handed"
     finally:
         worker.close()
 

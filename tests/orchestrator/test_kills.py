@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from orchestrator.book import Book, Progress
-from orchestrator.book.tables import LEASED, slots
+from orchestrator.book.tables import PLAYING, slots
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
 from orchestrator.report.write import write_all
@@ -41,7 +41,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
             nonlocal longest_queue
             with arena.broker() as broker:
                 longest_queue = max(longest_queue, int(str(broker.llen(MATCH_QUEUE))))
-            if plan and progress.played >= plan[0][0]:
+            if plan and progress.recorded >= plan[0][0]:
                 _, victim = plan.pop(0)
                 arena.empty_broker() if victim == "broker" else arena.kill(victim)
 
@@ -74,11 +74,11 @@ def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_pat
                 slot_of.update(_slots(book))
                 return
             dead = len(set(left_behind.values()))
-            if dead == 2 or progress.played < 10 * (dead + 1):
+            if dead == 2 or progress.recorded < 10 * (dead + 1):
                 return
             slot = slot_of[arena.pid(arena.workers[dead])]
             matches = [match for block in range(tournament.planned) for match in book.block(tournament.id, block)]
-            playing = {match.id: slot for match in matches if match.state == LEASED and match.slot == slot}
+            playing = {match.id: slot for match in matches if match.state == PLAYING and match.slot == slot}
             if playing:
                 arena.kill(arena.workers[dead], again=False)
                 left_behind.update(playing)

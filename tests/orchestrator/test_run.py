@@ -129,7 +129,7 @@ def test_stopped_in_mid_run_and_resumed_after_all_clocks_it_ends_the_same(undist
 def _played(book_file: Path) -> int:
     book = Book(f"sqlite:///{book_file}")
     try:
-        return sum(book.progress(tournament.id).played for tournament in book.tournaments())
+        return sum(book.progress(tournament.id).recorded for tournament in book.tournaments())
     finally:
         book.close()
 

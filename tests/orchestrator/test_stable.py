@@ -16,7 +16,7 @@ import pytest
 from kombu.exceptions import OperationalError
 
 from orchestrator.book import Book, Match, Tournament
-from orchestrator.book.tables import READY, RUNNING
+from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.celery_app import make_app
 from orchestrator.dispatch import Dispatcher
 from orchestrator.records import Game
@@ -86,7 +86,7 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
     for order in range(_SEATS * len(modes)):
         seats = [0, 1]
         seats.insert(order % _SEATS, len(_HONEST) + order // _SEATS)
-        planned.append(Match(f"m{order:03}", "evening", order, order, tuple(seats), *_seeds(order), READY, 0, 0, -1))
+        planned.append(Match(f"m{order:03}", "evening", order, order, tuple(seats), *_seeds(order), PLANNED, 0, 0))
     folder = tmp_path_factory.mktemp("evening")
     with Arena(folder, concurrency=len(modes)) as arena:
         book = Book(arena.settings.book)

@@ -90,14 +90,14 @@ def test_three_thousand_matches_with_dead_workers_and_an_empty_broker(
         def look(progress: Progress) -> None:
             nonlocal longest
             longest = max(longest, int(str(broker.llen(MATCH_QUEUE))))
-            if progress.played >= 600 and not done:
+            if progress.recorded >= 600 and not done:
                 workers.kill()
                 workers.start()
                 done.append("workers killed")
-            elif progress.played >= 1800 and len(done) == 1:
+            elif progress.recorded >= 1800 and len(done) == 1:
                 broker.flushdb()
                 done.append("broker emptied")
-            elif progress.played >= 2400 and len(done) == 2:
+            elif progress.recorded >= 2400 and len(done) == 2:
                 _pause(book, tournament.id, settings)
                 done.append("paused")
 
@@ -123,13 +123,13 @@ def _pause(book: Book, tournament: str, settings: Settings) -> None:
     def all_are_back() -> bool:
         # As beat does: a lease whose message went with the broker is taken back, and nothing is handed out.
         assert dispatcher.hand_out(tournament) == 0
-        return book.progress(tournament).leased == 0
+        return book.progress(tournament).out == 0
 
     wait_for(all_are_back, "what is being played to end")
     for _ in range(3):
         assert dispatcher.hand_out(tournament) == 0
     after = book.progress(tournament)
-    assert after.leased == 0 and before.played <= after.played <= before.played + before.leased
+    assert after.out == 0 and before.recorded <= after.recorded <= before.recorded + before.out
     book.set_state(tournament, RUNNING)
 
 
@@ -158,10 +158,10 @@ def test_a_hundred_thousand_planned_matches_leave_the_dispatcher_small(
             assert int(str(broker.llen(MATCH_QUEUE))) == _WINDOW
             broker.delete(MATCH_QUEUE)  # as if workers had taken them …
             with book._engine.begin() as connection:  # … and played them, all at once
-                connection.exec_driver_sql("UPDATE matches SET state = 'played' WHERE state = 'leased'")
+                connection.exec_driver_sql("UPDATE matches SET state = 'recorded' WHERE state = 'queued'")
             sizes.append(_resident_kib())
         progress = book.progress(tournament.id)
-        assert progress.played == 120 * _WINDOW and progress.ready == _MANY - progress.played
+        assert progress.recorded == 120 * _WINDOW and progress.planned == _MANY - progress.recorded
         book.close()
     grown = sizes[-1] - sizes[19]
     with capsys.disabled():

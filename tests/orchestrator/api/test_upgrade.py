@@ -47,7 +47,7 @@ def test_a_book_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
     found = book.tournament("old")
     assert (found.state, found.reason, found.ended_ms) == ("running", "", 0)
     progress = book.progress("t")
-    assert (progress.played, progress.faults, progress.waiting) == (3, 3, 0), "the faults of old results are counted"
+    assert (progress.recorded, progress.faults, progress.queued) == (3, 3, 0), "the faults of old results are counted"
     assert [list(game.faults) for game in book.games("t")] == list(_RESULTS.values())
     assert book.withdrawals("t") == []
     book.close()
