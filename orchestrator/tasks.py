@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.celery_app import PLAY_MATCH, TICK, make_app
 from orchestrator.control import Control
+from orchestrator.match_runner import MatchRunner
 from orchestrator.settings import BROKER_EXPECTED, read_settings, secret
 from orchestrator.worker import Worker
 
@@ -27,7 +28,7 @@ app: Final = make_app(lambda: secret(os.environ, "RUBBLE_BROKER", BROKER_EXPECTE
 class MatchTask(Task):  # type: ignore[type-arg]  # Celery's own class takes no argument when it runs
     """Keeps the worker of this process between matches: it is made when the first match comes."""
 
-    worker_class: type[Worker] = Worker
+    runner_class: type[MatchRunner] = MatchRunner
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +38,7 @@ class MatchTask(Task):  # type: ignore[type-arg]  # Celery's own class takes no 
     def worker(self) -> Worker:
         with self._lock:
             if self._worker is None:
-                self._worker = self.worker_class(read_settings())
+                self._worker = Worker(read_settings(), self.runner_class)
             return self._worker
 
     def leave(self, **_: object) -> None:

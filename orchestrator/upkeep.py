@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator import conduct, metrics
+from orchestrator.archive import Archive
 from orchestrator.book import Book, Progress, Tournament
 from orchestrator.book.tables import DONE, RUNNING, WAITING
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
-from orchestrator.worker import archive
 
 _LOG: Final = logging.getLogger(__name__)
 #: Reading all results of a large tournament takes a while: not more often than this, in seconds.
@@ -97,7 +97,7 @@ class Upkeep:
         False if the service is away. Seeds that are not archived now are lost with its sessions, so the end waits for it.
         """
         self._withdraw(tournament)
-        if not archive(self._book, self._client, tournament.id):
+        if not Archive(self._book, self._client).keep_all(tournament.id):
             return False
         self._book.set_state(tournament.id, DONE, only_from=(RUNNING,))
         return True

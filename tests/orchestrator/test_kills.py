@@ -8,12 +8,12 @@ from typing import Final
 import pytest
 from sqlalchemy import create_engine, select
 
+from orchestrator.archive import Archive
 from orchestrator.book import Book, Progress
 from orchestrator.book.tables import PLAYING, slots
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
 from orchestrator.report.write import write_all
-from orchestrator.worker import archive
 from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
 from tests.orchestrator.harness import Arena, alive_with, assert_replays_are_good, logs, wait_for
 
@@ -49,7 +49,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
         assert not plan, "everybody was to be killed before the end"
         assert longest_queue <= arena.settings.window
         with ArenaClient(arena.settings.door) as client:
-            archive(book, client, tournament.id)
+            Archive(book, client).keep_all(tournament.id)
     assert_undisturbed(book, tournament)
     assert_same_logs(book, tournament)
     write_all(book, tournament.id, tmp_path / "report")

@@ -17,10 +17,11 @@ from orchestrator import planning, referee
 from orchestrator.book import Book, Match, Progress, Tournament
 from orchestrator.client import ArenaClient
 from orchestrator.entrants import remote_name
+from orchestrator.match_runner import LEASE_MS, SAME_CARDS
 from orchestrator.ratings.table import standings
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.stalls import LONGEST_PAUSE_S, StallWatch
-from orchestrator.worker import LEASE_MS, SAME_CARDS, Worker
+from orchestrator.worker import Worker
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import commitment
 from tests.orchestrator.cups import play_out
@@ -179,7 +180,7 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
     """
     now = 100.0
     watch = StallWatch(lambda: now)
-    monkeypatch.setattr(worker, "_stalls", watch)
+    monkeypatch.setattr(worker.runner, "stalls", watch)
     kind = "remote = true" if is_remote else f"command = {json.dumps(script('guest', 'silent'))}"
     text = roster_text(
         {"quick": "greedy"},

@@ -8,16 +8,17 @@ import redis
 from sqlalchemy.exc import OperationalError
 
 from orchestrator import planning
-from orchestrator.book import Book, Recorded, Tournament
+from orchestrator.book import Book, Match, Recorded, Tournament
 from orchestrator.book.tables import DROPPED, PAUSED, PLANNED, RECORDED, RUNNING
 from orchestrator.celery_app import make_app
 from orchestrator.client import ArenaClient, Door
 from orchestrator.control import Control
 from orchestrator.desk import Desk
+from orchestrator.match_runner import MOST_VOIDS, TakenUp
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
-from orchestrator.worker import MOST_VOIDS, Worker
-from rubble.v1 import tournament_pb2
+from orchestrator.worker import Worker
+from rubble.v1 import session_pb2, tournament_pb2
 from service.sessions.replay_verify import verify_replay
 from tests.orchestrator.harness import Arena, alive_with, handed_out_again, roster_text, script, wait_for
 
@@ -79,13 +80,13 @@ def test_a_match_changes_hands_only_when_another_process_takes_it_up(
     (match,) = book.hand_out(1, 60_000, tournament.id)
     heard: list[bool] = []
 
-    def away(*_: object, is_new: bool, has_changed_hands: bool) -> None:
-        heard.append(has_changed_hands)
+    def away(tournament: Tournament, match: Match, taken_up: TakenUp) -> None:
+        heard.append(taken_up.has_changed_hands)
         raise OperationalError("", {}, Exception("the book is away"))
 
     next_worker = Worker(arena.settings)
     for one in (worker, worker, next_worker):
-        monkeypatch.setattr(one, "_play", away)
+        monkeypatch.setattr(one.runner, "play_session", away)
         with pytest.raises(OperationalError):
             one.play(match.id, match.deliveries)
         match = handed_out_again(book, match)
@@ -110,7 +111,7 @@ def test_a_match_that_is_void_again_and_again_is_given_up(
     def explode(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug of ours")
 
-    monkeypatch.setattr(worker, "_play", explode)
+    monkeypatch.setattr(worker.runner, "play_session", explode)
     states = []
     for _ in range(MOST_VOIDS + 1):
         match = book.match(_play_one(book, worker, tournament))
@@ -130,10 +131,40 @@ def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monk
         asked.append(1)
         raise OperationalError("UPDATE matches", {}, Exception("the book is away"))
 
-    monkeypatch.setattr(worker._book, "extend_lease", is_away)
+    monkeypatch.setattr(worker.book, "extend_lease", is_away)
     match = book.match(_play_one(book, worker, tournament))
     assert asked and match is not None and (match.state, match.voids) == (RECORDED, 0)
     assert len(book.games(tournament.id)) == 1
+
+
+@pytest.mark.parametrize("is_old_service", [False, True])
+def test_a_replay_is_fetched_once_and_gets_its_seeds(
+    arena: Arena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch, is_old_service: bool
+) -> None:
+    """Byte for byte as the service would write it. One of the version before has to be asked for it."""
+    fetched: list[str] = []
+    fetch, reveal = ArenaClient.replay, ArenaClient.reveal
+
+    def counted(self: ArenaClient, session: str) -> str:
+        fetched.append(session)
+        return fetch(self, session)
+
+    def as_before(self: ArenaClient, session: str) -> session_pb2.RevealSeedsResponse:
+        return session_pb2.RevealSeedsResponse(seeds=reveal(self, session).seeds)
+
+    monkeypatch.setattr(ArenaClient, "replay", counted)
+    monkeypatch.setattr(ArenaClient, "forget", lambda *_: None)
+    if is_old_service:
+        monkeypatch.setattr(ArenaClient, "reveal", as_before)
+    tournament = _enter(book, {"a": "random", "b": "random"}, name=f"fetched-{is_old_service}")
+    played = [_play_one(book, worker, tournament) for _ in range(2)]
+    assert sorted(fetched) == sorted(played * (2 if is_old_service else 1))
+    with ArenaClient(arena.settings.door) as client:
+        for id_ in played:
+            kept = book.replay(id_)
+            assert kept is not None and kept == fetch(client, id_)
+            verdict = verify_replay(kept)
+            assert verdict.ok and verdict.is_replayed
 
 
 def test_the_end_waits_until_the_seeds_can_be_archived(
