@@ -215,7 +215,7 @@ def _play(
     if tournament.is_reproducible:
         console.print(UNPROTECTED, style="yellow", highlight=False)
     with ArenaClient(arena.settings.door) as client:
-        words = protections(tournament.spec["limits"], client.door.address)
+        words = protections(tournament.spec.bot_limits, client.door.address)
         if words and not terms.quiet:
             console.print(words, style="dim", highlight=False, markup=False)
         _check_bots(arena, client, tournament)
@@ -254,7 +254,7 @@ def _play_all(
             if time.monotonic() - computed > _TABLE_S and progress.recorded:
                 computed = time.monotonic()
                 names, games = by_bot(tournament.spec, book.games(tournament.id))
-                shown = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)
+                shown = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
                 table = standings_table(shown, width=console.width)
                 notes = notes_of(desk.tournament(tournament.id))
             show(progress_message(progress, book.pace(tournament.id, PACE_MS)), table, notes)
@@ -284,7 +284,7 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
 
     write_all(book, tournament.id, folder)
     names, games = by_bot(tournament.spec, book.games(tournament.id))
-    final = standings(games, names, int(tournament.spec["players"]))
+    final = standings(games, names, tournament.spec.players)
     Console().print(standings_table(final, title=tournament.name, width=Console().width))
     said = verdict(gather(book, tournament.id))
     for words in dict.fromkeys(
@@ -296,11 +296,11 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
 
 def _check_bots(arena: "LocalArena", client: "ArenaClient", tournament: "Tournament") -> None:
     """Every bot starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
-    from orchestrator.stable.stable import Entry, Stable
+    from orchestrator.stable.stable import Stable
 
-    entries = [Entry(**entry) for entry in tournament.spec["bots"]]
+    entries = tournament.spec.bots
     local = [entry.name for entry in entries if not entry.remote]
-    folder, limits = arena.settings.folder / "check", tournament.spec["limits"]
+    folder, limits = arena.settings.folder / "check", tournament.spec.bot_limits
     stable = Stable(client, tournament.id, -1, entries, folder, limits, arena.settings.private)
     try:
         stable.ready(local)

@@ -94,8 +94,8 @@ class Desk:
     def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
         """A key for a remote entrant."""
         tournament = self._find(name)
-        if entrant not in tournament.spec["entrants"]:
-            known = ", ".join(tournament.spec["entrants"][:20])
+        if entrant not in tournament.spec.entrants:
+            known = ", ".join(tournament.spec.entrants[:20])
             raise UnknownEntrant(
                 f"nobody in {tournament.name} is called {entrant!r}; there are {known}", entrant=repr(entrant)[:120]
             )
@@ -170,7 +170,7 @@ class Desk:
             raise BadField("state", state, "a state of MatchState")
         tournament = self._find(name)
         found = self._book.matches(tournament.id, state=word, after=start - 1, limit=size + 1)
-        names = [str(entrant) for entrant in tournament.spec["entrants"]]
+        names = list(tournament.spec.entrants)
         response = tournament_pb2.ListMatchesResponse()
         hidden: Collection[int] = ()
         if tournament.has_shared_cards and not is_operator:

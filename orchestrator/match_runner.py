@@ -5,7 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -110,7 +110,7 @@ class MatchRunner:
         return TakenUp(is_new, has_changed_hands, *before)
 
     def _play_to_its_end(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> None:
-        game = tournament.spec["game"]
+        game = tournament.spec.game
         began = time.monotonic()
         try:
             played = self.play_session(tournament, match, taken_up)
@@ -145,7 +145,7 @@ class MatchRunner:
     # ---------------------------------------------------------------------------------------------------------- trouble
     def _begin_anew(self, tournament: Tournament, match: Match, why: str) -> None:
         """Nothing of this session counts. A match that is void again and again is dropped."""
-        game = tournament.spec["game"]
+        game = tournament.spec.game
         with self._lock:
             self._watched.pop(match.session, None)
         if match.voids >= MOST_VOIDS:
@@ -189,7 +189,7 @@ class MatchRunner:
         slot = match.slot
         assert slot is not None
         stable = self._slots.stable(tournament, slot)
-        entrants = [tournament.spec["entrants"][index] for index in match.seats]
+        entrants = [tournament.spec.entrants[index] for index in match.seats]
         coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
 
         def bring() -> bool:
@@ -261,10 +261,10 @@ class MatchRunner:
 
 def _terms(tournament: Tournament) -> referee.Terms:
     return referee.Terms(
-        game=tournament.spec["game"],
-        options=tournament.spec["options"],
-        time_control=tournament.spec["time_control"],
-        match_seconds=float(tournament.spec["match_seconds"]),
+        game=tournament.spec.game,
+        options=tournament.spec.options,
+        time_control=asdict(tournament.spec.time_control),
+        match_seconds=tournament.spec.match_seconds,
         sealed=tournament.has_shared_cards,
     )
 
@@ -284,8 +284,8 @@ def _bring(stable: Stable, entrants: Sequence[str], match: Match, still_at_it: C
 
 def _count_result(tournament: Tournament, match: Match, recorded: Recorded) -> None:
     """What a result adds to the counters."""
-    metrics.MATCHES_RECORDED.labels(tournament.spec["game"], recorded.ending).inc()
-    bots = tournament.spec.get("bot_of") or tournament.spec["entrants"]
+    metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
+    bots = tournament.spec.bot_names
     for entrant, fault in zip(match.seats, recorded.faults, strict=True):
         label = metrics.BOT_NAMES.label(bots[entrant])
         metrics.BOT_GAMES.labels(label).inc()

@@ -78,7 +78,7 @@ def tournament_message(
     """One tournament. ``suspects`` and ``withdrawn`` say why, by entrant number."""
     remote = remote_bots(tournament)
     entrants = []
-    for number, name in enumerate(tournament.spec["entrants"]):
+    for number, name in enumerate(tournament.spec.entrants):
         conduct, reason = tournament_pb2.CONDUCT_FINE, ""
         if number in withdrawn:
             conduct, reason = tournament_pb2.CONDUCT_WITHDRAWN, withdrawn[number]
@@ -93,9 +93,9 @@ def tournament_message(
     return tournament_pb2.Tournament(
         id=tournament.id,
         name=tournament.name,
-        game=tournament.spec["game"],
-        players=tournament.spec["players"],
-        format=tournament.spec["format"],
+        game=tournament.spec.game,
+        players=tournament.spec.players,
+        format=tournament.spec.format,
         state=STATES[tournament.state],
         reason=tournament.reason,
         progress=progress_message(progress, pace),

@@ -17,7 +17,7 @@ from orchestrator.book import Book, Tournament
 from orchestrator.book.tables import CANCELLED, DONE
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.settings import Settings, owner_name
-from orchestrator.stable.stable import Entry, Stable, unconfined
+from orchestrator.stable.stable import Stable, unconfined
 
 _LOG: Final = logging.getLogger(__name__)
 #: A slot nobody has held for this long may be taken over.
@@ -58,7 +58,7 @@ class Slots:
         with self._lock:
             if tournament not in self._tournaments:
                 found = self._tournaments[tournament] = self._book.tournament(tournament)
-                for words in unconfined(found.spec["limits"], self._settings.door.address):
+                for words in unconfined(found.spec.bot_limits, self._settings.door.address):
                     self._book.note(tournament, words)
             return self._tournaments[tournament]
 
@@ -68,8 +68,8 @@ class Slots:
             key = (tournament.id, slot)
             if key not in self._stables:
                 folder = self._settings.folder / tournament.id / f"slot-{slot}"
-                entries = [Entry(**entry) for entry in tournament.spec["bots"]]
-                limits, hidden = tournament.spec["limits"], self._settings.private
+                entries = tournament.spec.bots
+                limits, hidden = tournament.spec.bot_limits, self._settings.private
                 self._stables[key] = Stable(self._client, tournament.id, slot, entries, folder, limits, hidden)
             return self._stables[key]
 
@@ -121,7 +121,7 @@ class Slots:
         """All bots that play under an adopted slot: other workers may watch over their matches, but only we can start them."""
         for match in self._book.begun_in(slot):
             tournament = self.tournament(match.tournament)
-            entrants = [tournament.spec["entrants"][index] for index in match.seats]
+            entrants = [tournament.spec.entrants[index] for index in match.seats]
             self.stable(tournament, slot).bring(entrants, match.session)
 
     def _send_home(self) -> None:

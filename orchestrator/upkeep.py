@@ -56,20 +56,20 @@ class Upkeep:
             return
         if progress.faults != seen.faults:
             self._withdraw(tournament)
-        if tournament.spec["format"] == "compare":
+        if tournament.spec.format == "compare":
             self._stop_if_decided(tournament)
         self._seen[tournament.id] = _Seen(time.monotonic(), progress.recorded, progress.faults)
 
     def _withdraw(self, tournament: Tournament) -> None:
-        if tournament.spec["format"] == "compare":
+        if tournament.spec.format == "compare":
             return  # it is about the two: whoever forfeits loses, and that is the answer
         gone = {found.entrant for found in self._book.withdrawals(tournament.id)}
         schedule = self._book.schedule(tournament.id)
-        verdicts = conduct.to_withdraw(self._book.games(tournament.id), schedule, int(tournament.spec["players"]))
+        verdicts = conduct.to_withdraw(self._book.games(tournament.id), schedule, tournament.spec.players)
         for verdict in verdicts:
             if verdict.entrant in gone:
                 continue
-            name = tournament.spec["entrants"][verdict.entrant]
+            name = tournament.spec.entrants[verdict.entrant]
             if self._book.withdraw(tournament.id, verdict.entrant, verdict.reason, is_removed=verdict.is_removed):
                 metrics.WITHDRAWALS.inc()
                 _LOG.warning("%s: %s is withdrawn: it %s", tournament.name, name, verdict.reason)

@@ -104,7 +104,7 @@ class Book(BookClaims):
                 "id": tournament.id,
                 "name": tournament.name,
                 "roster": tournament.roster,
-                "spec": json.dumps(tournament.spec, sort_keys=True),
+                "spec": tournament.spec.to_json(),
                 "state": tournament.state,
                 "planned": 0,
                 "created_ms": tournament.created_ms,

@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.book.tables import PLANNED
 from orchestrator.records import Game
+from orchestrator.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Tournament:
     id: str
     name: str
     roster: str
-    spec: dict[str, Any]
+    spec: Spec
     state: str
     planned: int
     created_ms: int
@@ -27,12 +28,13 @@ class Tournament:
     @property
     def has_shared_cards(self) -> bool:
         """Whether all matches of a block are dealt the same cards, so that one who has seen one of them knows the others."""
-        return self.spec.get("duplicate") == "full"
+        return self.spec.duplicate == "full"
 
     @property
     def is_reproducible(self) -> bool:
         """Whether every card follows from the seed in the roster; so it was for every seed before books wrote it down."""
-        return bool(self.spec.get("reproducible", self.spec.get("seed") is not None))
+        told = self.spec.reproducible
+        return self.spec.seed is not None if told is None else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ def match_of(row: Any) -> Match:
 
 def tournament_of(row: Any) -> Tournament:
     """A tournament, as it was read."""
-    spec = json.loads(row.spec)
+    spec = Spec.from_json(row.spec)
     return Tournament(
         row.id, row.name, row.roster, spec, row.state, row.planned, row.created_ms, row.reason, row.ended_ms
     )

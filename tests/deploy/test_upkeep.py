@@ -20,6 +20,7 @@ from orchestrator.book import Book
 from orchestrator.book import book as book_module
 from orchestrator.book.rows import Match, Recorded, Tournament
 from orchestrator.book.tables import PLANNED, RUNNING
+from orchestrator.spec import Spec
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
 from tests.deploy.tools import DEPLOY, run
@@ -53,7 +54,10 @@ def _matches(count: int) -> list[Match]:
 
 
 def _fill(book: Book, count: int) -> None:
-    book.plan(Tournament("cup", "cup", "", {"game": "relief"}, RUNNING, 0, 5), _matches(count))
+    book.plan(
+        Tournament("cup", "cup", "", Spec(game="relief", players=2, entrants=("a", "b")), RUNNING, 0, 5),
+        _matches(count),
+    )
 
 
 def _record(book: Book, count: int) -> None:
@@ -142,8 +146,9 @@ def test_a_book_of_the_first_version_is_brought_up_to_date_and_played_on(tmp_pat
         connection.execute(
             text(
                 "INSERT INTO tournaments (id, name, roster, spec, state, planned, created_ms)"
-                " VALUES ('cup', 'cup', '', '{\"game\": \"relief\"}', 'running', 0, 5)"
-            )
+                " VALUES ('cup', 'cup', '', :spec, 'running', 0, 5)"
+            ),
+            {"spec": '{"game": "relief", "players": 2, "entrants": ["a", "b"]}'},
         )
     engine.dispose()
     opened: list[Book] = []

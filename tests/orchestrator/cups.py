@@ -78,7 +78,7 @@ Log = list[tuple[int, int, str]]
 def played_in_memory(tournament: Tournament, match: Match) -> tuple[Outcome, Log]:
     """A match, played by the rules alone with what the bots would say; its outcome and its log."""
     game = games.get("relief")
-    names = [tournament.spec["entrants"][entrant] for entrant in match.seats]
+    names = [tournament.spec.entrants[entrant] for entrant in match.seats]
     state = game.new(len(names), {}, Seeds(match.table_seed, match.deck_seed))
     asked = [0] * len(names)
     log: Log = []
@@ -109,7 +109,7 @@ def assert_undisturbed(book: Book, tournament: Tournament) -> None:
     assert [game.order for game in recorded] == list(range(tournament.planned))
     assert book.progress(tournament.id).recorded == tournament.planned
     assert [game for game in recorded if any(game.faults)] == []
-    entrants = tournament.spec["entrants"]
+    entrants = tournament.spec.entrants
     found, clean = (standings(played, entrants, 2) for played in (recorded, list(undisturbed(book, tournament))))
     assert found.digest == clean.digest
 

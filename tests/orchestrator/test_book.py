@@ -1,6 +1,7 @@
 """The book of record, on SQLite and on a real PostgreSQL: what is handed out, what counts, and what is kept."""
 
 import contextlib
+import json
 import math
 import random
 import threading
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -35,6 +37,8 @@ from orchestrator.book.tables import (
     metadata,
 )
 from orchestrator.dispatch import RESEND_MS
+from orchestrator.roster import TimeControl
+from orchestrator.spec import Entry, Spec
 
 _MANY: Final = 100_000
 _BLOCK: Final = 2
@@ -76,7 +80,9 @@ def book(url: str, clock: Clock) -> Iterator[Book]:
 
 # ------------------------------------------------------------------------------------------------------------ contents
 def _tournament(id_: str = "cup") -> Tournament:
-    return Tournament(id_, f"the {id_}", 'name = "cup"\n', {"game": "relief", "players": 2}, RUNNING, 0, 5)
+    return Tournament(
+        id_, f"the {id_}", 'name = "cup"\n', Spec(game="relief", players=2, entrants=("a", "b")), RUNNING, 0, 5
+    )
 
 
 def _matches(count: int, tournament: str = "cup") -> Iterator[Match]:
@@ -606,6 +612,62 @@ def test_the_migrations_make_the_tables_that_the_code_knows(url: str) -> None:
     engine.dispose()
 
 
+#: As 0.1.0 wrote it.
+_OLD_SPEC: Final = json.dumps(
+    {
+        "game": "relief",
+        "game_version": 1,
+        "options": {},
+        "players": 2,
+        "format": "compare",
+        "seed": 3,
+        "reproducible": False,
+        "duplicate": "full",
+        "time_control": {"move_ms": 10000, "bank_ms": 120000, "increment_ms": 0, "seating_ms": 30000},
+        "match_seconds": 3600,
+        "limits": {"memory_mb": 512, "processes": 256, "files": 1024, "disk_mb": 512, "readable": []},
+        "entrants": ["a", "b"],
+        "bot_of": ["a", "b"],
+        "bots": [
+            {
+                "name": name,
+                "command": ["python3", "bot.py"],
+                "bundled": "",
+                "remote": name == "b",
+                "env": {"LEVEL": "3"},
+                "cwd": "/srv",
+                "isolated": False,
+                "seed": "5eed",
+            }
+            for name in ("a", "b")
+        ],
+        "question": {"alpha": 0.05, "beta": 0.05, "t0": 0.0, "t1": 0.2, "most_blocks": 60},
+    },
+    sort_keys=True,
+)
+
+
+def test_the_spec_of_the_release_before_is_read_whole() -> None:
+    spec = Spec.from_json(_OLD_SPEC)
+    assert (spec.format, spec.duplicate, spec.seed, spec.reproducible) == ("compare", "full", 3, False)
+    assert spec.time_control == TimeControl(10_000, 120_000, 0, 30_000) and spec.match_seconds == 3600
+    assert spec.bot_limits == {
+        "memory_mb": 512, "processes": 256, "files": 1024, "disk_mb": 512, "readable": (),
+    }  # fmt: skip
+    assert spec.bots[0] == Entry("a", ("python3", "bot.py"), env={"LEVEL": "3"}, cwd="/srv", seed="5eed")
+    assert spec.bots[1].remote and spec.question is not None and spec.question.most_blocks == 60
+    assert Spec.from_json(spec.to_json()) == spec
+    with pytest.raises(msgspec.ValidationError, match="players"):
+        Spec.from_json('{"game": "relief", "players": "two", "entrants": []}')
+
+
+def test_a_spec_from_before_everything_was_written_down_has_defaults() -> None:
+    spec = Spec.from_json('{"game": "relief", "players": 2, "entrants": ["a", "b"], "seed": 7}')
+    assert spec.bot_names == ("a", "b") and spec.bots == () and spec.question is None
+    tournament = replace(_tournament(), spec=spec)
+    assert tournament.is_reproducible and not tournament.has_shared_cards, "then every seed decided the cards"
+
+
 def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> None:
     """As 0.1.0 wrote it: a match in every state that it knew, and one whose worker had died."""
     engine = create_engine(url)
@@ -626,7 +688,10 @@ def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> No
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0003")
-        connection.execute(text("INSERT INTO tournaments VALUES ('cup', 'cup', '', '{}', 'running', 8, 1, '', 0)"))
+        connection.execute(
+            text("INSERT INTO tournaments VALUES ('cup', 'cup', '', :spec, 'running', 8, 1, '', 0)"),
+            {"spec": _OLD_SPEC},
+        )
         for order, (id_, (state, lease, deliveries, slot, handed)) in enumerate(old.items()):
             values = (
                 f"'{id_}', 'cup', {order}, {order}, '[0, 1]', 'aa', 'bb', '{state}', {lease}, {deliveries}, 0, {slot}"

@@ -67,7 +67,7 @@ def test_without_a_seed_every_tournament_is_another(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     first, second = planning.enter(book, _roster(seed=None)), planning.enter(book, _roster(seed=None))
     assert first.id != second.id
-    assert {bot["seed"] for bot in first.spec["bots"]}.isdisjoint(bot["seed"] for bot in second.spec["bots"])
+    assert {bot.seed for bot in first.spec.bots}.isdisjoint(bot.seed for bot in second.spec.bots)
     book.close()
 
 

@@ -20,6 +20,8 @@ from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.celery_app import make_app
 from orchestrator.dispatch import Dispatcher
 from orchestrator.records import Game
+from orchestrator.roster import Limits, TimeControl
+from orchestrator.spec import Entry, Spec
 from orchestrator.stable.launch import launched
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.system import CANNOT_START
@@ -29,7 +31,7 @@ from tests.orchestrator.harness import HOME, Arena, alive_with, logs, script, wa
 _OUTPUT_BYTES: Final = 1 << 20
 _TICK_S: Final = 0.2
 _HONEST: Final = ("ann", "bob")
-_CLOCK: Final = {"move_ms": 6000, "bank_ms": 4000, "increment_ms": 0, "seating_ms": 10_000}
+_CLOCK: Final = TimeControl(move_ms=6000, bank_ms=4000, increment_ms=0, seating_ms=10_000)
 _SEATS: Final = 3
 #: All matches together are over by then, on a busy machine too.
 _ALL_S: Final = 400.0
@@ -71,17 +73,18 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
     """A match for each bad guest in each seat, with the same two honest bots."""
     modes = list(_MODES)
     entrants = [*_HONEST, *modes]
-    spec = {
-        "game": "relief",
-        "options": {},
-        "players": 3,
-        "time_control": _CLOCK,
-        "match_seconds": 300,
-        "limits": {"memory_mb": 512, "processes": 100},
-        "entrants": entrants,
-        "bots": [{"name": name, "command": script("steady", name)} for name in _HONEST]
-        + [{"name": mode, "command": script("guest", mode), "isolated": mode in _ISOLATED} for mode in modes],
-    }
+    spec = Spec(
+        game="relief",
+        players=3,
+        time_control=_CLOCK,
+        match_seconds=300,
+        limits=Limits(memory_mb=512, processes=100),
+        entrants=tuple(entrants),
+        bots=(
+            *(Entry(name, tuple(script("steady", name))) for name in _HONEST),
+            *(Entry(mode, tuple(script("guest", mode)), isolated=mode in _ISOLATED) for mode in modes),
+        ),
+    )
     planned = []
     for order in range(_SEATS * len(modes)):
         seats = [0, 1]
