@@ -239,7 +239,7 @@ def _play(
     arena: "LocalArena", roster: "Roster | None", beside: str, folder: Path, console: Console, terms: "Terms"
 ) -> int:
     """Hand matches out until all are played, then write everything down. ``beside`` is the roster's own folder."""
-    from orchestrator import planning, tasks
+    from orchestrator import planning
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
@@ -251,11 +251,10 @@ def _play(
     book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
     if tournament.is_reproducible:
         console.print(UNPROTECTED, style="yellow", highlight=False)
-    tasks.configure(arena.settings)
     with ArenaClient(arena.settings.door) as client:
-        for words in unconfined(tournament.spec["limits"], client.door.address):
+        for words in unconfined(tournament.spec.bot_limits, client.door.address):
             console.print(words, style="yellow", highlight=False, markup=False, soft_wrap=True)
-        words = protections(tournament.spec["limits"], client.door.address)
+        words = protections(tournament.spec.bot_limits, client.door.address)
         if words and not terms.quiet:
             console.print(words, style="dim", highlight=False, markup=False)
         arena.service.wait_for("serving on ")
@@ -275,13 +274,15 @@ def _play_all(
     from redis.exceptions import RedisError
 
     from cli.screen import is_watched, screen, table_so_far
-    from orchestrator import tasks
     from orchestrator.book.tables import PAUSED
+    from orchestrator.celery_app import make_app
     from orchestrator.desk import PACE_MS
+    from orchestrator.dispatch import Dispatcher
     from orchestrator.messages import progress_message
     from orchestrator.upkeep import Upkeep
 
     upkeep = Upkeep(book, client)
+    dispatcher = Dispatcher(make_app(arena.settings.broker), book, arena.settings.window)
     table = None
     notes: list[str] = []
     due = 0.0
@@ -294,14 +295,14 @@ def _play_all(
                 due = time.monotonic() + _TICK_S
                 # The broker may be away: the lease brings back what could not be published.
                 with contextlib.suppress(OperationalError, RedisError):
-                    tasks.dispatch(book, arena.settings.window, tournament.id)
+                    dispatcher.hand_out(tournament.id)
             upkeep.look_after(tournament, progress)
             if is_watched(console, quiet=quiet):
-                if table is None and progress.played:
+                if table is None and progress.recorded:
                     table = table_so_far(book, tournament, console.width)
                 drawn, notes = (table is not None and table.if_due()) or (None, notes)
                 show(progress_message(progress, book.pace(tournament.id, PACE_MS)), drawn, notes)
-            arena.keep(_TICK_S if progress.ready else _LAST_TICK_S)
+            arena.keep(_TICK_S if progress.planned else _LAST_TICK_S)
     while not upkeep.finish(tournament):
         arena.keep(_TICK_S)  # until the service is back
 
@@ -317,7 +318,7 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
 
     write_all(book, tournament.id, folder)
     names, games = by_bot(tournament.spec, book.games(tournament.id))
-    final = standings(games, names, int(tournament.spec["players"]))
+    final = standings(games, names, tournament.spec.players)
     Console().print(standings_table(final, title=tournament.name, width=Console().width))
     said = verdict(gather(book, tournament.id))
     for words in dict.fromkeys(
@@ -329,10 +330,11 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
 
 def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
     """Every bot of ours starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
-    from orchestrator.bot_starts import SAID, Started, start_bots
+    from orchestrator.bot_starts import SAID, Started
+    from orchestrator.celery_app import START_BOTS, make_app
     from orchestrator.stable.stable import START_S, BotCannotStart
 
-    start_bots.delay(tournament.id)
+    make_app(arena.settings.broker).send_task(START_BOTS, (tournament.id,))
     came = Started.read(arena.worker.wait_for(f"{SAID}{tournament.id} ", START_S + READY_S))
     if came.bot:
         raise BotCannotStart(came.bot, came.why, came.words)

@@ -102,7 +102,7 @@ def table_so_far(book: "Book", tournament: "Tournament", width: int) -> Paced[tu
 
     def compute() -> tuple[Table, list[str]]:
         names, games = by_bot(tournament.spec, book.games(tournament.id))
-        so_far = standings(games, names, int(tournament.spec["players"]), ladder=False, resamples=200)
+        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
         return standings_table(so_far, width=width), notes(Desk(book).tournament(tournament.id))
 
     return Paced(compute)

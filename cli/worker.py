@@ -20,22 +20,20 @@ def _start(arguments: list[str], **settings: str) -> int:
     return 0
 
 
-def worker(
-    beat: Annotated[bool, typer.Option("--beat", help="Also hand out matches; one process of an arena does.")] = False,
-    metrics: Metrics = "",
-) -> int:
+def worker(metrics: Metrics = "") -> int:
     """Play matches of a book's tournaments, until SIGTERM.
 
     Settings come from the environment: RUBBLE_BOOK, RUBBLE_BROKER (redis://, redis+socket:// or amqp://), RUBBLE_ADDRESS of
     the service, RUBBLE_OPERATOR_TOKEN, RUBBLE_WORK_DIR, RUBBLE_CONCURRENCY. Those that may carry a secret can be given as …_FILE.
     """
-    return _start(["worker", *(["--beat"] if beat else [])], RUBBLE_METRICS=metrics)
+    return _start(["worker"], RUBBLE_METRICS=metrics)
 
 
 def beat(metrics: Metrics = "") -> int:
-    """Hand out matches to workers, until SIGTERM. One of these, or one worker with --beat, in the whole arena.
+    """Hand out matches to workers and look after tournaments, until SIGTERM. One of these in the whole arena.
 
-    It takes the same settings as a worker, and RUBBLE_WINDOW: how many matches may be out at once.
+    It is Celery's beat together with the worker of the queue `control`. It takes the same settings as a worker, and
+    RUBBLE_WINDOW: how many matches may be out at once.
     """
     return _start(["beat"], RUBBLE_METRICS=metrics)
 

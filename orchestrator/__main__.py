@@ -1,23 +1,25 @@
-"""``python -m orchestrator [worker | beat | api] [--beat]``: the processes of the orchestrator.
+"""``python -m orchestrator [worker | beat | api]``: the processes of the orchestrator.
 
-A worker plays matches; ``--beat`` also hands them out. ``beat`` does only that, every two seconds. ``api`` answers
-TournamentService.
+A worker plays matches. ``beat`` is Celery's beat, which sends a tick every two seconds, and the control worker, which carries
+ticks out: it hands out matches and looks after tournaments. ``api`` answers TournamentService.
 """
 
 import logging
+import os
+import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from celery import Celery, signals
 from sqlalchemy.exc import SQLAlchemyError
 
-from orchestrator import (
-    bot_starts,  # noqa: F401  # its task is known once it is imported
-    metrics,
-    tasks,
-)
+from orchestrator import metrics
 from orchestrator.book import Book
+from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE
+from orchestrator.dispatch import queue_length
 from orchestrator.settings import BadSetting, Settings, read_settings
 from service import logs
 
@@ -52,46 +54,70 @@ def _run(role: str, arguments: Sequence[str]) -> None:
         print(f"rubble {role}: {error}", file=sys.stderr)
         sys.exit(_BAD_SETTING)
     logs.configure("info", "logfmt", [settings.door.operator_token])
-    stop = _serve_metrics(settings, role, hands_out=role == "beat" or "--beat" in arguments)
+    stop = _serve_metrics(settings, role)
     try:
-        _beat(settings) if role == "beat" else _work(settings, is_beat="--beat" in arguments)
+        _beat(settings) if role == "beat" else _work(settings)
     finally:
         stop()
 
 
-def _work(settings: Settings, *, is_beat: bool) -> None:
-    metrics.WORKER_CONCURRENCY.set(settings.concurrency)
-    app = tasks.configure(settings)
-    if is_beat:  # in a thread: Celery's own --beat would fork, and what is counted there nobody would see
-        from celery.beat import Service
+def _work(settings: Settings) -> None:
+    from orchestrator.tasks import app
 
-        threading.Thread(target=Service(app, scheduler_cls=tasks.Clockwork).start, daemon=True, name="beat").start()
-    # As `celery worker` does it; its command line takes a tenth of a second to import.
+    metrics.WORKER_CONCURRENCY.set(settings.concurrency)
+    _consume(app, "worker", MATCH_QUEUE, settings.concurrency)
+
+
+def _beat(settings: Settings) -> None:
+    from orchestrator.tasks import app
+
+    # In a thread: a process that Celery's own --beat forks would outlive one that is killed.
+    threading.Thread(target=_send_ticks, args=(app,), daemon=True, name="beat").start()
+    _consume(app, "beat", CONTROL_QUEUE, 1)
+
+
+def _send_ticks(app: Celery) -> None:
+    """Celery's beat. Where it cannot go on, the process ends, for its supervisor to start it again."""
+    from celery.beat import Service
+
+    try:
+        Service(app, scheduler_cls=app.conf.beat_scheduler).start()
+    except Exception:
+        _LOG.exception("beat cannot go on")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _consume(app: Celery, role: str, queue: str, concurrency: int) -> None:
+    """Carry out the tasks of a queue until told to stop. Several of a role may run on a host: each has a name of its own."""
+
+    def say_ready(**_: object) -> None:
+        print(f"{role} ready", flush=True)
+
+    signals.worker_ready.connect(say_ready, weak=False)
+    # As `celery worker` does it, whose command line takes a tenth of a second to import.
     worker = app.Worker(
-        pool_cls="threads",
-        concurrency=settings.concurrency,
+        hostname=f"{role}.{os.getpid()}@{socket.gethostname()}",
+        queues=[queue],
+        concurrency=concurrency,
         loglevel="WARNING",
         quiet=True,
-        without_gossip=True,
+        without_gossip=True,  # workers agree through the book, and need no second to meet
         without_mingle=True,
-        without_heartbeat=True,
     )
     worker.start()
     sys.exit(worker.exitcode)
 
 
-def _beat(settings: Settings) -> None:
-    beat = tasks.configure(settings).Beat(scheduler="orchestrator.tasks:Clockwork", loglevel="WARNING", quiet=True)
-    beat.run()  # it ends the process itself
-
-
-def _serve_metrics(settings: Settings, role: str, *, hands_out: bool) -> Callable[[], None]:
+def _serve_metrics(settings: Settings, role: str) -> Callable[[], None]:
     """Answer Prometheus, if it is wanted; what to call at the end."""
     if not settings.metrics:
         return lambda: None
-    book = Book(settings.book) if hands_out else None
-    if book is not None:
-        metrics.show_arena(role, metrics.ArenaCollector(book, settings.window, tasks.queue_length))
+    book = None
+    if role == "beat":
+        from orchestrator.tasks import app
+
+        book = Book(settings.book)
+        metrics.BEAT.register(metrics.ArenaCollector(book, settings.window, lambda: queue_length(app)))
     try:
         address, stop = metrics.serve(settings.metrics, role)
     except OSError as error:

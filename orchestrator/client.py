@@ -227,9 +227,11 @@ class ArenaClient:
         """An ended session is archived: the service need not keep it."""
         self._call(self._sessions.ForgetSession, session_pb2.ForgetSessionRequest(session=session))
 
-    def reveal(self, session: str) -> None:
-        """Publish the seeds of an ended session."""
-        self._call(self._sessions.RevealSeeds, session_pb2.RevealSeedsRequest(session=session))
+    def reveal(self, session: str) -> session_pb2.RevealSeedsResponse:
+        """Publish the seeds of an ended session; what that adds to its replay."""
+        request = session_pb2.RevealSeedsRequest(session=session)
+        revealed: session_pb2.RevealSeedsResponse = self._call(self._sessions.RevealSeeds, request)
+        return revealed
 
     def replay(self, session: str) -> str:
         """The replay of a session."""

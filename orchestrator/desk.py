@@ -94,8 +94,8 @@ class Desk:
     def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
         """A key for a remote entrant."""
         tournament = self._find(name)
-        if entrant not in tournament.spec["entrants"]:
-            known = ", ".join(tournament.spec["entrants"][:20])
+        if entrant not in tournament.spec.entrants:
+            known = ", ".join(tournament.spec.entrants[:20])
             raise UnknownEntrant(
                 f"nobody in {tournament.name} is called {entrant!r}; there are {known}", entrant=repr(entrant)[:120]
             )
@@ -127,7 +127,7 @@ class Desk:
             tournament,
             progress,
             self._book.pace(tournament.id, PACE_MS),
-            suspects=self._who_is_suspect(tournament, progress.played, progress.faults),
+            suspects=self._who_is_suspect(tournament, progress.recorded, progress.faults),
             withdrawn={found.entrant: found.reason for found in self._book.withdrawals(tournament.id)},
             connected=connected,
             with_roster=with_roster,
@@ -170,7 +170,7 @@ class Desk:
             raise BadField("state", state, "a state of MatchState")
         tournament = self._find(name)
         found = self._book.matches(tournament.id, state=word, after=start - 1, limit=size + 1)
-        names = [str(entrant) for entrant in tournament.spec["entrants"]]
+        names = list(tournament.spec.entrants)
         response = tournament_pb2.ListMatchesResponse()
         hidden: Collection[int] = ()
         if tournament.has_shared_cards and not is_operator:
@@ -188,7 +188,7 @@ class Desk:
         is_whole = is_operator or not tournament.has_shared_cards
         progress = self._book.progress(tournament.id)
         # A dropped match adds no game, but may end its block, whose games are then told.
-        stamp = (progress.played, progress.dropped, len(self._book.withdrawals(tournament.id)))
+        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)))
         key = (tournament.id, is_whole)
         known = self._standings.get(key)
         if known is None or known[0] != stamp:

@@ -37,8 +37,4 @@ def remote_name(tournament: str, entrant: str) -> str:
 
 def remote_bots(tournament: "Tournament") -> dict[str, str]:
     """The remote entrants, each with its name in the arena."""
-    return {
-        entry["name"]: remote_name(tournament.id, entry["name"])
-        for entry in tournament.spec["bots"]
-        if entry.get("remote")
-    }
+    return {entry.name: remote_name(tournament.id, entry.name) for entry in tournament.spec.bots if entry.remote}

@@ -4,7 +4,18 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from orchestrator.book import Match, Pace, Progress, Recorded, Tournament
-from orchestrator.book.tables import CANCELLED, DONE, DROPPED, LEASED, PAUSED, PLAYED, READY, RUNNING, WAITING
+from orchestrator.book.tables import (
+    CANCELLED,
+    DONE,
+    DROPPED,
+    PAUSED,
+    PLANNED,
+    PLAYING,
+    QUEUED,
+    RECORDED,
+    RUNNING,
+    WAITING,
+)
 from orchestrator.entrants import remote_bots
 from rubble.v1 import tournament_pb2
 
@@ -19,9 +30,10 @@ STATES: Final[Mapping[str, "tournament_pb2.TournamentState.ValueType"]] = {
     CANCELLED: tournament_pb2.TOURNAMENT_STATE_CANCELLED,
 }
 MATCH_STATES: Final[Mapping[str, "tournament_pb2.MatchState.ValueType"]] = {
-    READY: tournament_pb2.MATCH_STATE_READY,
-    LEASED: tournament_pb2.MATCH_STATE_LEASED,
-    PLAYED: tournament_pb2.MATCH_STATE_PLAYED,
+    PLANNED: tournament_pb2.MATCH_STATE_PLANNED,
+    QUEUED: tournament_pb2.MATCH_STATE_QUEUED,
+    PLAYING: tournament_pb2.MATCH_STATE_PLAYING,
+    RECORDED: tournament_pb2.MATCH_STATE_RECORDED,
     DROPPED: tournament_pb2.MATCH_STATE_DROPPED,
 }
 _WORDS: Final = {value: word for word, value in STATES.items()}
@@ -39,20 +51,19 @@ def is_over(tournament: tournament_pb2.Tournament) -> bool:
 
 def progress_message(progress: Progress, pace: Pace) -> tournament_pb2.Progress:
     """How far a tournament is, and how long the rest takes at this pace."""
-    left = progress.ready + progress.leased
     message = tournament_pb2.Progress(
-        planned=progress.planned,
-        ready=progress.ready,
-        waiting=progress.waiting,
-        playing=progress.leased - progress.waiting,
-        played=progress.played,
+        planned=progress.total,
+        ready=progress.planned,
+        waiting=progress.queued,
+        playing=progress.playing,
+        played=progress.recorded,
         dropped=progress.dropped,
         voids=progress.voids,
         faults=progress.faults,
         games_per_second=pace.per_second,
     )
-    if left == 0 or pace.per_second > 0:
-        message.eta_ms = int(left / pace.per_second * 1000) if left else 0
+    if progress.left == 0 or pace.per_second > 0:
+        message.eta_ms = int(progress.left / pace.per_second * 1000) if progress.left else 0
     return message
 
 
@@ -69,7 +80,7 @@ def tournament_message(
     """One tournament. ``suspects`` and ``withdrawn`` say why, by entrant number."""
     remote = remote_bots(tournament)
     entrants = []
-    for number, name in enumerate(tournament.spec["entrants"]):
+    for number, name in enumerate(tournament.spec.entrants):
         conduct, reason = tournament_pb2.CONDUCT_FINE, ""
         if number in withdrawn:
             conduct, reason = tournament_pb2.CONDUCT_WITHDRAWN, withdrawn[number]
@@ -84,9 +95,9 @@ def tournament_message(
     return tournament_pb2.Tournament(
         id=tournament.id,
         name=tournament.name,
-        game=tournament.spec["game"],
-        players=tournament.spec["players"],
-        format=tournament.spec["format"],
+        game=tournament.spec.game,
+        players=tournament.spec.players,
+        format=tournament.spec.format,
         state=STATES[tournament.state],
         reason=tournament.reason,
         progress=progress_message(progress, pace),

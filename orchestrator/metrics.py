@@ -18,7 +18,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from orchestrator.book import Book, Census
-from orchestrator.book.tables import CANCELLED, DONE, DROPPED, LEASED, PAUSED, PLAYED, READY, RUNNING, WAITING
+from orchestrator.book.tables import CANCELLED, DONE, PAUSED, PLAYING, QUEUED, RUNNING, WAITING
 
 WORKER: Final = CollectorRegistry()
 BEAT: Final = CollectorRegistry()
@@ -79,7 +79,7 @@ ARCHIVE_FAILURES: Final = Counter(
 MATCHES_DISPATCHED: Final = Counter("rubble_matches_dispatched_total", "Matches handed out.", registry=BEAT)
 LEASE_EXPIRIES: Final = Counter(
     "rubble_lease_expiries_total",
-    "Leases that ran out: of matches waiting for a worker, and of matches being played.",
+    "Matches handed out again: queued ones whose message was lost, and playing ones whose lease ran out.",
     ["kind"],
     registry=BEAT,
 )
@@ -89,10 +89,8 @@ TICK_SECONDS: Final = Histogram(
 WITHDRAWALS: Final = Counter(
     "rubble_withdrawals_total", "Entrants withdrawn because they forfeited too much.", registry=BEAT
 )
-for kind in ("waiting", "playing"):
+for kind in ("queued", "playing"):
     LEASE_EXPIRIES.labels(kind)  # there from the start, so that a rate over them sees the first one
-#: What handing out counts, wherever it is done.
-_HANDING_OUT: Final[tuple[Collector, ...]] = (MATCHES_DISPATCHED, LEASE_EXPIRIES, TICK_SECONDS, WITHDRAWALS)
 for shared in (SESSIONS_FORGOTTEN, ARCHIVE_FAILURES):
     BEAT.register(shared)  # what workers did not come to is archived at the end of a tournament
 
@@ -187,18 +185,12 @@ def _families(census: Census) -> Iterable[Metric]:
         tournaments.add_metric([state], census.tournaments.get(state, 0))
     yield tournaments
     matches = GaugeMetricFamily("rubble_matches", "Matches of tournaments that are not over.", labels=["state"])
-    playing = census.matches[LEASED] - census.waiting
-    counts = {
-        READY: census.matches[READY],
-        "waiting": census.waiting,
-        "playing": max(0, playing),
-        PLAYED: census.matches[PLAYED],
-        DROPPED: census.matches[DROPPED],
-    }
-    for state, count in counts.items():
+    for state, count in census.matches.items():
         matches.add_metric([state], count)
     yield matches
-    yield _gauge("rubble_dispatch_window_used", "Matches that are out.", census.matches[LEASED])
+    yield _gauge(
+        "rubble_dispatch_window_used", "Matches that are out.", census.matches[QUEUED] + census.matches[PLAYING]
+    )
     yield _gauge(
         "rubble_queue_age_seconds",
         "How long the match that waits longest for a worker has been waiting.",
@@ -230,11 +222,3 @@ def serve(address: str, role: str) -> tuple[str, Callable[[], None]]:
         thread.join()
 
     return f"{host}:{server.server_port}", stop
-
-
-def show_arena(role: str, collector: ArenaCollector) -> None:
-    """This process, of that role, hands matches out: it tells what is true of the whole arena."""
-    registry = _REGISTRIES[role]
-    registry.register(collector)
-    for counted in _HANDING_OUT if registry is not BEAT else ():
-        registry.register(counted)

@@ -6,12 +6,13 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from orchestrator import schedule
 from orchestrator.book import Book, Match, Tournament, UnknownTournament
-from orchestrator.book.tables import READY, RUNNING
+from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.roster import UNPROTECTED, Bot, Roster
+from orchestrator.spec import Entry, SequentialQuestion, Spec
 
 _LOG: Final = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
@@ -32,9 +33,9 @@ def find(book: Book, roster: Roster) -> Tournament | None:
     return None
 
 
-def _rules(spec: Mapping[str, Any]) -> str:
+def _rules(spec: Spec) -> str:
     """What ``Roster.rules`` said when a tournament was planned."""
-    return schedule.content_id([spec["game"], spec["game_version"], spec["options"]])
+    return schedule.content_id([spec.game, spec.game_version, spec.options])
 
 
 def _id(roster: Roster, secret: bytes) -> str:
@@ -76,40 +77,44 @@ def _secret(roster: Roster) -> bytes:
     return drawn if roster.seed is None else schedule.joined_secret(roster.seed, drawn)
 
 
-def _spec(roster: Roster, plan: schedule.Plan, secret: bytes, folder: str) -> dict[str, Any]:
-    """What workers and reports need to know, as plain data."""
+def _spec(roster: Roster, plan: schedule.Plan, secret: bytes, folder: str) -> Spec:
+    """What workers and reports need to know."""
     bots = {bot.name: bot for bot in roster.bots}
-    limits = {name: value for name, value in asdict(roster.limits).items() if value is not None}
-    return {
-        "game": roster.game,
-        "game_version": roster.game_version,
-        "options": dict(roster.options),
-        "players": roster.players,
-        "format": roster.format,
-        "seed": roster.seed,
-        "reproducible": roster.reproducible,
-        "duplicate": roster.duplicate,
-        "time_control": asdict(roster.time_control),
-        "match_seconds": limits.pop("match_seconds"),
-        "limits": limits,
-        "entrants": [entrant.name for entrant in plan.entrants],
-        "bot_of": [entrant.bot for entrant in plan.entrants],
+    question = None
+    if roster.sequential is not None:
+        assert roster.deals is not None
+        question = SequentialQuestion(**asdict(roster.sequential), most_blocks=roster.deals)
+    return Spec(
+        game=roster.game,
+        game_version=roster.game_version,
+        options=dict(roster.options),
+        players=roster.players,
+        format=roster.format,
+        seed=roster.seed,
+        reproducible=roster.reproducible,
+        duplicate=roster.duplicate,
+        time_control=roster.time_control,
+        match_seconds=roster.limits.match_seconds,
+        limits=roster.limits,
+        entrants=tuple(entrant.name for entrant in plan.entrants),
+        bot_of=tuple(entrant.bot for entrant in plan.entrants),
         # A copy of a bot is started like the bot itself, under the copy's name.
-        "bots": [
-            {
-                "name": entrant.name,
-                "command": list(bots[entrant.bot].command),
-                "bundled": bots[entrant.bot].bundled,
-                "remote": bots[entrant.bot].remote,
-                "env": dict(bots[entrant.bot].env),
-                "cwd": _cwd(bots[entrant.bot], folder),
-                "isolated": bots[entrant.bot].isolated,
-                "seed": schedule.content_id(["house", secret.hex(), entrant.name]),
-            }
-            for entrant in plan.entrants
-        ],
-        "question": None if roster.sequential is None else asdict(roster.sequential) | {"most_blocks": roster.deals},
-    }
+        bots=tuple(_entry(bots[entrant.bot], entrant.name, secret, folder) for entrant in plan.entrants),
+        question=question,
+    )
+
+
+def _entry(bot: Bot, name: str, secret: bytes, folder: str) -> Entry:
+    return Entry(
+        name=name,
+        command=tuple(bot.command),
+        bundled=bot.bundled,
+        remote=bot.remote,
+        env=dict(bot.env),
+        cwd=_cwd(bot, folder),
+        isolated=bot.isolated,
+        seed=schedule.content_id(["house", secret.hex(), name]),
+    )
 
 
 def _cwd(bot: Bot, folder: str) -> str:
@@ -129,8 +134,7 @@ def _matches(plan: schedule.Plan) -> Iterator[Match]:
                 seats=tuple(numbers[entrant.name] for entrant in match.seats),
                 table_seed=match.seeds.table,
                 deck_seed=match.seeds.deck,
-                state=READY,
+                state=PLANNED,
                 deliveries=0,
                 voids=0,
-                slot=-1,
             )

@@ -6,9 +6,13 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from orchestrator.client import Door
 from orchestrator.private import absolute, address_paths, private_paths, write_hidden
+
+#: What RUBBLE_BROKER is to be.
+BROKER_EXPECTED: Final = "an address such as redis://localhost:6379/1 or amqp://localhost"
 
 
 class BadSetting(ValueError):
@@ -115,7 +119,7 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
     concurrency = _number(env, "RUBBLE_CONCURRENCY", 16, 1, 1000)
     return Settings(
         book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),
-        broker=secret(env, "RUBBLE_BROKER", "an address such as redis://localhost:6379/1 or amqp://localhost"),
+        broker=secret(env, "RUBBLE_BROKER", BROKER_EXPECTED),
         door=Door(needed(env, "RUBBLE_ADDRESS", "host:port of the service"), token, env.get("RUBBLE_CA", "")),
         folder=Path(env.get("RUBBLE_WORK_DIR", ".rubble/work")),
         concurrency=concurrency,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator import conduct, metrics
+from orchestrator.archive import Archive
 from orchestrator.book import Book, Progress, Tournament
 from orchestrator.book.tables import DONE, RUNNING, WAITING
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
-from orchestrator.worker import archive
 
 _LOG: Final = logging.getLogger(__name__)
 #: All results of a tournament are read not more often than this, in seconds, and for at most this share of the time.
@@ -54,9 +54,9 @@ class Upkeep:
     def look_after(self, tournament: Tournament, progress: Progress) -> None:
         """Withdraw whoever forfeits too much; stop a comparison that is decided."""
         seen = self._seen[tournament.id]
-        if progress.played == seen.played or time.monotonic() < seen.due:
+        if progress.recorded == seen.played or time.monotonic() < seen.due:
             return
-        is_comparison = tournament.spec["format"] == "compare"
+        is_comparison = tournament.spec.format == "compare"
         if is_comparison:
             from orchestrator.report import evidence  # noqa: F401  # takes a second once, which is no reason to look less often
         began = time.monotonic()
@@ -66,18 +66,18 @@ class Upkeep:
             self._stop_if_decided(tournament)
         ended = time.monotonic()
         due = ended + max(_READ_S, (ended - began) / _SHARE)
-        self._seen[tournament.id] = _Seen(due, progress.played, progress.faults)
+        self._seen[tournament.id] = _Seen(due, progress.recorded, progress.faults)
 
     def _withdraw(self, tournament: Tournament) -> None:
-        if tournament.spec["format"] == "compare":
+        if tournament.spec.format == "compare":
             return  # it is about the two: whoever forfeits loses, and that is the answer
         gone = {found.entrant for found in self._book.withdrawals(tournament.id)}
         schedule = self._book.schedule(tournament.id)
-        verdicts = conduct.to_withdraw(self._book.games(tournament.id), schedule, int(tournament.spec["players"]))
+        verdicts = conduct.to_withdraw(self._book.games(tournament.id), schedule, tournament.spec.players)
         for verdict in verdicts:
             if verdict.entrant in gone:
                 continue
-            name = tournament.spec["entrants"][verdict.entrant]
+            name = tournament.spec.entrants[verdict.entrant]
             if self._book.withdraw(tournament.id, verdict.entrant, verdict.reason, is_removed=verdict.is_removed):
                 metrics.WITHDRAWALS.inc()
                 _LOG.warning("%s: %s is withdrawn: it %s", tournament.name, name, verdict.reason)
@@ -105,7 +105,7 @@ class Upkeep:
         False if the service is away. Seeds that are not archived now are lost with its sessions, so the end waits for it.
         """
         self._withdraw(tournament)
-        if not archive(self._book, self._client, tournament.id):
+        if not Archive(self._book, self._client).keep_all(tournament.id):
             return False
         self._book.set_state(tournament.id, DONE, only_from=(RUNNING,))
         return True

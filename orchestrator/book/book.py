@@ -14,25 +14,23 @@ from typing import Any, Final
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, case, create_engine, delete, event, func, insert, select, update
+from sqlalchemy import Connection, Engine, create_engine, event, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from orchestrator.book.reading import BookReader
-from orchestrator.book.rows import Match, Recorded, Tournament, match_of, match_row
+from orchestrator.book.claims import AT_REST, BookClaims
+from orchestrator.book.rows import Match, Recorded, Tournament, match_row
 from orchestrator.book.tables import (
     CANCELLED,
     DONE,
     DROPPED,
-    LEASED,
-    PLAYED,
-    READY,
-    RUNNING,
+    NOT_OVER,
+    PLANNED,
+    RECORDED,
     matches,
     notes,
     replays,
     results,
-    slots,
     tournaments,
     withdrawals,
 )
@@ -41,14 +39,6 @@ _CHUNK: Final = 500
 _NOTE: Final = 400
 _SQLITE_WAIT_MS: Final = 30_000
 _SQLITE_PAUSE_S: Final = 0.01
-
-
-#: A wall clock that moves by more than this against the steady one was set, or the machine was asleep.
-_STEP_MS: Final = 2_000
-#: A living worker has extended what it holds within this time.
-_SETTLE_MS: Final = 8_000
-#: Nobody holds anything for longer: what ends later was written before the clock was set back.
-_FARTHEST_MS: Final = 600_000
 
 
 def _now_ms() -> int:
@@ -63,7 +53,7 @@ class NewerBook(SQLAlchemyError):
     """A book whose tables this program does not know."""
 
 
-class Book(BookReader):
+class Book(BookClaims):
     """A book in SQLite or PostgreSQL. Open it with ``Book(url)``; missing tables are made, old ones brought up to date."""
 
     def __init__(
@@ -73,7 +63,6 @@ class Book(BookReader):
         self.url = url
         self._now_ms = now_ms
         self._steady_ms = steady_ms or (_steady_ms if now_ms is _now_ms else now_ms)
-        #: Offset between the two clocks, and until when leases are not taken away after it has changed.
         self._apart_ms = self._now_ms() - self._steady_ms()
         self._unsettled_until_ms = self._steady_ms()
         self._engine: Engine = create_engine(url, pool_pre_ping=True)
@@ -115,7 +104,7 @@ class Book(BookReader):
                 "id": tournament.id,
                 "name": tournament.name,
                 "roster": tournament.roster,
-                "spec": json.dumps(tournament.spec, sort_keys=True),
+                "spec": tournament.spec.to_json(),
                 "state": tournament.state,
                 "planned": 0,
                 "created_ms": tournament.created_ms,
@@ -145,8 +134,8 @@ class Book(BookReader):
             if state == CANCELLED:
                 connection.execute(
                     update(matches)
-                    .where(matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED)))
-                    .values(state=DROPPED)
+                    .where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
+                    .values(state=DROPPED, **AT_REST)
                 )
         return True
 
@@ -172,14 +161,14 @@ class Book(BookReader):
                 return False
             if is_removed:
                 query = select(matches.c.id, matches.c.seats).where(
-                    matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
+                    matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER)
                 )
                 ids = [row.id for row in connection.execute(query) if entrant in json.loads(row.seats)]
                 for start in range(0, len(ids), _CHUNK):
                     chosen = matches.c.id.in_(ids[start : start + _CHUNK])
                     # What was recorded since we looked is played.
-                    change = update(matches).where(chosen, matches.c.state.in_((READY, LEASED)))
-                    connection.execute(change.values(state=DROPPED, reason=reason))
+                    change = update(matches).where(chosen, matches.c.state.in_(NOT_OVER))
+                    connection.execute(change.values(state=DROPPED, reason=reason, **AT_REST))
         return True
 
     def drop_rest(self, tournament: str) -> None:
@@ -187,102 +176,11 @@ class Book(BookReader):
         with self._engine.begin() as connection:
             connection.execute(
                 update(matches)
-                .where(matches.c.tournament == tournament, matches.c.state == READY)
+                .where(matches.c.tournament == tournament, matches.c.state == PLANNED)
                 .values(state=DROPPED)
             )
 
-    # ----------------------------------------------------------------------------------------------------- dispatching
-    def lease(
-        self, window: int, lease_ms: int, tournament: str | None = None, *, most: int | None = None
-    ) -> list[Match]:
-        """Take expired leases back, then hand out matches until ``window`` are out, in schedule order: whole blocks first.
-
-        No more than ``most`` are handed out at once.
-        """
-        now = self._now_ms()
-        with self._engine.begin() as connection:
-            self._lock(connection)
-            has_ended = (matches.c.lease_until_ms < now) | (matches.c.lease_until_ms > now + _FARTHEST_MS)
-            is_expired = (matches.c.state == LEASED) & has_ended
-            kinds = (("waiting", matches.c.slot < 0), ("playing", matches.c.slot >= 0))
-            for kind, are_these in () if self._is_unsettled() else kinds:
-                expired = connection.execute(update(matches).where(is_expired, are_these).values(state=READY))
-                self._expiries[kind] += expired.rowcount
-            running = select(tournaments.c.id).where(tournaments.c.state == RUNNING)
-            if tournament is not None:
-                running = running.where(tournaments.c.id == tournament)
-            out = connection.execute(select(func.count()).where(matches.c.state == LEASED)).scalar_one()
-            room = window - out if most is None else min(window - out, most)
-            if room <= 0:
-                return []
-            query = (
-                select(matches)
-                .where(matches.c.state == READY, matches.c.tournament.in_(running))
-                .order_by(matches.c.tournament, matches.c.ord)
-                .limit(room)
-            )
-            found = [match_of(row) for row in connection.execute(query)]
-            taken: set[str] = set()
-            for start in range(0, len(found), _CHUNK):
-                # Whoever cancels holds no lock: what was dropped since we looked stays dropped.
-                change = update(matches).where(
-                    matches.c.id.in_([match.id for match in found[start : start + _CHUNK]]), matches.c.state == READY
-                )
-                change = change.values(
-                    state=LEASED,
-                    lease_until_ms=now + lease_ms,
-                    deliveries=matches.c.deliveries + 1,
-                    handed_ms=case((matches.c.handed_ms == 0, now), else_=matches.c.handed_ms),
-                )
-                taken |= set(connection.execute(change.returning(matches.c.id)).scalars())
-        return [match for match in found if match.id in taken]
-
-    def _is_unsettled(self) -> bool:
-        """Whether the clock was set or the machine asleep a moment ago: what seems to have run out is prolonged in a moment."""
-        steady = self._steady_ms()
-        apart = self._now_ms() - steady
-        if abs(apart - self._apart_ms) > _STEP_MS:
-            self._unsettled_until_ms = steady + _SETTLE_MS
-        self._apart_ms = apart
-        return steady < self._unsettled_until_ms
-
-    def take_expiries(self) -> Counter[str]:
-        """Leases that ran out since this was last asked: of matches waiting for a worker, and of matches being played."""
-        taken, self._expiries = self._expiries, Counter()
-        return taken
-
-    def _lock(self, connection: Connection) -> None:
-        """One at a time, until this transaction ends: whoever reads first and then writes must not be overtaken."""
-        if self._is_sqlite:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        else:
-            connection.execute(select(func.pg_advisory_xact_lock(1906)))
-
-    def prolong(self, match: str, lease_ms: int) -> None:
-        """The match is being played: nobody else needs to take it for a while."""
-        with self._engine.begin() as connection:
-            connection.execute(
-                update(matches)
-                .where(matches.c.id == match, matches.c.state == LEASED)
-                .values(lease_until_ms=self._now_ms() + lease_ms)
-            )
-
-    def give_back(self, match: Match) -> None:
-        """Whoever plays the match has to leave: another one may go on with it at once. Not if it was handed out again since."""
-        with self._engine.begin() as connection:
-            is_ours = (matches.c.deliveries == match.deliveries) & (matches.c.voids == match.voids)
-            connection.execute(
-                update(matches)
-                .where(matches.c.id == match.id, matches.c.state == LEASED, is_ours)
-                .values(state=READY, handed_ms=0)
-            )
-
-    def begin(self, match: str, slot: int) -> int:
-        """The bots of this slot play the match, unless those of another one do already; the slot whose bots play it."""
-        with self._engine.begin() as connection:
-            connection.execute(update(matches).where(matches.c.id == match, matches.c.slot < 0).values(slot=slot))
-            return int(connection.execute(select(matches.c.slot).where(matches.c.id == match)).scalar_one())
-
+    # -------------------------------------------------------------------------------------------------------- recording
     def record_once(self, match: Match, recorded: Recorded, replay: str | None = None) -> bool:
         """Write the result, if there is none; True if this one stands. Not that of a void session, nor after cancelling.
 
@@ -303,7 +201,7 @@ class Book(BookReader):
             counts = connection.execute(
                 update(matches)
                 .where(matches.c.id == match.id, matches.c.state != DROPPED, matches.c.voids == match.voids)
-                .values(state=PLAYED)
+                .values(state=RECORDED, **AT_REST)
             )
             if counts.rowcount == 0:
                 return False
@@ -322,55 +220,6 @@ class Book(BookReader):
             if replay is not None:
                 self._keep_replay(connection, match, replay, has_seeds=False)
         return True
-
-    def void(self, match: Match, deck_seed: bytes | None = None) -> bool:
-        """Our fault: nothing of this session counts, and the match is played again in a new one; False if it is over already.
-
-        With a ``deck_seed`` it is dealt other cards: those of the void session have been seen.
-        """
-        dealt = {} if deck_seed is None else {"deck_seed": deck_seed.hex()}
-        with self._engine.begin() as connection:
-            changed = connection.execute(
-                update(matches)
-                .where(matches.c.id == match.id, matches.c.state == LEASED, matches.c.voids == match.voids)
-                .values(state=READY, voids=matches.c.voids + 1, deliveries=0, slot=-1, handed_ms=0, **dealt)
-            )
-        return bool(changed.rowcount)
-
-    def give_up(self, match: Match, reason: str) -> bool:
-        """The match cannot be played at all: it is dropped, and the book says why; False if it is over already."""
-        with self._engine.begin() as connection:
-            changed = connection.execute(
-                update(matches)
-                .where(matches.c.id == match.id, matches.c.state == LEASED, matches.c.voids == match.voids)
-                .values(state=DROPPED, reason=reason)
-            )
-        return bool(changed.rowcount)
-
-    # ---------------------------------------------------------------------------------------------------------- slots
-    def hold_slot(self, owner: str, hold_ms: int, wanted: int | None = None) -> int:
-        """A slot for this owner's bots: the wanted one, or the one it has, or the lowest that nobody holds; -1 if taken."""
-        now = self._now_ms()
-        with self._engine.begin() as connection:
-            self._lock(connection)
-            owners = {row.slot: row.owner for row in connection.execute(select(slots))}
-            in_time = slots.c.until_ms.between(now, now + _FARTHEST_MS)
-            held = set(
-                owners if self._is_unsettled() else connection.execute(select(slots.c.slot).where(in_time)).scalars()
-            )
-            if wanted is None:
-                mine = [slot for slot, holder in owners.items() if holder == owner]
-                wanted = mine[0] if mine else next(slot for slot in range(len(owners) + 1) if slot not in held)
-            if owners.get(wanted, owner) != owner and wanted in held:
-                return -1
-            connection.execute(delete(slots).where(slots.c.slot == wanted))
-            connection.execute(insert(slots).values(slot=wanted, owner=owner, until_ms=now + hold_ms))
-            return wanted
-
-    def release_slots(self, owner: str) -> None:
-        """The owner's bots are gone."""
-        with self._engine.begin() as connection:
-            connection.execute(delete(slots).where(slots.c.owner == owner))
 
     # ------------------------------------------------------------------------------------------------------ archiving
     def keep_replay(self, match: Match, text: str, *, has_seeds: bool) -> None:

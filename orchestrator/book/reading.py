@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, Engine, case, func, select
+from sqlalchemy import Connection, Engine, func, select
 
 from orchestrator.book.rows import (
     Census,
@@ -23,10 +23,12 @@ from orchestrator.book.rows import (
 )
 from orchestrator.book.tables import (
     DROPPED,
-    LEASED,
+    NOT_OVER,
     PAUSED,
-    PLAYED,
-    READY,
+    PLANNED,
+    PLAYING,
+    QUEUED,
+    RECORDED,
     RUNNING,
     WAITING,
     matches,
@@ -38,8 +40,7 @@ from orchestrator.book.tables import (
 )
 from orchestrator.records import Game
 
-#: 1 for a match that no worker has begun.
-_UNBEGUN: Final = case((matches.c.slot < 0, 1), else_=0)
+_STATES: Final = (PLANNED, QUEUED, PLAYING, RECORDED, DROPPED)
 
 
 class UnknownTournament(Exception):
@@ -110,24 +111,18 @@ class BookReader:
     def progress(self, tournament: str) -> Progress:
         """How far a tournament is."""
         with self._engine.begin() as connection:
-            # In one glance: between two a match may be handed out, and more would wait than are out.
             rows = connection.execute(
-                select(matches.c.state, func.count(), func.sum(matches.c.voids), func.sum(_UNBEGUN))
+                select(matches.c.state, func.count(), func.sum(matches.c.voids))
                 .where(matches.c.tournament == tournament)
                 .group_by(matches.c.state)
             ).all()
             faults = connection.execute(
                 select(func.sum(results.c.faults)).where(results.c.tournament == tournament)
             ).scalar_one()
-        counts = {state: int(count) for state, count, _, _ in rows}
+        counts = {str(state): int(count) for state, count, _ in rows}
         return Progress(
-            planned=sum(counts.values()),
-            ready=counts.get(READY, 0),
-            leased=counts.get(LEASED, 0),
-            played=counts.get(PLAYED, 0),
-            dropped=counts.get(DROPPED, 0),
-            voids=sum(int(voids) for _, _, voids, _ in rows),
-            waiting=sum(int(unbegun) for state, _, _, unbegun in rows if state == LEASED),
+            **{state: counts.get(state, 0) for state in _STATES},
+            voids=sum(int(voids) for _, _, voids in rows),
             faults=int(faults or 0),
         )
 
@@ -212,22 +207,20 @@ class BookReader:
             by_state = connection.execute(select(tournaments.c.state, func.count()).group_by(tournaments.c.state))
             tournament_counts = {str(state): int(count) for state, count in by_state}
             live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED, WAITING)))
-            handed_ms = case((matches.c.slot < 0, matches.c.handed_ms))
             rows = connection.execute(
-                select(matches.c.state, func.count(), func.sum(_UNBEGUN), func.min(handed_ms))
+                select(matches.c.state, func.count(), func.min(matches.c.queued_ms))
                 .where(matches.c.tournament.in_(live))
                 .group_by(matches.c.state)
             ).all()
-            counts = {str(state): int(count) for state, count, _, _ in rows}
-            waiting, oldest = next(((int(row[2]), row[3]) for row in rows if row[0] == LEASED), (0, None))
+            counts = {str(state): int(count) for state, count, _ in rows}
+            oldest = next((queued_ms for state, _, queued_ms in rows if state == QUEUED), None)
             withdrawn = connection.execute(
                 select(func.count()).select_from(withdrawals).where(withdrawals.c.tournament.in_(live))
             ).scalar_one()
         return Census(
             tournaments=tournament_counts,
-            matches={state: counts.get(state, 0) for state in (READY, LEASED, PLAYED, DROPPED)},
-            waiting=waiting,
-            queue_age_ms=max(0, now - int(oldest)) if oldest else 0,
+            matches={state: counts.get(state, 0) for state in _STATES},
+            queue_age_ms=0 if oldest is None else max(0, now - int(oldest)),
             withdrawn=int(withdrawn),
         )
 
@@ -246,16 +239,14 @@ class BookReader:
         """How many matches of a block are not over yet."""
         with self._engine.begin() as connection:
             query = select(func.count()).where(
-                matches.c.tournament == tournament, matches.c.block == block, matches.c.state.in_((READY, LEASED))
+                matches.c.tournament == tournament, matches.c.block == block, matches.c.state.in_(NOT_OVER)
             )
             return int(connection.execute(query).scalar_one())
 
     def blocks_under_way(self, tournament: str, among: Collection[int] | None = None) -> set[int]:
         """The blocks of which some match is not over yet: of all blocks, or of those that are asked for."""
         with self._engine.begin() as connection:
-            query = select(matches.c.block).where(
-                matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
-            )
+            query = select(matches.c.block).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
             if among is not None:
                 query = query.where(matches.c.block.in_(among))
             return set(connection.execute(query.distinct()).scalars())
@@ -277,7 +268,7 @@ class BookReader:
         with self._engine.begin() as connection:
             here = matches.c.tournament == tournament
             first = connection.execute(
-                select(func.min(matches.c.block)).where(here, matches.c.state.in_((READY, LEASED)))
+                select(func.min(matches.c.block)).where(here, matches.c.state.in_(NOT_OVER))
             ).scalar_one()
             dropped = connection.execute(select(matches.c.block).where(here, matches.c.state == DROPPED).distinct())
             return math.inf if first is None else int(first), set(dropped.scalars())
@@ -287,7 +278,7 @@ class BookReader:
         with self._engine.begin() as connection:
             live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED)))
             query = select(matches).where(
-                matches.c.slot == slot, matches.c.state.in_((READY, LEASED)), matches.c.tournament.in_(live)
+                matches.c.slot == slot, matches.c.state.in_(NOT_OVER), matches.c.tournament.in_(live)
             )
             return [match_of(row) for row in connection.execute(query.order_by(matches.c.tournament, matches.c.ord))]
 
@@ -301,7 +292,7 @@ class BookReader:
                 .where(matches.c.tournament == tournament, func.coalesce(replays.c.has_seeds, 0) == 0)
             )
             still_open = select(matches.c.block).where(
-                matches.c.tournament == tournament, matches.c.state.in_((READY, LEASED))
+                matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER)
             )
             query = lacking.where(matches.c.block.not_in(still_open)).distinct().order_by(matches.c.block)
             return [int(block) for block in connection.execute(query).scalars()]

@@ -4,8 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.book.tables import READY
+from orchestrator.book.tables import PLANNED
 from orchestrator.records import Game
+from orchestrator.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Tournament:
     id: str
     name: str
     roster: str
-    spec: dict[str, Any]
+    spec: Spec
     state: str
     planned: int
     created_ms: int
@@ -27,17 +28,18 @@ class Tournament:
     @property
     def has_shared_cards(self) -> bool:
         """Whether all matches of a block are dealt the same cards, so that one who has seen one of them knows the others."""
-        return self.spec.get("duplicate") == "full"
+        return self.spec.duplicate == "full"
 
     @property
     def is_reproducible(self) -> bool:
         """Whether every card follows from the seed in the roster; so it was for every seed before books wrote it down."""
-        return bool(self.spec.get("reproducible", self.spec.get("seed") is not None))
+        told = self.spec.reproducible
+        return self.spec.seed is not None if told is None else told
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One match: planned, leased or played."""
+    """One match."""
 
     id: str
     tournament: str
@@ -49,9 +51,10 @@ class Match:
     state: str
     deliveries: int
     voids: int
-    slot: int
-    #: Since when it waits for a worker; 0: it never did.
-    handed_ms: int = 0
+    #: The slot whose bots play it, from when it is begun.
+    slot: int | None = None
+    #: Since when it waits for a worker, while it is queued.
+    queued_ms: int | None = None
     #: Why it was dropped, if it was for a reason of its own.
     reason: str = ""
 
@@ -75,22 +78,33 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a tournament is."""
+    """How far a tournament is: its matches by state."""
 
     planned: int
-    ready: int
-    leased: int
-    played: int
+    queued: int
+    playing: int
+    recorded: int
     dropped: int
     voids: int
-    #: Of the leased ones: handed out, and not begun by any worker yet.
-    waiting: int = 0
     #: Seats forfeited in all games played.
     faults: int = 0
 
     @property
+    def total(self) -> int:
+        return self.left + self.recorded + self.dropped
+
+    @property
+    def out(self) -> int:
+        """Handed out, and not over."""
+        return self.queued + self.playing
+
+    @property
+    def left(self) -> int:
+        return self.planned + self.out
+
+    @property
     def is_over(self) -> bool:
-        return self.ready == 0 and self.leased == 0
+        return self.left == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +139,7 @@ class Census:
     tournaments: dict[str, int]
     #: Of tournaments that are not over.
     matches: dict[str, int]
-    #: Handed out and not begun.
-    waiting: int
-    #: How long the one that waits longest has been waiting.
+    #: How long the queued match that waits longest has been waiting.
     queue_age_ms: int
     #: Entrants withdrawn from tournaments that are not over.
     withdrawn: int
@@ -143,12 +155,9 @@ def match_row(match: Match) -> dict[str, Any]:
         "seats": json.dumps(match.seats),
         "table_seed": match.table_seed.hex(),
         "deck_seed": match.deck_seed.hex(),
-        "state": READY,
-        "lease_until_ms": 0,
+        "state": PLANNED,
         "deliveries": 0,
         "voids": 0,
-        "slot": -1,
-        "handed_ms": 0,
         "reason": "",
     }
 
@@ -167,14 +176,14 @@ def match_of(row: Any) -> Match:
         row.deliveries,
         row.voids,
         row.slot,
-        row.handed_ms,
+        row.queued_ms,
         row.reason,
     )
 
 
 def tournament_of(row: Any) -> Tournament:
     """A tournament, as it was read."""
-    spec = json.loads(row.spec)
+    spec = Spec.from_json(row.spec)
     return Tournament(
         row.id, row.name, row.roster, spec, row.state, row.planned, row.created_ms, row.reason, row.ended_ms
     )

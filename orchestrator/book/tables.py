@@ -13,11 +13,14 @@ PAUSED: Final = "paused"
 CANCELLED: Final = "cancelled"
 DONE: Final = "done"
 
-#: States of a match.
-READY: Final = "ready"
-LEASED: Final = "leased"
-PLAYED: Final = "played"
+#: States of a match. Planned: it may be handed out. Queued: its message is on the way to a worker. Playing: a worker has begun it
+#: and extends its lease. Recorded: it has its result. Dropped: it will not be played.
+PLANNED: Final = "planned"
+QUEUED: Final = "queued"
+PLAYING: Final = "playing"
+RECORDED: Final = "recorded"
 DROPPED: Final = "dropped"
+NOT_OVER: Final = (PLANNED, QUEUED, PLAYING)
 
 tournaments: Final = Table(
     "tournaments",
@@ -46,13 +49,12 @@ matches: Final = Table(
     Column("table_seed", String(64), nullable=False),
     Column("deck_seed", String(64), nullable=False),
     Column("state", String(16), nullable=False),
-    Column("lease_until_ms", BigInteger, nullable=False),
+    Column("lease_until_ms", BigInteger),  # a playing match that nobody extends beyond this is handed out again
     Column("deliveries", Integer, nullable=False),  # how often it was handed out since it was last void
     Column("voids", Integer, nullable=False),  # how often it was void through our fault and begun anew
-    Column("slot", Integer, nullable=False),  # the slot of the worker whose bots play it; -1 before it begins
-    Column(
-        "handed_ms", BigInteger, nullable=False, server_default=text("0")
-    ),  # since when it waits for a worker; 0: never did
+    Column("slot", Integer),  # the slot of the worker whose bots play it, from when it is begun
+    Column("queued_ms", BigInteger),  # since when a queued match waits for a worker
+    Column("published_ms", BigInteger),  # when its last message was sent
     Column(
         "reason", Text, nullable=False, server_default=text("''")
     ),  # why it was dropped, if it was for a reason of its own

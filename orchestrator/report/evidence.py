@@ -1,9 +1,8 @@
 """Everything a report is written from, read from the book once."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from orchestrator.ratings import openskill_ladder, sequential
 from orchestrator.ratings.results import in_schedule_order, read
 from orchestrator.ratings.table import Standings, standings
 from orchestrator.records import Game
+from orchestrator.spec import Spec
 
 #: How often a rating is looked at on its way; more points would not be seen.
 LOOKS = 60
@@ -56,7 +56,7 @@ def gather(book: Book, tournament_id: str, ended_ms: int | None = None, *, only_
     """Reads one tournament and computes its standings; UnknownTournament."""
     tournament = book.tournament(tournament_id)
     spec = tournament.spec
-    players = int(spec["players"])
+    players = spec.players
     names, recorded = by_bot(spec, book.games(tournament.id))
     hidden = book.blocks_under_way(tournament.id) if only_whole_blocks else ()
     games = in_schedule_order([game for game in recorded if game.block not in hidden], len(names), players)
@@ -64,7 +64,7 @@ def gather(book: Book, tournament_id: str, ended_ms: int | None = None, *, only_
     climb = climbing(games, len(names), players)
     return Evidence(
         tournament=tournament,
-        game=str(spec["game"]),
+        game=spec.game,
         players=players,
         names=names,
         games=tuple(games),
@@ -81,13 +81,13 @@ def gather(book: Book, tournament_id: str, ended_ms: int | None = None, *, only_
 
 def _withdrawn(book: Book, tournament: Tournament) -> list[str]:
     """Who was withdrawn, and why, in words."""
-    names = tournament.spec["entrants"]
+    names = tournament.spec.entrants
     return [f"{names[found.entrant]} was withdrawn: it {found.reason}." for found in book.withdrawals(tournament.id)]
 
 
-def by_bot(spec: Mapping[str, Any], games: Sequence[Game]) -> tuple[tuple[str, ...], list[Game]]:
+def by_bot(spec: Spec, games: Sequence[Game]) -> tuple[tuple[str, ...], list[Game]]:
     """Names and games with all copies of a bot under one number: in a comparison the bots are asked about, not the copies."""
-    bots = [str(bot) for bot in spec.get("bot_of") or spec["entrants"]]
+    bots = spec.bot_names
     names = tuple(dict.fromkeys(bots))
     if len(names) == len(bots):
         return names, list(games)
@@ -145,19 +145,21 @@ def _in_turn(book: Book, tournament: Tournament, games: Sequence[Game]) -> list[
 def _test(book: Book, tournament: Tournament, games: Sequence[Game], *, is_over: bool) -> sequential.Answer | None:
     """The sequential test over whole blocks, asked as the roster asked it."""
     spec = tournament.spec
-    if spec.get("format") != "compare":
+    if spec.format != "compare":
         return None
-    answer = sequential.compare(_in_turn(book, tournament, games), 0, 1, int(spec["players"]), question_of(spec))
+    answer = sequential.compare(_in_turn(book, tournament, games), 0, 1, spec.players, question_of(spec))
     if is_over and answer.verdict is sequential.Verdict.RUNNING:
         return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left that could decide it
     return answer
 
 
-def question_of(spec: Mapping[str, Any]) -> sequential.Question:
+def question_of(spec: Spec) -> sequential.Question:
     """With fewer blocks than the first look needs nothing is ever looked at, and the answer stays open."""
-    asked = dict(spec.get("question") or {})
-    most = int(asked.pop("most_blocks", sequential.Question.most_blocks))
-    return sequential.Question(**asked, most_blocks=max(most, sequential.Question.first_look))
+    asked = spec.question
+    if asked is None:
+        return sequential.Question()
+    most = max(asked.most_blocks, sequential.Question.first_look)
+    return sequential.Question(t0=asked.t0, t1=asked.t1, alpha=asked.alpha, beta=asked.beta, most_blocks=most)
 
 
 def causes_of(evidence: Evidence) -> list[str]:

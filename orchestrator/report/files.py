@@ -15,7 +15,7 @@ def plain_standings(evidence: Evidence) -> dict[str, Any]:
         "game": evidence.game,
         "players": evidence.players,
         "matches": {
-            "planned": evidence.progress.planned,
+            "planned": evidence.progress.total,
             "recorded": len(evidence.games),
             "void": evidence.progress.voids,
         },

@@ -2,13 +2,14 @@
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import msgspec
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -21,6 +22,7 @@ from orchestrator.ratings.table import Pair
 from orchestrator.report import plots, words
 from orchestrator.report.drawing import draw
 from orchestrator.report.evidence import Evidence, causes_of
+from orchestrator.spec import Spec
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 #: What of the plan is told on the page. The rest names commands and limits of the organiser's machine.
@@ -114,9 +116,7 @@ def cautions(evidence: Evidence) -> list[str]:
     if is_decided:
         told.append("A sequential test chooses when to stop, and so the points lean towards its verdict.")
     if not progress.is_over and not is_decided:
-        told.append(
-            f"The tournament is not over: {words.count(progress.ready + progress.leased, 'match', 'matches')} still to play."
-        )
+        told.append(f"The tournament is not over: {words.count(progress.left, 'match', 'matches')} still to play.")
     if progress.dropped and not is_decided:
         why = "It was cancelled: " if evidence.tournament.state == CANCELLED else ""
         told.append(f"{why}{words.count(progress.dropped, 'match was', 'matches were')} never played.")
@@ -245,8 +245,9 @@ def _nash(evidence: Evidence) -> list[tuple[str, float, tuple[float, float], flo
     ]
 
 
-def _plan(spec: Mapping[str, Any]) -> list[tuple[str, str]]:
-    told = {key: spec[key] for key in _TOLD if spec.get(key) not in (None, {})}
+def _plan(spec: Spec) -> list[tuple[str, str]]:
+    plain = msgspec.to_builtins(spec)
+    told = {key: plain[key] for key in _TOLD if plain[key] not in (None, {}, "")}
     return [
         (key, value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False))
         for key, value in told.items()

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any, Final
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import arena_key, file_name
 from orchestrator.roster import Limits
+from orchestrator.spec import Entry
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.room import Room
 from orchestrator.stable.sandbox import SandboxPolicy, in_force, missing
@@ -38,22 +39,6 @@ _NAME_PART: Final = 30
 _DEFAULT_LIMITS: Final = {
     name: value for name, value in asdict(Limits()).items() if value is not None and name != "match_seconds"
 }
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One bot of a tournament: a command, one of ours, or one that dials in by itself."""
-
-    name: str
-    command: tuple[str, ...] = ()
-    bundled: str = ""
-    remote: bool = False
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str = ""
-    #: Started anew for every game, so that nothing is remembered.
-    isolated: bool = False
-    #: Decides all choices of one of ours, so that a tournament can be played again.
-    seed: str = ""
 
 
 class BotCannotStart(Exception):

@@ -986,19 +986,29 @@ Global___RevealSeedsRequest: _TypeAlias = RevealSeedsRequest  # noqa: Y015
 
 @_typing.final
 class RevealSeedsResponse(_message.Message):
+    """With the replay as it was before, this is the replay as it is now: docs/replays.md, the line `seeds`."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEEDS_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision of revealing them, also when that was asked for again."""
+    at_ms: _builtins.int
+    """When they were revealed, in milliseconds since 1970."""
     @_builtins.property
     def seeds(self) -> _common_pb2.Seeds: ...
     def __init__(
         self,
         *,
         seeds: _common_pb2.Seeds | None = ...,
+        revision: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["seeds", b"seeds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seeds", b"seeds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "revision", b"revision", "seeds", b"seeds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

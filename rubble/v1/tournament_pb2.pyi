@@ -52,25 +52,31 @@ class _MatchState:
 class _MatchStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchState.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     MATCH_STATE_UNSPECIFIED: _MatchState.ValueType  # 0
-    MATCH_STATE_READY: _MatchState.ValueType  # 1
-    """Not handed out yet."""
-    MATCH_STATE_LEASED: _MatchState.ValueType  # 2
-    """Handed out: it waits for a worker, or is being played."""
-    MATCH_STATE_PLAYED: _MatchState.ValueType  # 3
+    MATCH_STATE_PLANNED: _MatchState.ValueType  # 1
+    """Not handed out yet, or taken back from a worker that has died."""
+    MATCH_STATE_QUEUED: _MatchState.ValueType  # 2
+    """Handed out: it waits for a worker."""
+    MATCH_STATE_RECORDED: _MatchState.ValueType  # 3
+    """It has its result."""
     MATCH_STATE_DROPPED: _MatchState.ValueType  # 4
     """It will not be played."""
+    MATCH_STATE_PLAYING: _MatchState.ValueType  # 5
+    """A worker has begun it."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
     """Where a match stands."""
 
 MATCH_STATE_UNSPECIFIED: MatchState.ValueType  # 0
-MATCH_STATE_READY: MatchState.ValueType  # 1
-"""Not handed out yet."""
-MATCH_STATE_LEASED: MatchState.ValueType  # 2
-"""Handed out: it waits for a worker, or is being played."""
-MATCH_STATE_PLAYED: MatchState.ValueType  # 3
+MATCH_STATE_PLANNED: MatchState.ValueType  # 1
+"""Not handed out yet, or taken back from a worker that has died."""
+MATCH_STATE_QUEUED: MatchState.ValueType  # 2
+"""Handed out: it waits for a worker."""
+MATCH_STATE_RECORDED: MatchState.ValueType  # 3
+"""It has its result."""
 MATCH_STATE_DROPPED: MatchState.ValueType  # 4
 """It will not be played."""
+MATCH_STATE_PLAYING: MatchState.ValueType  # 5
+"""A worker has begun it."""
 Global___MatchState: _TypeAlias = MatchState  # noqa: Y015
 
 class _Conduct:

@@ -245,9 +245,11 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     async def RevealSeeds(
         self, request: session_pb2.RevealSeedsRequest, context: Any
     ) -> session_pb2.RevealSeedsResponse:
-        await self._change(request.session, lambda session, now: session.reveal(now))
-        session = await self._arena.refresh(request.session)
-        return session_pb2.RevealSeedsResponse(seeds=codec.seeds_message(session.header))
+        revision = await self._change(request.session, lambda session, now: session.reveal(now))
+        session, entries = await self._arena.read_log(request.session, revision - 1)  # nothing comes after revealing
+        return session_pb2.RevealSeedsResponse(
+            seeds=codec.seeds_message(session.header), revision=revision, at_ms=entries[0].at_ms
+        )
 
     async def ForgetSession(
         self, request: session_pb2.ForgetSessionRequest, context: Any

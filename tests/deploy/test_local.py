@@ -110,13 +110,13 @@ def test_a_tournament_through_all_of_it(folder: Path) -> None:
         local.rubble("tournament", "create", str(folder / "cup.toml"))
         book = local.book()
         cup = book.tournament("cup").id
-        wait_for(lambda: book.progress(cup).played >= 2, "the first matches")
+        wait_for(lambda: book.progress(cup).recorded >= 2, "the first matches")
         local.kill("service-1")
         local.kill("worker-1")
-        assert book.progress(cup).played < book.progress(cup).planned, "they were killed in the middle of it"
+        assert book.progress(cup).recorded < book.progress(cup).total, "they were killed in the middle of it"
         local.rubble("tournament", "create", str(folder / "spoilt.toml"))  # what a dead worker counted is gone
         wait_for(lambda: book.tournament(cup).state == "done", "the cup is over", 900)
-        assert book.progress(cup).played == book.progress(cup).planned == 48
+        assert book.progress(cup).recorded == book.progress(cup).total == 48
         book.close()
         standings = json.loads(local.rubble("tournament", "show", "cup", "--json"))
         assert _names(standings)[0] == "greedy", "who plays by plan beats who plays by chance"

@@ -152,7 +152,7 @@ def test_a_session_is_sealed_until_its_seeds_are_revealed_so_it_holds_them_back(
 def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, duplicate: str, is_told: bool) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate=duplicate)
     desk = Desk(book)
-    leased = book.lease(2, 60_000)
+    leased = book.hand_out(2, 60_000)
     played = Recorded((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10)
     assert book.record_once(leased[0], played)
 
@@ -171,7 +171,7 @@ def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, 
 def test_a_block_whose_last_match_is_dropped_is_over_for_everybody(tmp_path: Path) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate="full")
     desk = Desk(book)
-    first, second = book.lease(2, 60_000)
+    first, second = book.hand_out(2, 60_000)
     assert book.record_once(first, Recorded((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10))
     assert desk.standings(tournament.id, is_operator=False).games == 0
     assert book.blocks_under_way(tournament.id, [first.block]) == {first.block}

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.client import ArenaClient
+from orchestrator.spec import Entry
 from orchestrator.stable.output import OutputLog
-from orchestrator.stable.stable import BotCannotStart, Entry, Stable
+from orchestrator.stable.stable import BotCannotStart, Stable
 from tests.orchestrator.harness import Arena
 
 _THIEF = Path(__file__).parent / "bots" / "log_thief.py"

@@ -25,8 +25,9 @@ from orchestrator.entrants import file_name
 from orchestrator.private import private_paths
 from orchestrator.roster import BadRoster
 from orchestrator.settings import Settings, read_settings
+from orchestrator.spec import Entry
 from orchestrator.stable.sandbox import SandboxPolicy, missing
-from orchestrator.stable.stable import Entry, Stable
+from orchestrator.stable.stable import Stable
 from rubble.v1 import tournament_pb2
 from service.embedded import EmbeddedRedis
 from tests.certificates import OPENSSL, Authority
@@ -213,7 +214,7 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
     assert code == 0, said + complained
     assert any("bots.house" in line for line in lines)
     book = Book(f"sqlite:///{run.folder / 'book.sqlite'}")
-    secrets = [bot["seed"] for bot in book.tournaments()[0].spec["bots"]]
+    secrets = [bot.seed for bot in book.tournaments()[0].spec.bots]
     book.close()
     secrets += [(run.folder / "arena" / "service" / name).read_text().strip() for name in ("operator_token", "secrets")]
     assert all(secrets) and not any(secret in line for secret in [*secrets, "rb1."] for line in lines)

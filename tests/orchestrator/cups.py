@@ -9,8 +9,10 @@ from typing import Final
 
 from kombu.exceptions import OperationalError
 
-from orchestrator import planning, tasks
+from orchestrator import planning
 from orchestrator.book import Book, Match, Progress, Tournament
+from orchestrator.celery_app import make_app
+from orchestrator.dispatch import Dispatcher
 from orchestrator.ratings.table import standings
 from orchestrator.records import Game
 from orchestrator.roster import GameFacts, read_roster
@@ -57,13 +59,13 @@ def hand_out(
     folder: Path,
 ) -> float:
     """The same, without an arena; ``folder`` has the logs."""
-    tasks.configure(settings)
+    dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
     started = time.monotonic()
     while not (progress := book.progress(tournament.id)).is_over:
         assert time.monotonic() - started < patience_s, f"{progress}{logs(folder)}"
-        assert progress.leased <= settings.window
+        assert progress.out <= settings.window
         with contextlib.suppress(OperationalError):  # the broker is away: the next round
-            tasks.dispatch(book, settings.window, tournament.id)
+            dispatcher.hand_out(tournament.id)
         look(progress)
         time.sleep(_TICK_S)  # between two rounds of handing out matches
     return time.monotonic() - started
@@ -76,7 +78,7 @@ Log = list[tuple[int, int, str]]
 def played_in_memory(tournament: Tournament, match: Match) -> tuple[Outcome, Log]:
     """A match, played by the rules alone with what the bots would say; its outcome and its log."""
     game = games.get("relief")
-    names = [tournament.spec["entrants"][entrant] for entrant in match.seats]
+    names = [tournament.spec.entrants[entrant] for entrant in match.seats]
     state = game.new(len(names), {}, Seeds(match.table_seed, match.deck_seed))
     asked = [0] * len(names)
     log: Log = []
@@ -105,9 +107,9 @@ def assert_undisturbed(book: Book, tournament: Tournament) -> None:
     """Every match is recorded exactly once, without a fault, and the table is that of a tournament nobody disturbed."""
     recorded = book.games(tournament.id)
     assert [game.order for game in recorded] == list(range(tournament.planned))
-    assert book.progress(tournament.id).played == tournament.planned
+    assert book.progress(tournament.id).recorded == tournament.planned
     assert [game for game in recorded if any(game.faults)] == []
-    entrants = tournament.spec["entrants"]
+    entrants = tournament.spec.entrants
     found, clean = (standings(played, entrants, 2) for played in (recorded, list(undisturbed(book, tournament))))
     assert found.digest == clean.digest
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import redis
 
-from orchestrator.book import Match
-from orchestrator.book.tables import LEASED
+from orchestrator.book import Book, Match
+from orchestrator.book.tables import PLAYING
 from orchestrator.client import Door
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
@@ -57,7 +57,17 @@ def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **sett
 def cup_match(id_: str, voids: int = 0) -> Match:
     """A match of two in a tournament called "cup", handed out, with seeds of its own."""
     seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
-    return Match(id_, "cup", 0, 0, (0, 1), *seeds, LEASED, 1, voids, 0)
+    return Match(id_, "cup", 0, 0, (0, 1), *seeds, PLAYING, 1, voids, 0)
+
+
+def handed_out_again(book: Book, match: Match) -> Match:
+    """The match, after whoever played it has let go of it."""
+    now = book.match(match.id)
+    assert now is not None
+    book.give_back(now)
+    (again,) = book.hand_out(1, 60_000, match.tournament)
+    assert again.id == match.id
+    return again
 
 
 @dataclass
@@ -140,7 +150,7 @@ class Arena:
     """Redis, copies of the service and workers, each of which can be killed and started again. Use it as a context.
 
     Workers and copies are called ``worker``, ``worker-2``, … and ``service``, ``service-2``, …; each worker and its bots
-    connect to one copy, in turn.
+    connect to one copy, in turn. Who asks for a ``beat`` has matches handed out; the others hand them out themselves.
     """
 
     def __init__(
@@ -152,12 +162,14 @@ class Arena:
         services: int = 1,
         book: str = "",
         broker: str = "",
+        has_beat: bool = False,
     ) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.redis = EmbeddedRedis(folder)
         self.workers = _numbered("worker", workers)
         self.services = _numbered("service", services)
+        self._beats = ("beat",) if has_beat else ()
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._concurrency = concurrency
         self._book = book or f"sqlite:///{(folder / 'book.sqlite').resolve()}"
@@ -183,7 +195,7 @@ class Arena:
     def __enter__(self) -> "Arena":
         try:
             self.redis.start()
-            for name in (*self.services, *self.workers):
+            for name in (*self.services, *self.workers, *self._beats):
                 self.start(name)
         except BaseException:
             self.stop()
@@ -195,7 +207,7 @@ class Arena:
 
     def stop(self) -> None:
         """Stop everything, in order."""
-        for name in (*self.workers, *self.services):
+        for name in (*self._beats, *self.workers, *self.services):
             process = self._processes.pop(name, None)
             if process is None:
                 continue
@@ -217,6 +229,8 @@ class Arena:
         """Start one of them; a copy of the service always at the same address, and it serves."""
         if name in self.services:
             self._start_service(name)
+        elif name in self._beats:
+            self._start(name, ["orchestrator", "beat"], self.settings.to_env())
         else:
             number = self.workers.index(name)
             settings = self._settings(self.services[number % len(self.services)])

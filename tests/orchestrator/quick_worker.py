@@ -1,21 +1,18 @@
 """A worker of Celery's as it is, that plays its matches in memory: for tests of thousands of them."""
 
-from collections import Counter
-
-from orchestrator import referee, tasks, worker
+from orchestrator import archive, referee, tasks
 from orchestrator.book import Match, Recorded, Tournament
+from orchestrator.celery_app import MATCH_QUEUE
+from orchestrator.match_runner import MatchRunner, TakenUp
 from orchestrator.settings import read_settings
 from tests.orchestrator.cups import played_in_memory
 
 
-class QuickWorker(worker.Worker):
+class QuickRunner(MatchRunner):
     """Has no service and no bots; all else is what every worker does."""
 
-    def _play(
-        self, tournament: Tournament, match: Match, before: tuple[int, Counter[int]], *, has_changed_hands: bool
-    ) -> referee.Played:
-        self._watch(match)()
-        self._book.begin(match.id, self._slot)
+    def play_session(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> referee.Played:
+        self.watch(match)()
         outcome, _ = played_in_memory(tournament, match)
         seats = len(match.seats)
         recorded = Recorded(tuple(outcome.ranks), tuple(outcome.scores), ("",) * seats, (0,) * seats, outcome.ending, 0)
@@ -24,11 +21,10 @@ class QuickWorker(worker.Worker):
 
 def main() -> None:
     settings = read_settings()
-    worker.archive_block = lambda book, client, tournament, block: True  # there is no session to archive
-    tasks.configure(settings)
-    tasks._worker = QuickWorker(settings)
-    command = ["worker", "--pool", "threads", "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
-    tasks.app.worker_main([*command, "--without-gossip", "--without-mingle", "--without-heartbeat"])
+    archive.Archive.keep_block = lambda *_: True  # type: ignore[method-assign]  # there is no session to archive
+    tasks.MatchTask.runner_class = QuickRunner
+    command = ["worker", "--queues", MATCH_QUEUE, "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
+    tasks.app.worker_main([*command, "--without-gossip", "--without-mingle"])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: 
         killed: list[int] = []
 
         def look(progress: Progress) -> None:
-            if not killed and progress.played >= 3:
+            if not killed and progress.recorded >= 3:
                 killed.append(arena.pid("worker"))
                 arena.kill("worker")
 

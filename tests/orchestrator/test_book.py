@@ -1,6 +1,7 @@
 """The book of record, on SQLite and on a real PostgreSQL: what is handed out, what counts, and what is kept."""
 
 import contextlib
+import json
 import math
 import random
 import threading
@@ -11,14 +12,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import create_engine, event, func, select, text
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from orchestrator import book as book_package
 from orchestrator.book import Book, Match, Recorded, Tournament, UnknownTournament
-from orchestrator.book.tables import CANCELLED, DROPPED, LEASED, PAUSED, READY, RUNNING, metadata
+from orchestrator.book.shares import fair_shares
+from orchestrator.book.tables import (
+    CANCELLED,
+    DROPPED,
+    PAUSED,
+    PLANNED,
+    PLAYING,
+    QUEUED,
+    RECORDED,
+    RUNNING,
+    matches,
+    metadata,
+)
+from orchestrator.dispatch import RESEND_MS
+from orchestrator.roster import TimeControl
+from orchestrator.spec import Entry, Spec
 
 _MANY: Final = 100_000
 _BLOCK: Final = 2
@@ -60,13 +80,15 @@ def book(url: str, clock: Clock) -> Iterator[Book]:
 
 # ------------------------------------------------------------------------------------------------------------ contents
 def _tournament(id_: str = "cup") -> Tournament:
-    return Tournament(id_, f"the {id_}", 'name = "cup"\n', {"game": "relief", "players": 2}, RUNNING, 0, 5)
+    return Tournament(
+        id_, f"the {id_}", 'name = "cup"\n', Spec(game="relief", players=2, entrants=("a", "b")), RUNNING, 0, 5
+    )
 
 
 def _matches(count: int, tournament: str = "cup") -> Iterator[Match]:
     for order in range(count):
         seeds = order.to_bytes(16), (order // _BLOCK).to_bytes(16)
-        yield Match(f"{tournament}{order:08}", tournament, order, order // _BLOCK, (0, 1), *seeds, READY, 0, 0, -1)
+        yield Match(f"{tournament}{order:08}", tournament, order, order // _BLOCK, (0, 1), *seeds, PLANNED, 0, 0)
 
 
 def _result(score: int = 7) -> Recorded:
@@ -97,12 +119,12 @@ def test_a_book_of_a_newer_rubble_is_refused_and_left_as_it_is(url: str) -> None
 
 def test_planning_again_changes_nothing(book: Book) -> None:
     assert book.plan(_tournament(), _matches(1201)) == 1201
-    first = book.lease(3, 10)
+    first = book.hand_out(3, 10)
     book.record_once(first[0], _result())
     before = (book.tournament("cup"), book.progress("cup"), book.games("cup"))
     assert book.plan(replace(_tournament(), created_ms=99, name="other"), _matches(1201)) == 1201
     assert (book.tournament("cup"), book.progress("cup"), book.games("cup")) == before
-    assert book.progress("cup").planned == 1201
+    assert book.progress("cup").total == 1201
 
 
 def test_a_tournament_is_found_by_id_and_by_its_only_name(book: Book) -> None:
@@ -130,7 +152,7 @@ def test_a_hundred_thousand_matches_are_planned_in_flat_memory(url: str, capsys:
     took = time.process_time() - started
     grown = _peak_kib() - before
     started = time.monotonic()
-    leased = book.lease(64, 1000)
+    leased = book.hand_out(64, 1000)
     first_lease = time.monotonic() - started
     with capsys.disabled():
         kind = url.split(":", maxsplit=1)[0]
@@ -148,37 +170,53 @@ def _peak_kib() -> int:
 # --------------------------------------------------------------------------------------------------------- dispatching
 def test_the_window_is_never_exceeded_and_matches_come_in_schedule_order(book: Book) -> None:
     _plan(book, 20)
-    assert _ids(book.lease(6, 1000)) == _ids(list(_matches(20)))[:6]
-    assert book.lease(6, 1000) == []
+    assert _ids(book.hand_out(6, 1000)) == _ids(list(_matches(20)))[:6]
+    assert book.hand_out(6, 1000) == []
     played = book.match("cup00000002")
     assert played is not None
     book.record_once(played, _result())
-    assert _ids(book.lease(6, 1000)) == ["cup00000006"]
-    assert book.progress("cup").leased == 6
-    assert len(book.lease(20, 1000, most=3)) == 3
-    assert book.lease(20, 1000, most=0) == [] == book.lease(20, 1000, most=-2)
+    assert _ids(book.hand_out(6, 1000)) == ["cup00000006"]
+    assert book.progress("cup").queued == 6
+    assert len(book.hand_out(20, 1000, most=3)) == 3
+    assert book.hand_out(20, 1000, most=0) == [] == book.hand_out(20, 1000, most=-2)
+
+
+def test_tournaments_that_run_at_the_same_time_have_equal_shares(book: Book) -> None:
+    _plan(book, 20)
+    assert len(book.hand_out(4, 1000)) == 4
+    _plan(book, 20, "league")
+    assert {match.tournament for match in book.hand_out(8, 1000)} == {"league"}, "until it has as many out"
+    third = _ids(book.hand_out(14, 1000))
+    assert [id_.rstrip("0123456789") for id_ in third] == ["cup", "league"] * 3
+    assert third == ["cup00000004", "league00000004", "cup00000005", "league00000005", "cup00000006", "league00000006"]
+
+
+def test_whoever_has_little_left_leaves_its_share_to_the_others() -> None:
+    assert fair_shares({"a": 2}, {"a": 9, "b": 3, "c": 1}, 8) == ["b", "c", "b", "a", "b", "a", "a", "a"]
+    assert fair_shares({"a": 2}, {"a": 0, "b": 1}, 8) == ["b"]
+    assert fair_shares({}, {"a": 3}, 0) == [] == fair_shares({}, {}, 3)
 
 
 def test_a_wide_window_is_handed_out_whole(book: Book) -> None:
     _plan(book, 1201)
-    assert _ids(book.lease(5000, 1000)) == _ids(list(_matches(1201)))
-    assert book.progress("cup").leased == 1201
+    assert _ids(book.hand_out(5000, 1000)) == _ids(list(_matches(1201)))
+    assert book.progress("cup").queued == 1201
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: Book) -> None:
-    """Between looking and leasing; in SQLite nobody can write meanwhile."""
+    """Between counting and claiming; in SQLite nobody can write meanwhile."""
     _plan(book, 4)
     other = Book(url)
     seen: list[str] = []
 
     def cancel(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if "ORDER BY matches.tournament" in statement and not seen:
+        if "count(*)" in statement and "LIMIT" in statement and not seen:
             seen.append(statement)
             other.set_state("cup", CANCELLED)
 
     event.listen(book._engine, "after_cursor_execute", cancel)
-    assert book.lease(10, 1000) == [] and seen
+    assert book.hand_out(10, 1000) == [] and seen
     assert book.progress("cup").dropped == 4
     other.close()
 
@@ -186,7 +224,7 @@ def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_what_is_recorded_while_its_entrant_is_removed_stays_played(url: str, book: Book) -> None:
     _plan(book, 4)
-    out = book.lease(2, 60_000)
+    out = book.hand_out(2, 60_000)
     other = Book(url)
 
     def record(_connection: object, _cursor: object, statement: str, *_: object) -> None:
@@ -195,7 +233,7 @@ def test_what_is_recorded_while_its_entrant_is_removed_stays_played(url: str, bo
 
     event.listen(book._engine, "after_cursor_execute", record)
     assert book.withdraw("cup", 1, "forfeited everything", is_removed=True)
-    assert (book.progress("cup").played, book.progress("cup").dropped, book.games("cup")) == (1, 3, [])
+    assert (book.progress("cup").recorded, book.progress("cup").dropped, book.games("cup")) == (1, 3, [])
     other.close()
 
 
@@ -205,47 +243,134 @@ def test_the_window_holds_whoever_asks_at_the_same_time(book: Book) -> None:
 
     def ask() -> list[str]:
         start.wait()
-        return [id_ for _ in range(5) for id_ in _ids(book.lease(30, 60_000))]
+        return [id_ for _ in range(5) for id_ in _ids(book.hand_out(30, 60_000))]
 
     with ThreadPoolExecutor(8) as pool:
         handed = [id_ for found in [pool.submit(ask) for _ in range(8)] for id_ in found.result()]
     assert sorted(handed) == _ids(list(_matches(30)))
-    assert book.progress("cup").leased == 30
+    assert book.progress("cup").queued == 30
 
 
-def test_an_expired_lease_comes_back_and_a_prolonged_one_does_not(book: Book, clock: Clock) -> None:
+def test_a_match_that_nobody_extends_comes_back_and_one_that_is_extended_does_not(book: Book, clock: Clock) -> None:
     _plan(book, 3)
-    book.lease(2, 1000)
+    for match in book.hand_out(2, 9000):
+        assert book.begin(match, 4, 1000)
     clock.ms += 900
-    book.prolong("cup00000000", 1000)
+    book.extend_lease("cup00000000", 1000)
     clock.ms += 101
-    again = book.lease(2, 1000)
+    again = book.hand_out(2, 9000)
     assert _ids(again) == ["cup00000001"]
-    assert again[0].session == "cup00000001", "whoever takes it over goes on with the same session"
-    found = book.match("cup00000001")
-    assert found is not None and found.deliveries == 2
+    assert (again[0].session, again[0].slot) == ("cup00000001", 4), (
+        "whoever takes it over goes on with the same session"
+    )
+    assert again[0].deliveries == 2
+    assert +book.take_expiries() == {"playing": 1}
     clock.ms += 900
-    assert _ids(book.lease(2, 1000)) == ["cup00000000"]
+    assert _ids(book.hand_out(2, 9000)) == ["cup00000000"]
+
+
+def test_a_queued_match_whose_message_is_lost_is_published_again(book: Book, clock: Clock) -> None:
+    _plan(book, 3)
+    first, second = book.hand_out(2, 1000)
+    clock.ms += 1001
+    assert book.hand_out(2, 1000, most=0) == [], (
+        "there are messages in the queue: it is not lost, and its turn will come"
+    )
+    assert book.begin(first, 0, 1000), "until then the first message is good"
+    (again,) = book.hand_out(2, 1000, most=1)
+    assert (again.id, again.deliveries, again.queued_ms) == (second.id, 2, second.queued_ms), (
+        "it waits as long as it does"
+    )
+    assert +book.take_expiries() == {"queued": 1}
+    assert book.begin(second, 0, 1000) is None, "whoever finds the first message after all is too late"
+    assert book.begin(again, 0, 1000)
+
+
+def test_what_is_lost_while_a_tournament_is_paused_is_planned_again(book: Book, clock: Clock) -> None:
+    _plan(book, 1)
+    book.hand_out(1, 1000)
+    book.set_state("cup", PAUSED)
+    clock.ms += 1001
+    assert book.hand_out(1, 1000) == [] and book.progress("cup").planned == 1
+
+
+def test_of_two_workers_with_one_message_one_begins(book: Book) -> None:
+    _plan(book, 1)
+    (match,) = book.hand_out(1, 1000)
+    begun = book.begin(match, 4, 1000)
+    assert begun is not None and (begun.state, begun.slot) == (PLAYING, 4)
+    assert book.begin(match, 5, 1000) is None
+
+
+def test_only_what_is_queued_waits_and_only_what_is_playing_has_a_lease(book: Book, clock: Clock) -> None:
+    """Whatever happens to a match."""
+    _plan(book, 12)
+
+    def assert_sound() -> None:
+        with book._engine.begin() as connection:
+            for row in connection.execute(select(matches)):
+                assert (row.lease_until_ms is not None) == (row.state == PLAYING), row
+                assert (row.queued_ms is not None) == (row.published_ms is not None) == (row.state == QUEUED), row
+                assert row.slot is not None or row.state != PLAYING, row
+
+    def playing() -> Match:
+        (match,) = book.hand_out(100, 1000, most=1)
+        begun = book.begin(match, 2, 1000)
+        assert begun is not None
+        return begun
+
+    ends: list[Callable[[Match], object]] = [
+        lambda match: book.record_once(match, _result()),
+        book.give_back,
+        book.void,
+        lambda match: book.give_up(match, "cannot be played"),
+        lambda _: book.withdraw("cup", 7, "nobody", is_removed=True),
+    ]
+    for end in ends:
+        for match in (playing(), *book.hand_out(100, 1000, most=1)):
+            assert_sound()
+            end(match)
+            assert_sound()
+    playing()
+    clock.ms += 2000
+    book.hand_out(100, 1000)
+    assert_sound()
+    book.set_state("cup", CANCELLED)
+    assert_sound()
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_whoever_hands_out_waits_for_nobody(url: str, book: Book) -> None:
+    """A match that another transaction holds is passed over, and comes next time."""
+    _plan(book, 3)
+    other = Book(url)
+    with other._engine.begin() as connection:
+        connection.execute(select(matches).where(matches.c.id == "cup00000000").with_for_update())
+        assert _ids(book.hand_out(3, 1000)) == ["cup00000001", "cup00000002"]
+    with other._engine.begin() as connection:
+        connection.execute(select(func.pg_advisory_xact_lock(1907)))
+        assert book.hand_out(3, 1000) == [], "another process hands out this moment"
+    assert _ids(book.hand_out(3, 1000)) == ["cup00000000"]
+    other.close()
 
 
 def test_a_match_that_was_given_back_goes_on_at_once(book: Book) -> None:
     _plan(book, 1)
-    (first,) = book.lease(1, 1000)
-    book.begin(first.id, 4)
-    book.give_back(_now(book, first))
-    (again,) = book.lease(1, 1000)
-    assert (again.session, again.slot, again.deliveries) == (first.session, 4, 1)
+    (first,) = book.hand_out(1, 1000)
+    book.begin(first, 4, 1000)
+    book.give_back(first)
+    (again,) = book.hand_out(1, 1000)
+    assert (again.session, again.slot, again.deliveries) == (first.session, 4, 2)
 
 
 def test_a_match_that_somebody_else_plays_by_now_cannot_be_given_back(book: Book, clock: Clock) -> None:
     """Its worker was away for longer than the lease, and comes back only to leave."""
     _plan(book, 1)
-    (first,) = book.lease(1, 1000)
-    late = _now(book, first)
+    (first,) = book.hand_out(1, 1000)
     clock.ms += 2000
-    assert book.lease(1, 1000), "another worker has it"
-    book.give_back(late)
-    assert book.lease(1, 1000) == []
+    assert book.hand_out(1, 1000), "another worker has it"
+    book.give_back(first)
+    assert book.hand_out(1, 1000) == []
 
 
 @pytest.fixture
@@ -263,18 +388,18 @@ def test_a_clock_that_is_set_takes_nobody_s_match_or_slot(set_clock: tuple[Book,
     """Also after a machine has been asleep: its steady clock stood still, and the wall clock did not."""
     book, wall, steady = set_clock
     (match,) = _plan(book, 1)
-    assert book.hold_slot("ann", 12_000) == 0 and _ids(book.lease(1, 12_000)) == [match.id]
+    assert book.hold_slot("ann", 12_000) == 0 and book.begin(book.hand_out(1, 12_000)[0], 0, 12_000)
     wall.ms += step_ms
-    assert book.lease(1, 12_000) == [], "its worker had no time to prolong it"
+    assert book.hand_out(1, 12_000) == [], "its worker had no time to prolong it"
     assert book.hold_slot("bob", 12_000, 0) == -1 and book.hold_slot("bob", 12_000) == 1
-    book.prolong(match.id, 12_000)
+    book.extend_lease(match.id, 12_000)
     assert book.hold_slot("ann", 12_000, 0) == 0
     for clock in (wall, steady):
         clock.ms += 10_000
-    assert book.lease(1, 12_000) == [] and book.hold_slot("bob", 12_000, 0) == -1, "they are in use"
+    assert book.hand_out(1, 12_000) == [] and book.hold_slot("bob", 12_000, 0) == -1, "they are in use"
     for clock in (wall, steady):
         clock.ms += 10_000
-    assert _ids(book.lease(1, 12_000)) == [match.id], "and their worker is dead"
+    assert _ids(book.hand_out(1, 12_000)) == [match.id], "and their worker is dead"
     assert book.hold_slot("bob", 12_000, 0) == 0
 
 
@@ -284,12 +409,12 @@ def test_what_a_dead_worker_held_is_free_though_the_clock_was_set(
 ) -> None:
     book, wall, steady = set_clock
     (match,) = _plan(book, 1)
-    assert book.hold_slot("ann", 12_000) == 0 and _ids(book.lease(1, 12_000)) == [match.id]
+    assert book.hold_slot("ann", 12_000) == 0 and book.begin(book.hand_out(1, 12_000)[0], 0, 12_000)
     wall.ms += step_ms
-    assert book.lease(1, 12_000) == []
+    assert book.hand_out(1, 12_000) == []
     for clock in (wall, steady):
         clock.ms += 15_000
-    assert _ids(book.lease(1, 12_000)) == [match.id], "it does not wait two hours"
+    assert _ids(book.hand_out(1, 12_000)) == [match.id], "it does not wait two hours"
     assert book.hold_slot("bob", 12_000, 0) == 0
 
 
@@ -303,21 +428,21 @@ def test_a_paused_tournament_hands_out_nothing(book: Book) -> None:
     _plan(book, 4)
     _plan(book, 4, "league")
     book.set_state("cup", PAUSED)
-    assert {match.tournament for match in book.lease(10, 1000)} == {"league"}
-    assert book.lease(10, 1000, "cup") == []
+    assert {match.tournament for match in book.hand_out(10, 1000)} == {"league"}
+    assert book.hand_out(10, 1000, "cup") == []
     book.set_state("cup", RUNNING)
-    assert len(book.lease(10, 1000)) == 4
+    assert len(book.hand_out(10, 1000)) == 4
 
 
 def test_a_cancelled_tournament_drops_what_is_left_and_what_is_running(book: Book) -> None:
     _plan(book, 5)
-    out = book.lease(2, 1000)
+    out = book.hand_out(2, 1000)
     assert book.record_once(out[0], _result())
     book.set_state("cup", CANCELLED)
     assert not book.record_once(out[1], _result())
-    assert book.lease(10, 1000) == []
+    assert book.hand_out(10, 1000) == []
     progress = book.progress("cup")
-    assert (progress.played, progress.dropped, progress.is_over) == (1, 4, True)
+    assert (progress.recorded, progress.dropped, progress.is_over) == (1, 4, True)
     assert [game.order for game in book.games("cup")] == [0]
     found = book.match(out[1].id)
     assert found is not None and found.state == DROPPED
@@ -325,51 +450,26 @@ def test_a_cancelled_tournament_drops_what_is_left_and_what_is_running(book: Boo
 
 def test_a_void_match_is_played_again_in_another_session(book: Book) -> None:
     _plan(book, 1)
-    (first,) = book.lease(1, 1000)
-    book.begin(first.id, 3)
+    (first,) = book.hand_out(1, 1000)
+    book.begin(first, 3, 1000)
     book.void(first)
-    (second,) = book.lease(1, 1000)
-    assert second.id == first.id and second.session == f"{first.id}-1" and second.slot == -1
+    (second,) = book.hand_out(1, 1000)
+    assert second.id == first.id and second.session == f"{first.id}-1" and second.slot is None
     book.void(first)  # somebody who has not heard of it
     found = book.match(first.id)
-    assert found is not None and found.state == LEASED and found.voids == 1
+    assert found is not None and found.state == QUEUED and found.voids == 1
     assert not book.record_once(first, _result()), "nothing of a void session counts"
     assert book.record_once(second, _result())
     book.void(second)
-    assert book.progress("cup").played == 1 and book.progress("cup").voids == 1
-
-
-def test_no_more_matches_wait_than_are_out_though_others_are_handed_out_meanwhile(book: Book, clock: Clock) -> None:
-    _plan(book, 9)
-    dispatcher = Book(book.url, clock)
-
-    def hand_one_out(*_: object) -> None:
-        dispatcher.lease(9, 1000, most=1)
-
-    # After everything that is asked of the book.
-    event.listen(book._engine, "after_cursor_execute", hand_one_out)
-    try:
-        progress, census = book.progress("cup"), book.census()
-    finally:
-        event.remove(book._engine, "after_cursor_execute", hand_one_out)
-        dispatcher.close()
-    assert progress.waiting == progress.leased and census.waiting == census.matches[LEASED]
-    now = book.progress("cup")
-    assert now.waiting == now.leased >= 4, "some were handed out between two questions"
-
-
-def test_the_slot_of_a_match_is_the_first_that_began_it(book: Book) -> None:
-    _plan(book, 1)
-    assert book.begin("cup00000000", 2) == 2
-    assert book.begin("cup00000000", 5) == 2
+    assert book.progress("cup").recorded == 1 and book.progress("cup").voids == 1
 
 
 def test_what_the_bots_of_a_slot_are_playing_is_known(book: Book) -> None:
     """Whoever adopts the slot brings them back, whoever watches over their matches."""
     _plan(book, 4)
-    out = book.lease(4, 60_000)
+    out = book.hand_out(4, 60_000)
     for match, slot in zip(out, (3, 3, 5, 3), strict=True):
-        book.begin(match.id, slot)
+        book.begin(match, slot, 1000)
     book.record_once(out[0], _result(1))
     assert [match.id for match in book.begun_in(3)] == [out[1].id, out[3].id]
     assert book.begun_in(4) == []
@@ -380,7 +480,7 @@ def test_what_the_bots_of_a_slot_are_playing_is_known(book: Book) -> None:
 # ------------------------------------------------------------------------------------------------------------ recording
 def test_a_result_is_recorded_exactly_once(book: Book) -> None:
     _plan(book, 12)
-    out = book.lease(12, 60_000)
+    out = book.hand_out(12, 60_000)
     start = threading.Barrier(8)
 
     def record(number: int) -> int:
@@ -392,12 +492,12 @@ def test_a_result_is_recorded_exactly_once(book: Book) -> None:
         stood = sum(found.result() for found in [pool.submit(record, number) for number in range(8)])
     assert stood == 12
     assert [game.order for game in book.games("cup")] == list(range(12))
-    assert book.progress("cup").played == 12
+    assert book.progress("cup").recorded == 12
 
 
 def test_the_first_result_stands(book: Book) -> None:
     (match,) = _plan(book, 1)
-    book.lease(1, 1000)
+    book.hand_out(1, 1000)
     assert book.record_once(match, _result(1))
     assert not book.record_once(match, _result(2))
     assert [game.scores for game in book.games("cup")] == [(1, 3)]
@@ -426,10 +526,10 @@ def test_a_replay_with_seeds_replaces_one_without_and_never_the_other_way(book: 
 def test_a_replay_is_kept_with_the_result_that_stands_and_with_no_other(book: Book) -> None:
     """A session that was void or whose tournament was cancelled leaves nothing, and takes nobody's place."""
     _plan(book, 3)
-    first, second, third = book.lease(3, 1000)
+    first, second, third = book.hand_out(3, 1000)
     book.void(first)
     assert not book.record_once(first, _result(), "of the void session")
-    (again,) = book.lease(3, 1000)
+    (again,) = book.hand_out(3, 1000)
     assert book.record_once(again, _result(), "of the session that counts")
     assert book.record_once(second, _result(), "whoever was first")
     assert not book.record_once(second, _result(), "too late")
@@ -441,7 +541,7 @@ def test_a_replay_is_kept_with_the_result_that_stands_and_with_no_other(book: Bo
 def test_blocks_are_looked_at_in_turn(book: Book) -> None:
     planned = _plan(book, 8)
     assert book.blocks_in_turn("cup") == (0, set())
-    out = book.lease(8, 60_000)
+    out = book.hand_out(8, 60_000)
     assert book.give_up(out[2], "cannot be played")
     for match in planned[:2] + planned[3:5]:
         book.record_once(match, _result())
@@ -503,13 +603,124 @@ def test_the_migrations_make_the_tables_that_the_code_knows(url: str) -> None:
     _plan(opened, 2)
     opened.close()
     again = Book(url)
-    assert again.progress("cup").ready == 2
+    assert again.progress("cup").planned == 2
     again.close()
     engine = create_engine(url)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
     engine.dispose()
+
+
+#: As 0.1.0 wrote it.
+_OLD_SPEC: Final = json.dumps(
+    {
+        "game": "relief",
+        "game_version": 1,
+        "options": {},
+        "players": 2,
+        "format": "compare",
+        "seed": 3,
+        "reproducible": False,
+        "duplicate": "full",
+        "time_control": {"move_ms": 10000, "bank_ms": 120000, "increment_ms": 0, "seating_ms": 30000},
+        "match_seconds": 3600,
+        "limits": {"memory_mb": 512, "processes": 256, "files": 1024, "disk_mb": 512, "readable": []},
+        "entrants": ["a", "b"],
+        "bot_of": ["a", "b"],
+        "bots": [
+            {
+                "name": name,
+                "command": ["python3", "bot.py"],
+                "bundled": "",
+                "remote": name == "b",
+                "env": {"LEVEL": "3"},
+                "cwd": "/srv",
+                "isolated": False,
+                "seed": "5eed",
+            }
+            for name in ("a", "b")
+        ],
+        "question": {"alpha": 0.05, "beta": 0.05, "t0": 0.0, "t1": 0.2, "most_blocks": 60},
+    },
+    sort_keys=True,
+)
+
+
+def test_the_spec_of_the_release_before_is_read_whole() -> None:
+    spec = Spec.from_json(_OLD_SPEC)
+    assert (spec.format, spec.duplicate, spec.seed, spec.reproducible) == ("compare", "full", 3, False)
+    assert spec.time_control == TimeControl(10_000, 120_000, 0, 30_000) and spec.match_seconds == 3600
+    assert spec.bot_limits == {
+        "memory_mb": 512, "processes": 256, "files": 1024, "disk_mb": 512, "readable": (),
+    }  # fmt: skip
+    assert spec.bots[0] == Entry("a", ("python3", "bot.py"), env={"LEVEL": "3"}, cwd="/srv", seed="5eed")
+    assert spec.bots[1].remote and spec.question is not None and spec.question.most_blocks == 60
+    assert Spec.from_json(spec.to_json()) == spec
+    with pytest.raises(msgspec.ValidationError, match="players"):
+        Spec.from_json('{"game": "relief", "players": "two", "entrants": []}')
+
+
+def test_a_spec_from_before_everything_was_written_down_has_defaults() -> None:
+    spec = Spec.from_json('{"game": "relief", "players": 2, "entrants": ["a", "b"], "seed": 7}')
+    assert spec.bot_names == ("a", "b") and spec.bots == () and spec.question is None
+    tournament = replace(_tournament(), spec=spec)
+    assert tournament.is_reproducible and not tournament.has_shared_cards, "then every seed decided the cards"
+
+
+def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> None:
+    """As 0.1.0 wrote it: a match in every state that it knew, and one whose worker had died."""
+    engine = create_engine(url)
+    config = Config()
+    config.set_main_option("script_location", str(Path(book_package.__file__).parent / "migrations"))
+    was_out = clock.ms + 10_000
+    #: state, lease_until_ms, deliveries, slot, handed_ms
+    old = {
+        "ready": ("ready", 0, 0, -1, 0),
+        "given back": ("ready", was_out, 1, 3, 0),
+        "queued": ("leased", clock.ms + 29_000, 1, -1, clock.ms - 5),
+        "lost": ("leased", clock.ms - 1, 2, -1, clock.ms - 60_000),
+        "playing": ("leased", was_out, 1, 3, clock.ms - 70_000),
+        "dead": ("leased", clock.ms - 1, 1, 4, clock.ms - 70_000),
+        "played": ("played", was_out, 1, 3, clock.ms - 70_000),
+        "dropped": ("dropped", was_out, 1, 3, clock.ms - 70_000),
+    }
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0003")
+        connection.execute(
+            text("INSERT INTO tournaments VALUES ('cup', 'cup', '', :spec, 'running', 8, 1, '', 0)"),
+            {"spec": _OLD_SPEC},
+        )
+        for order, (id_, (state, lease, deliveries, slot, handed)) in enumerate(old.items()):
+            values = (
+                f"'{id_}', 'cup', {order}, {order}, '[0, 1]', 'aa', 'bb', '{state}', {lease}, {deliveries}, 0, {slot}"
+            )
+            connection.execute(text(f"INSERT INTO matches VALUES ({values}, {handed}, '')"))
+        payload = (
+            '{"seats":[0,1],"ranks":[1,2],"scores":[3,4],"faults":["",""],"think_ms":[5,6],"ending":"x","decisions":8}'
+        )
+        connection.execute(
+            text(f"INSERT INTO results VALUES ('played', 'cup', 6, 6, '{payload}', 9, 0)".replace(":", r"\:"))
+        )
+        connection.execute(text("INSERT INTO replays VALUES ('played', 'cup', 'x', 1)"))
+    engine.dispose()
+    book = Book(url, clock)
+    with pytest.raises(IntegrityError), book._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE matches SET state = 'played'")  # as a worker of before would
+    states = {match.id: (match.state, match.slot) for match, _ in book.matches("cup")}
+    assert states == {
+        "ready": (PLANNED, None), "given back": (PLANNED, 3), "queued": (QUEUED, None), "lost": (QUEUED, None),
+        "playing": (PLAYING, 3), "dead": (PLAYING, 4), "played": (RECORDED, 3), "dropped": (DROPPED, 3),
+    }  # fmt: skip
+    census = book.census()
+    assert census.queue_age_ms == 60_000 and census.matches[PLAYING] == 2
+    out = book.hand_out(100, RESEND_MS)
+    assert {match.id: match.deliveries for match in out} == {"lost": 3, "dead": 2, "ready": 1, "given back": 2}
+    for match in [*out, *(found for found in [book.match("queued"), book.match("playing")] if found)]:
+        assert book.record_once(match, _result())
+    assert book.progress("cup").is_over and len(book.games("cup")) == 7 and book.archived("cup") == ["played"]
+    book.close()
 
 
 def test_a_new_book_may_be_opened_by_several_at_once(url: str) -> None:

@@ -4,20 +4,25 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from celery import Celery
 
-from orchestrator import planning, tasks
+from orchestrator import planning
 from orchestrator.book import Book
 from orchestrator.book.tables import CANCELLED, PAUSED, RUNNING
+from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE, make_app
 from orchestrator.client import Door
+from orchestrator.control import Control
+from orchestrator.dispatch import RESEND_MS, Dispatcher
 from orchestrator.roster import GameFacts, Roster, read_roster
 from orchestrator.settings import BadSetting, Settings, read_settings
-from orchestrator.worker import QUEUE_LEASE_MS, Worker
+from orchestrator.worker import Worker
 from service.embedded import EmbeddedRedis
 from tests.orchestrator.harness import HOME, roster_text, wait_for
 
@@ -62,7 +67,7 @@ def test_without_a_seed_every_tournament_is_another(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     first, second = planning.enter(book, _roster(seed=None)), planning.enter(book, _roster(seed=None))
     assert first.id != second.id
-    assert {bot["seed"] for bot in first.spec["bots"]}.isdisjoint(bot["seed"] for bot in second.spec["bots"])
+    assert {bot.seed for bot in first.spec.bots}.isdisjoint(bot.seed for bot in second.spec.bots)
     book.close()
 
 
@@ -86,12 +91,19 @@ class Office:
     broker: "redis.Redis"
     settings: Settings
     tournament: str
+    app: Celery
 
     def dispatch(self) -> int:
-        return tasks.dispatch(self.book, _WINDOW)
+        return Dispatcher(self.app, self.book, _WINDOW).hand_out()
 
     def waiting(self) -> int:
-        return int(str(self.broker.llen(tasks.QUEUE)))
+        return int(str(self.broker.llen(MATCH_QUEUE)))
+
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """A process with our settings."""
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
+        env = {**inherited, **self.settings.to_env()}
+        return subprocess.Popen([sys.executable, "-m", *arguments], cwd=HOME, env=env)
 
 
 @pytest.fixture
@@ -105,12 +117,11 @@ def office(tmp_path: Path) -> Iterator[Office]:
             concurrency=2,
             window=_WINDOW,
         )
-        tasks.configure(settings)
         clock = Clock()
         book = Book(settings.book, clock)
         tournament = planning.enter(book, _roster())
         with redis.Redis.from_url(f"{server.url}?db=1") as broker:
-            yield Office(book, clock, broker, settings, tournament.id)
+            yield Office(book, clock, broker, settings, tournament.id, make_app(settings.broker))
         book.close()
 
 
@@ -118,34 +129,54 @@ def test_the_queue_never_outgrows_the_window_while_nobody_works(office: Office) 
     assert office.dispatch() == _WINDOW
     for _ in range(5):
         assert office.dispatch() == 0
-        office.clock.ms += QUEUE_LEASE_MS + 1
+        office.clock.ms += RESEND_MS + 1
         assert office.waiting() <= _WINDOW
     office.broker.flushdb()
     assert office.dispatch() == _WINDOW == office.waiting(), "what the broker lost is published again"
-    assert office.book.progress(office.tournament).leased == _WINDOW
+    assert office.book.progress(office.tournament).queued == _WINDOW
 
 
-def test_the_clockwork_does_the_same(office: Office) -> None:
-    tasks.tick()
-    tasks.tick()
-    assert office.waiting() == _WINDOW
+def test_two_control_workers_hand_out_no_more_than_one(office: Office) -> None:
+    controls = [Control(office.app, office.settings) for _ in range(2)]
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(3):
+                list(pool.map(Control.tick, controls))
+        assert office.waiting() == _WINDOW == office.book.progress(office.tournament).queued
+    finally:
+        for control in controls:
+            control.close()
 
 
 def test_beat_needs_no_free_worker_to_hand_out(office: Office) -> None:
     """While all workers are busy, who else would notice that one of them has died?"""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-    beat = subprocess.Popen(
-        [sys.executable, "-m", "orchestrator", "beat"], cwd=HOME, env={**inherited, **office.settings.to_env()}
-    )
+    beat = office.start("orchestrator", "beat")
     try:
         wait_for(lambda: office.waiting() == _WINDOW, "beat to hand matches out")
-        office.broker.delete(tasks.QUEUE)
+        office.broker.delete(MATCH_QUEUE)
         with office.book._engine.begin() as connection:  # as if their workers had died a while ago
-            connection.exec_driver_sql("UPDATE matches SET lease_until_ms = 1, slot = 0 WHERE state = 'leased'")
+            values = "state = 'playing', lease_until_ms = 1, slot = 0, published_ms = NULL, queued_ms = NULL"
+            connection.exec_driver_sql(f"UPDATE matches SET {values} WHERE state = 'queued'")
         wait_for(lambda: office.waiting() == _WINDOW, "what dead workers held to be handed out again")
     finally:
         beat.terminate()
         assert beat.wait(30) == 0
+
+
+def test_ticks_that_nobody_took_in_time_are_dropped(office: Office) -> None:
+    """A beat without a control worker sends on; whoever comes later does not carry out every one of them."""
+    for _ in range(3):
+        office.app.send_task("rubble.tick", expires=-1)
+    assert int(str(office.broker.llen(CONTROL_QUEUE))) == 3 and office.waiting() == 0
+    control = office.start("celery", "-A", "orchestrator.tasks", "worker", "--queues", CONTROL_QUEUE)
+    try:
+        wait_for(lambda: office.broker.llen(CONTROL_QUEUE) == 0, "the old ticks to be taken")
+        assert office.waiting() == 0
+        office.app.send_task("rubble.tick")
+        wait_for(lambda: office.waiting() == _WINDOW, "a tick that is in time")
+    finally:
+        control.terminate()
+        assert control.wait(60) == 0
 
 
 def test_pause_and_cancel_are_heard_at_the_next_tick(office: Office) -> None:
@@ -162,17 +193,17 @@ def test_a_message_that_is_out_of_date_is_left_alone(office: Office) -> None:
     """The service of this worker does not exist: it would take its time if it tried."""
     worker = Worker(office.settings)
     try:
-        (first, *_) = office.book.lease(1, 1000)
+        (first, *_) = office.book.hand_out(1, 1000)
         office.clock.ms += 1001
-        assert [match.id for match in office.book.lease(1, 1000)] == [first.id]
+        assert [match.id for match in office.book.hand_out(1, 1000)] == [first.id]
         worker.play(first.id, 1)  # handed out again since
         worker.play("nobody knows it", 1)
         second = office.book.match(first.id)
-        assert second is not None and second.slot == -1, "nobody has begun it"
+        assert second is not None and second.slot is None, "nobody has begun it"
         worker.leave()
         worker.play(first.id, 2)
         again = office.book.match(first.id)
-        assert again is not None and again.state == "ready", "a worker that leaves gives back what it is handed"
+        assert again is not None and again.state == "planned", "a worker that leaves gives back what it is handed"
     finally:
         worker.close()
 

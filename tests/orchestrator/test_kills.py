@@ -8,12 +8,12 @@ from typing import Final
 import pytest
 from sqlalchemy import create_engine, select
 
-from orchestrator import tasks
+from orchestrator.archive import Archive
 from orchestrator.book import Book, Progress
-from orchestrator.book.tables import LEASED, slots
+from orchestrator.book.tables import PLAYING, slots
+from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
 from orchestrator.report.write import write_all
-from orchestrator.worker import archive
 from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
 from tests.orchestrator.harness import Arena, alive_with, assert_replays_are_good, logs, wait_for
 
@@ -40,8 +40,8 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
         def look(progress: Progress) -> None:
             nonlocal longest_queue
             with arena.broker() as broker:
-                longest_queue = max(longest_queue, int(str(broker.llen(tasks.QUEUE))))
-            if plan and progress.played >= plan[0][0]:
+                longest_queue = max(longest_queue, int(str(broker.llen(MATCH_QUEUE))))
+            if plan and progress.recorded >= plan[0][0]:
                 _, victim = plan.pop(0)
                 arena.empty_broker() if victim == "broker" else arena.kill(victim)
 
@@ -49,7 +49,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
         assert not plan, "everybody was to be killed before the end"
         assert longest_queue <= arena.settings.window
         with ArenaClient(arena.settings.door) as client:
-            archive(book, client, tournament.id)
+            Archive(book, client).keep_all(tournament.id)
     assert_undisturbed(book, tournament)
     assert_same_logs(book, tournament)
     write_all(book, tournament.id, tmp_path / "report")
@@ -74,11 +74,11 @@ def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_pat
                 slot_of.update(_slots(book))
                 return
             dead = len(set(left_behind.values()))
-            if dead == 2 or progress.played < 10 * (dead + 1):
+            if dead == 2 or progress.recorded < 10 * (dead + 1):
                 return
             slot = slot_of[arena.pid(arena.workers[dead])]
             matches = [match for block in range(tournament.planned) for match in book.block(tournament.id, block)]
-            playing = {match.id: slot for match in matches if match.state == LEASED and match.slot == slot}
+            playing = {match.id: slot for match in matches if match.state == PLAYING and match.slot == slot}
             if playing:
                 arena.kill(arena.workers[dead], again=False)
                 left_behind.update(playing)

@@ -24,7 +24,7 @@ _DEALS: Final = 40
 
 def _game(tournament: Tournament, match: Match) -> Game:
     relief = games.get("relief")
-    names = [tournament.spec["entrants"][entrant] for entrant in match.seats]
+    names = [tournament.spec.entrants[entrant] for entrant in match.seats]
     state = relief.new(len(names), {}, Seeds(match.table_seed, match.deck_seed))
     streams = [
         Stream(blake2b(f"{match.id}/{name}".encode(), digest_size=SEED_BYTES).digest(), "player") for name in names
@@ -45,7 +45,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[Ga
     matches = [match for block in range(3 * _DEALS) for match in book.block(tournament.id, block)]
     book.close()
     assert len(matches) == tournament.planned == 6 * _DEALS
-    return tournament.spec["entrants"], [_game(tournament, match) for match in matches]
+    return list(tournament.spec.entrants), [_game(tournament, match) for match in matches]
 
 
 @pytest.fixture(scope="module")

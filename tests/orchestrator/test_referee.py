@@ -11,7 +11,8 @@ import redis
 
 from orchestrator import referee
 from orchestrator.client import ArenaClient, ServiceError
-from orchestrator.stable.stable import BotCannotStart, Entry, Stable
+from orchestrator.spec import Entry
+from orchestrator.stable.stable import BotCannotStart, Stable
 from rubble.v1 import session_pb2
 from service.sessions.replay_verify import verify_replay
 from tests.orchestrator.harness import Arena, alive_with, cup_match, script, wait_for

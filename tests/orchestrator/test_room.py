@@ -12,8 +12,9 @@ import pytest
 from orchestrator import referee
 from orchestrator.book import Match
 from orchestrator.client import ArenaClient
+from orchestrator.spec import Entry
 from orchestrator.stable.room import Room
-from orchestrator.stable.stable import Entry, Stable
+from orchestrator.stable.stable import Stable
 from service.games.chance import SEED_BYTES
 from tests.orchestrator.harness import Arena, cup_match, script, wait_for
 

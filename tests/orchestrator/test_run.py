@@ -157,7 +157,7 @@ def test_a_process_that_is_killed_is_started_again_and_no_bot_is_blamed(
 def _played(book_file: Path) -> int:
     book = Book(f"sqlite:///{book_file}")
     try:
-        return sum(book.progress(tournament.id).played for tournament in book.tournaments())
+        return sum(book.progress(tournament.id).recorded for tournament in book.tournaments())
     finally:
         book.close()
 

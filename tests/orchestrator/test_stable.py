@@ -15,10 +15,13 @@ from typing import Final
 import pytest
 from kombu.exceptions import OperationalError
 
-from orchestrator import tasks
 from orchestrator.book import Book, Match, Tournament
-from orchestrator.book.tables import READY, RUNNING
+from orchestrator.book.tables import PLANNED, RUNNING
+from orchestrator.celery_app import make_app
+from orchestrator.dispatch import Dispatcher
 from orchestrator.records import Game
+from orchestrator.roster import Limits, TimeControl
+from orchestrator.spec import Entry, Spec
 from orchestrator.stable.launch import launched
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.system import CANNOT_START
@@ -28,7 +31,7 @@ from tests.orchestrator.harness import HOME, Arena, alive_with, logs, script, wa
 _OUTPUT_BYTES: Final = 1 << 20
 _TICK_S: Final = 0.2
 _HONEST: Final = ("ann", "bob")
-_CLOCK: Final = {"move_ms": 6000, "bank_ms": 4000, "increment_ms": 0, "seating_ms": 10_000}
+_CLOCK: Final = TimeControl(move_ms=6000, bank_ms=4000, increment_ms=0, seating_ms=10_000)
 _SEATS: Final = 3
 #: All matches together are over by then, on a busy machine too.
 _ALL_S: Final = 400.0
@@ -70,32 +73,33 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
     """A match for each bad guest in each seat, with the same two honest bots."""
     modes = list(_MODES)
     entrants = [*_HONEST, *modes]
-    spec = {
-        "game": "relief",
-        "options": {},
-        "players": 3,
-        "time_control": _CLOCK,
-        "match_seconds": 300,
-        "limits": {"memory_mb": 512, "processes": 100},
-        "entrants": entrants,
-        "bots": [{"name": name, "command": script("steady", name)} for name in _HONEST]
-        + [{"name": mode, "command": script("guest", mode), "isolated": mode in _ISOLATED} for mode in modes],
-    }
+    spec = Spec(
+        game="relief",
+        players=3,
+        time_control=_CLOCK,
+        match_seconds=300,
+        limits=Limits(memory_mb=512, processes=100),
+        entrants=tuple(entrants),
+        bots=(
+            *(Entry(name, tuple(script("steady", name))) for name in _HONEST),
+            *(Entry(mode, tuple(script("guest", mode)), isolated=mode in _ISOLATED) for mode in modes),
+        ),
+    )
     planned = []
     for order in range(_SEATS * len(modes)):
         seats = [0, 1]
         seats.insert(order % _SEATS, len(_HONEST) + order // _SEATS)
-        planned.append(Match(f"m{order:03}", "evening", order, order, tuple(seats), *_seeds(order), READY, 0, 0, -1))
+        planned.append(Match(f"m{order:03}", "evening", order, order, tuple(seats), *_seeds(order), PLANNED, 0, 0))
     folder = tmp_path_factory.mktemp("evening")
     with Arena(folder, concurrency=len(modes)) as arena:
         book = Book(arena.settings.book)
         book.plan(Tournament("evening", "evening", "", spec, RUNNING, 0, 1), planned)
-        tasks.configure(arena.settings)
+        dispatcher = Dispatcher(make_app(arena.settings.broker), book, arena.settings.window)
         started = time.monotonic()
         while not (progress := book.progress("evening")).is_over:
             assert time.monotonic() - started < _ALL_S, f"{progress} {book.games('evening')} {logs(folder)}"
             with contextlib.suppress(OperationalError):
-                tasks.dispatch(book, arena.settings.window)
+                dispatcher.hand_out()
             time.sleep(_TICK_S)  # between two rounds of handing out matches
         took = time.monotonic() - started
         games = {(modes[game.order // _SEATS], game.order % _SEATS): game for game in book.games("evening")}

@@ -12,10 +12,12 @@ from typing import Final
 import pytest
 import redis
 
-from orchestrator import planning, tasks
+from orchestrator import planning
 from orchestrator.book import Book, Progress
 from orchestrator.book.tables import PAUSED, RUNNING
+from orchestrator.celery_app import MATCH_QUEUE, make_app
 from orchestrator.client import Door
+from orchestrator.dispatch import Dispatcher
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
@@ -40,7 +42,6 @@ def _office(folder: Path) -> Iterator[tuple[Settings, "redis.Redis"]]:
             concurrency=4,
             window=_WINDOW,
         )
-        tasks.configure(settings)
         yield settings, broker
 
 
@@ -88,15 +89,15 @@ def test_three_thousand_matches_with_dead_workers_and_an_empty_broker(
 
         def look(progress: Progress) -> None:
             nonlocal longest
-            longest = max(longest, int(str(broker.llen(tasks.QUEUE))))
-            if progress.played >= 600 and not done:
+            longest = max(longest, int(str(broker.llen(MATCH_QUEUE))))
+            if progress.recorded >= 600 and not done:
                 workers.kill()
                 workers.start()
                 done.append("workers killed")
-            elif progress.played >= 1800 and len(done) == 1:
+            elif progress.recorded >= 1800 and len(done) == 1:
                 broker.flushdb()
                 done.append("broker emptied")
-            elif progress.played >= 2400 and len(done) == 2:
+            elif progress.recorded >= 2400 and len(done) == 2:
                 _pause(book, tournament.id, settings)
                 done.append("paused")
 
@@ -115,19 +116,20 @@ def test_three_thousand_matches_with_dead_workers_and_an_empty_broker(
 
 def _pause(book: Book, tournament: str, settings: Settings) -> None:
     """What is being played ends, and nothing else is begun."""
+    dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
     book.set_state(tournament, PAUSED)
     before = book.progress(tournament)
 
     def all_are_back() -> bool:
         # As beat does: a lease whose message went with the broker is taken back, and nothing is handed out.
-        assert tasks.dispatch(book, settings.window, tournament) == 0
-        return book.progress(tournament).leased == 0
+        assert dispatcher.hand_out(tournament) == 0
+        return book.progress(tournament).out == 0
 
     wait_for(all_are_back, "what is being played to end")
     for _ in range(3):
-        assert tasks.dispatch(book, settings.window, tournament) == 0
+        assert dispatcher.hand_out(tournament) == 0
     after = book.progress(tournament)
-    assert after.leased == 0 and before.played <= after.played <= before.played + before.leased
+    assert after.out == 0 and before.recorded <= after.recorded <= before.recorded + before.out
     book.set_state(tournament, RUNNING)
 
 
@@ -139,6 +141,7 @@ def test_a_hundred_thousand_planned_matches_leave_the_dispatcher_small(
     text = roster_text(bots, name="many", game="relief", players=2, deals=_MANY // 20, seed=1)
     with _office(tmp_path) as (settings, broker):
         book = Book(settings.book)
+        dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
         started = time.process_time()
         tournament = planning.enter(book, read_roster(text, [GameFacts("relief", 1, (2, 3))]))
         planned_s = time.process_time() - started
@@ -147,18 +150,18 @@ def test_a_hundred_thousand_planned_matches_leave_the_dispatcher_small(
         for window in range(120):
             if window == 60:
                 book.set_state(tournament.id, PAUSED)
-                assert tasks.dispatch(book, settings.window) == 0
+                assert dispatcher.hand_out() == 0
                 book.set_state(tournament.id, RUNNING)
             started = time.process_time()
-            assert tasks.dispatch(book, settings.window) == _WINDOW
+            assert dispatcher.hand_out() == _WINDOW
             ticks.append(time.process_time() - started)
-            assert int(str(broker.llen(tasks.QUEUE))) == _WINDOW
-            broker.delete(tasks.QUEUE)  # as if workers had taken them …
+            assert int(str(broker.llen(MATCH_QUEUE))) == _WINDOW
+            broker.delete(MATCH_QUEUE)  # as if workers had taken them …
             with book._engine.begin() as connection:  # … and played them, all at once
-                connection.exec_driver_sql("UPDATE matches SET state = 'played' WHERE state = 'leased'")
+                connection.exec_driver_sql("UPDATE matches SET state = 'recorded' WHERE state = 'queued'")
             sizes.append(_resident_kib())
         progress = book.progress(tournament.id)
-        assert progress.played == 120 * _WINDOW and progress.ready == _MANY - progress.played
+        assert progress.recorded == 120 * _WINDOW and progress.planned == _MANY - progress.recorded
         book.close()
     grown = sizes[-1] - sizes[19]
     with capsys.disabled():

@@ -50,7 +50,7 @@ def _record(book: Book, match: Match, ahead: int | None) -> None:
 def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> None:
     """Blocks that ended early wait for those before them; what is out is played to its end, the rest is not played."""
     tournament, planned = _enter(book, format="compare", max_blocks=100)
-    out = book.lease(82, 60_000)
+    out = book.hand_out(82, 60_000)
     for match in planned[2:80]:
         _record(book, match, 0)
     upkeep.look_after(tournament, book.progress(tournament.id))
@@ -60,7 +60,7 @@ def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> No
         _record(book, match, 0)
     Upkeep(book, upkeep._client).look_after(tournament, book.progress(tournament.id))
     progress = book.progress(tournament.id)
-    assert (progress.played, progress.leased, progress.ready, progress.dropped) == (80, 2, 0, 118)
+    assert (progress.recorded, progress.out, progress.planned, progress.dropped) == (80, 2, 0, 118)
     for match in out[-2:]:
         _record(book, match, 1)
     test = gather(book, tournament.id).test
@@ -69,7 +69,7 @@ def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> No
 
 def test_a_comparison_does_not_wait_for_a_block_that_cannot_be_played(book: Book) -> None:
     tournament, planned = _enter(book, format="compare", max_blocks=100)
-    assert book.give_up(book.lease(1, 60_000)[0], "void eleven times")
+    assert book.give_up(book.hand_out(1, 60_000)[0], "void eleven times")
     for match in planned[1:80]:
         _record(book, match, 0)
     answer = answer_so_far(book, tournament)

@@ -17,14 +17,15 @@ from orchestrator import planning, referee
 from orchestrator.book import Book, Match, Progress, Tournament
 from orchestrator.client import ArenaClient
 from orchestrator.entrants import remote_name
+from orchestrator.match_runner import LEASE_MS, SAME_CARDS
 from orchestrator.ratings.table import standings
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.stalls import LONGEST_PAUSE_S, StallWatch
-from orchestrator.worker import LEASE_MS, SAME_CARDS, Worker
+from orchestrator.worker import Worker
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import commitment
 from tests.orchestrator.cups import play_out
-from tests.orchestrator.harness import PATIENCE_S, Arena, alive_with, logs, roster_text, script
+from tests.orchestrator.harness import PATIENCE_S, Arena, alive_with, handed_out_again, logs, roster_text, script
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 
@@ -52,8 +53,8 @@ def _enter(book: Book, name: str, extra: str = "", **settings: Any) -> Tournamen
 
 def _play(book: Book, worker: Worker, tournament: Tournament) -> tuple[Match, Match]:
     """Play the next match; how it was before and after."""
-    (before,) = book.lease(1, 60_000, tournament.id)
-    worker.play(before.id, before.deliveries + 1)
+    (before,) = book.hand_out(1, 60_000, tournament.id)
+    worker.play(before.id, before.deliveries)
     after = book.match(before.id)
     assert after is not None
     return before, after
@@ -179,7 +180,7 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
     """
     now = 100.0
     watch = StallWatch(lambda: now)
-    monkeypatch.setattr(worker, "_stalls", watch)
+    monkeypatch.setattr(worker.runner, "stalls", watch)
     kind = "remote = true" if is_remote else f"command = {json.dumps(script('guest', 'silent'))}"
     text = roster_text(
         {"quick": "greedy"},
@@ -201,13 +202,14 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
 
     monkeypatch.setattr(referee, "play", lose_the_book)
     with _dialling(bare_arena, client, tournament, "slow") if is_remote else nullcontext():
-        (match,) = book.lease(1, 60_000, tournament.id)
+        (match,) = book.hand_out(1, 60_000, tournament.id)
         with pytest.raises(SQLAlchemyError):
-            worker.play(match.id, match.deliveries + 1)
+            worker.play(match.id, match.deliveries)
         now += LONGEST_PAUSE_S + 1
         assert watch.count() == 1
         is_away = False
-        worker.play(match.id, match.deliveries + 1)
+        again = handed_out_again(book, match)
+        worker.play(again.id, again.deliveries)
     after = book.match(match.id)
     assert after is not None and (after.voids, book.progress(tournament.id).faults) == (voids, 1 - voids)
 
@@ -225,7 +227,7 @@ def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s:
 
         def look(progress: Progress) -> None:
             nonlocal since
-            if not since and progress.played >= 4:
+            if not since and progress.recorded >= 4:
                 stopped.extend([arena.pid("worker"), *alive_with(arena.folder / "bots")])
                 for pid in stopped:
                     os.kill(pid, signal.SIGSTOP)
@@ -237,5 +239,5 @@ def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s:
 
         play_out(arena, book, tournament, PATIENCE_S, look)
         progress = book.progress(tournament.id)
-        assert (progress.played, progress.faults) == (40, 0) and progress.voids > 0, logs(arena.folder)
+        assert (progress.recorded, progress.faults) == (40, 0) and progress.voids > 0, logs(arena.folder)
         book.close()

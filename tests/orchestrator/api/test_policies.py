@@ -7,17 +7,20 @@ import pytest
 import redis
 from sqlalchemy.exc import OperationalError
 
-from orchestrator import planning, tasks
-from orchestrator.book import Book, Recorded, Tournament
-from orchestrator.book.tables import DROPPED, PAUSED, PLAYED, READY, RUNNING
+from orchestrator import planning
+from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book.tables import DROPPED, PAUSED, PLANNED, RECORDED, RUNNING
+from orchestrator.celery_app import make_app
 from orchestrator.client import ArenaClient, Door
+from orchestrator.control import Control
 from orchestrator.desk import Desk
+from orchestrator.match_runner import MOST_VOIDS, TakenUp
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
-from orchestrator.worker import MOST_VOIDS, Worker
-from rubble.v1 import tournament_pb2
+from orchestrator.worker import Worker
+from rubble.v1 import session_pb2, tournament_pb2
 from service.sessions.replay_verify import verify_replay
-from tests.orchestrator.harness import Arena, alive_with, roster_text, script, wait_for
+from tests.orchestrator.harness import Arena, alive_with, handed_out_again, roster_text, script, wait_for
 
 _FACTS = [GameFacts("relief", 1, (2, 3)), GameFacts("chess", 1, (2, 2))]
 
@@ -52,8 +55,8 @@ def _enter(book: Book, bots: dict[str, Any], **settings: Any) -> Tournament:
 
 def _play_one(book: Book, worker: Worker, tournament: Tournament) -> str:
     """Play the next match; its id."""
-    (match,) = book.lease(1, 60_000, tournament.id)
-    worker.play(match.id, match.deliveries + 1)
+    (match,) = book.hand_out(1, 60_000, tournament.id)
+    worker.play(match.id, match.deliveries)
     return match.id
 
 
@@ -64,8 +67,8 @@ def test_what_the_service_refuses_for_good_pauses_the_tournament(book: Book, wor
     now = book.tournament(tournament.id)
     assert now.state == PAUSED and "UNKNOWN_GAME" in now.reason and id_ in now.reason
     match = book.match(id_)
-    assert match is not None and match.state == READY, "mended and resumed, it is played"
-    assert book.lease(5, 1000, tournament.id) == []
+    assert match is not None and match.state == PLANNED, "mended and resumed, it is played"
+    assert book.hand_out(5, 1000, tournament.id) == []
     assert book.set_state(tournament.id, RUNNING, only_from=(PAUSED,)) and not book.tournament(tournament.id).reason
 
 
@@ -74,30 +77,30 @@ def test_a_match_changes_hands_only_when_another_process_takes_it_up(
 ) -> None:
     """A lease that ran out while its worker was merely busy brings the match back to the same bots."""
     tournament = _enter(book, {"a": "random", "b": "random"}, name="hands")
-    (match,) = book.lease(1, 60_000, tournament.id)
+    (match,) = book.hand_out(1, 60_000, tournament.id)
     heard: list[bool] = []
 
-    def away(*_: object, has_changed_hands: bool) -> None:
-        book.begin(match.id, 7)
-        heard.append(has_changed_hands)
+    def away(tournament: Tournament, match: Match, taken_up: TakenUp) -> None:
+        heard.append(taken_up.has_changed_hands)
         raise OperationalError("", {}, Exception("the book is away"))
 
     next_worker = Worker(arena.settings)
     for one in (worker, worker, next_worker):
-        monkeypatch.setattr(one, "_play", away)
+        monkeypatch.setattr(one.runner, "play_session", away)
         with pytest.raises(OperationalError):
-            one.play(match.id, 1)
+            one.play(match.id, match.deliveries)
+        match = handed_out_again(book, match)
     next_worker.close()
     assert heard == [False, False, True]
 
 
 def test_what_waits_for_a_worker_is_not_begun_once_the_tournament_is_paused(book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="paused")
-    (match,) = book.lease(1, 60_000, tournament.id)
+    (match,) = book.hand_out(1, 60_000, tournament.id)
     book.set_state(tournament.id, PAUSED)
-    worker.play(match.id, match.deliveries + 1)
+    worker.play(match.id, match.deliveries)
     now = book.match(match.id)
-    assert now is not None and (now.state, now.slot, now.handed_ms) == (READY, -1, 0)
+    assert now is not None and (now.state, now.slot, now.queued_ms) == (PLANNED, None, None)
 
 
 def test_a_match_that_is_void_again_and_again_is_given_up(
@@ -108,15 +111,15 @@ def test_a_match_that_is_void_again_and_again_is_given_up(
     def explode(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug of ours")
 
-    monkeypatch.setattr(worker, "_play", explode)
+    monkeypatch.setattr(worker.runner, "play_session", explode)
     states = []
     for _ in range(MOST_VOIDS + 1):
         match = book.match(_play_one(book, worker, tournament))
         assert match is not None
         states.append(match.state)
-    assert states == [READY] * MOST_VOIDS + [DROPPED] and match is not None
+    assert states == [PLANNED] * MOST_VOIDS + [DROPPED] and match is not None
     assert "void 11 times" in match.reason and "a bug of ours" in match.reason
-    assert book.progress(tournament.id).ready == 1, "the other match is not touched"
+    assert book.progress(tournament.id).planned == 1, "the other match is not touched"
 
 
 def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,10 +131,40 @@ def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monk
         asked.append(1)
         raise OperationalError("UPDATE matches", {}, Exception("the book is away"))
 
-    monkeypatch.setattr(worker._book, "prolong", is_away)
+    monkeypatch.setattr(worker.book, "extend_lease", is_away)
     match = book.match(_play_one(book, worker, tournament))
-    assert asked and match is not None and (match.state, match.voids) == (PLAYED, 0)
+    assert asked and match is not None and (match.state, match.voids) == (RECORDED, 0)
     assert len(book.games(tournament.id)) == 1
+
+
+@pytest.mark.parametrize("is_old_service", [False, True])
+def test_a_replay_is_fetched_once_and_gets_its_seeds(
+    arena: Arena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch, is_old_service: bool
+) -> None:
+    """Byte for byte as the service would write it. One of the version before has to be asked for it."""
+    fetched: list[str] = []
+    fetch, reveal = ArenaClient.replay, ArenaClient.reveal
+
+    def counted(self: ArenaClient, session: str) -> str:
+        fetched.append(session)
+        return fetch(self, session)
+
+    def as_before(self: ArenaClient, session: str) -> session_pb2.RevealSeedsResponse:
+        return session_pb2.RevealSeedsResponse(seeds=reveal(self, session).seeds)
+
+    monkeypatch.setattr(ArenaClient, "replay", counted)
+    monkeypatch.setattr(ArenaClient, "forget", lambda *_: None)
+    if is_old_service:
+        monkeypatch.setattr(ArenaClient, "reveal", as_before)
+    tournament = _enter(book, {"a": "random", "b": "random"}, name=f"fetched-{is_old_service}")
+    played = [_play_one(book, worker, tournament) for _ in range(2)]
+    assert sorted(fetched) == sorted(played * (2 if is_old_service else 1))
+    with ArenaClient(arena.settings.door) as client:
+        for id_ in played:
+            kept = book.replay(id_)
+            assert kept is not None and kept == fetch(client, id_)
+            verdict = verify_replay(kept)
+            assert verdict.ok and verdict.is_replayed
 
 
 def test_the_end_waits_until_the_seeds_can_be_archived(
@@ -189,7 +222,7 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
     assert (found.entrant, found.is_removed) == (absent, is_removed)
     told = Desk(book).tournament(tournament.id)
     assert told.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and told.entrants[absent].reason
-    left = [match for match, _ in book.matches(tournament.id, limit=1000) if match.state == READY]
+    left = [match for match, _ in book.matches(tournament.id, limit=1000) if match.state == PLANNED]
     if is_removed:
         assert book.games(tournament.id) == [], "none of its games counts"
         assert all(absent not in match.seats for match in left) and len(left) == 2 * deals
@@ -204,16 +237,17 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
     seat = game.seats.index(absent)
     assert game.faults[seat] == "WITHDRAWN" and game.ranks[seat] == 2 and game.think_ms[seat] == 0
     state = book.match(mine.id)
-    assert state is not None and state.state == PLAYED
+    assert state is not None and state.state == RECORDED
 
 
 def test_a_tick_finishes_what_is_over_and_the_bots_go(arena: Arena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="ticked")
-    tasks.configure(arena.settings)
+    control = Control(make_app(arena.settings.broker), arena.settings)
     for _ in range(2):
         _play_one(book, worker, tournament)
     assert alive_with(tournament.id), "its bots stay as long as it may need them"
-    tasks.tick()
+    control.tick()
+    control.close()
     now = book.tournament(tournament.id)
     assert now.state == "done" and now.ended_ms > 0
     wait_for(lambda: not alive_with(tournament.id), "its bots go home")

@@ -52,7 +52,7 @@ def test_a_tournament_from_its_roster_to_its_files(shared: Host) -> None:
 
         matches = anybody.matches("whole").matches
         assert [match.order for match in matches] == [0, 1, 2, 3]
-        assert all(match.state == tournament_pb2.MATCH_STATE_PLAYED and match.ending for match in matches)
+        assert all(match.state == tournament_pb2.MATCH_STATE_RECORDED and match.ending for match in matches)
         assert {seat.entrant for match in matches for seat in match.seats} == {"greedy", "random"}
         table = anybody.standings("whole")
         assert table == tables[-1] and {line.name for line in table.entrants} == {"greedy", "random"}

@@ -96,7 +96,7 @@ def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
     for name in ("rubble_queue_age_seconds", "rubble_queue_messages", "rubble_entrants_withdrawn"):
         assert (name, ()) in beat, name
     assert {dict(labels)["state"] for name, labels in beat if name == "rubble_matches"} == {
-        "ready", "waiting", "playing", "played", "dropped",
+        "planned", "queued", "playing", "recorded", "dropped",
     }  # fmt: skip
     assert total(service, "rubble_sessions_created_total", game="relief") >= 6
     listed = (HOME / "docs" / "metrics.md").read_text()

@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 
 from orchestrator import book as book_package
 from orchestrator.book import Book, Tournament, UnknownTournament
+from orchestrator.spec import Spec
 
 _RESULTS = {"one": ["TIMEOUT", ""], "two": ["", ""], "three": ["NO_SHOW", "DISCONNECTED"]}
 
@@ -47,7 +48,7 @@ def test_a_book_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
     found = book.tournament("old")
     assert (found.state, found.reason, found.ended_ms) == ("running", "", 0)
     progress = book.progress("t")
-    assert (progress.played, progress.faults, progress.waiting) == (3, 3, 0), "the faults of old results are counted"
+    assert (progress.recorded, progress.faults, progress.queued) == (3, 3, 0), "the faults of old results are counted"
     assert [list(game.faults) for game in book.games("t")] == list(_RESULTS.values())
     assert book.withdrawals("t") == []
     book.close()
@@ -56,7 +57,7 @@ def test_a_book_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
 def test_two_tournaments_of_one_name_are_told_apart(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     for id_ in ("t1", "t2"):
-        book.plan(Tournament(id_, "cup", "", {}, "running", 0, 1), [])
+        book.plan(Tournament(id_, "cup", "", Spec(game="relief", players=2, entrants=("a", "b")), "running", 0, 1), [])
     with pytest.raises(UnknownTournament, match="2 tournaments are called 'cup'; expected one of the ids t1, t2"):
         book.tournament("cup")
     assert book.tournament("t2").id == "t2"

@@ -6,7 +6,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.spec import Spec
 
 #: 3 May 2026, noon in Greenwich.
 CREATED_MS = 1_777_809_600_000
@@ -44,18 +47,18 @@ def book_of(
         for turn in range(players):
             seats = tuple(table[turn:] + table[:turn])
             order = len(planned)
-            planned.append(
-                Match(f"{seed:04d}{order:012x}", tournament, order, block, seats, b"", b"", "ready", 0, 0, -1)
-            )
+            planned.append(Match(f"{seed:04d}{order:012x}", tournament, order, block, seats, b"", b"", "planned", 0, 0))
     if players == 1:
         planned = [
             Match(f"{seed:04d}{order:012x}", tournament, order, order // len(names), (order % len(names),), b"", b"",
-                  "ready", 0, 0, -1)
+                  "planned", 0, 0)
             for order in range(blocks * len(names))
         ]  # fmt: skip
     told = {"game": "relief", "players": players, "entrants": list(names), "seed": 1906, "format": "round-robin"}
     book.plan(
-        Tournament(tournament, "Simulated cup", roster, told | (spec or {}), "running", 0, CREATED_MS),
+        Tournament(
+            tournament, "Simulated cup", roster, msgspec.convert(told | (spec or {}), Spec), "running", 0, CREATED_MS
+        ),
         planned,
     )
     luck: dict[tuple[int, int], float] = {}

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -20,6 +21,7 @@ from orchestrator.report.files import plain_standings, results_csv
 from orchestrator.report.page import cautions, lead, page, verdict
 from orchestrator.report.terminal import standings_table
 from orchestrator.report.words import dates, short, signed, visible
+from orchestrator.spec import Spec
 from tests.orchestrator.report.simulated import CREATED_MS, NAMES, book_of
 
 VOID = {"meta", "br", "use", "path", "rect"}
@@ -213,7 +215,8 @@ def test_odd_tournaments_have_a_report_too(make: Make, tmp_path: Path, wanted: d
 
 # ------------------------------------------------------------------------------------------------------------ comparison
 def test_a_comparison_shows_its_verdict_and_the_way_there(make: Make) -> None:
-    text, _ = told(*make(names=NAMES[:2], players=2, blocks=120, spec={"format": "compare", "question": {"t1": 0.2}}))
+    asked = {"t0": 0.0, "t1": 0.2, "alpha": 0.05, "beta": 0.05, "most_blocks": 2000}
+    text, _ = told(*make(names=NAMES[:2], players=2, blocks=120, spec={"format": "compare", "question": asked}))
 
     assert "granite is better than brick." in text
     assert 'aria-label="Log likelihood ratio' in text
@@ -233,7 +236,7 @@ def test_a_comparison_that_ran_out_of_blocks_is_undecided(make: Make) -> None:
 
 
 def test_the_question_is_the_one_that_was_asked(make: Make) -> None:
-    asked = {"t0": 0.1, "t1": 0.3, "alpha": 0.01, "beta": 0.02}
+    asked = {"t0": 0.1, "t1": 0.3, "alpha": 0.01, "beta": 0.02, "most_blocks": 2000}
     book, tournament = make(names=NAMES[:2], players=2, blocks=20, spec={"format": "compare", "question": asked})
 
     test = gather(book, tournament).test
@@ -256,14 +259,14 @@ def test_copies_of_a_bot_are_one_entrant(make: Make) -> None:
 @pytest.mark.parametrize("is_reproducible", [True, False])
 def test_only_a_reproducible_run_is_said_to_repeat(make: Make, is_reproducible: bool) -> None:
     evidence = gather(*make(blocks=4))
-    spec = {**evidence.tournament.spec, "reproducible": is_reproducible}
+    spec = msgspec.structs.replace(evidence.tournament.spec, reproducible=is_reproducible)
     text = page(replace(evidence, tournament=replace(evidence.tournament, spec=spec)))
     assert ("give the same games again" in text) == is_reproducible
     assert ("playing again gives other games" in text) == (not is_reproducible)
 
 
 def test_without_copies_games_stay_as_they_are() -> None:
-    assert by_bot({"entrants": ["a", "b"]}, []) == (("a", "b"), [])
+    assert by_bot(Spec(game="relief", players=2, entrants=("a", "b")), []) == (("a", "b"), [])
 
 
 # ----------------------------------------------------------------------------------------------------------------- files

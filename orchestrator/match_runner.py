@@ -1,0 +1,293 @@
+"""Plays matches: one call is one match, from its message to its result in the book."""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from orchestrator import metrics, referee
+from orchestrator.archive import Archive
+from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book.tables import PAUSED, QUEUED, RECORDED, RUNNING
+from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.entrants import remote_bots
+from orchestrator.schedule import redealt
+from orchestrator.slots import Slots
+from orchestrator.stable.stable import BotCannotStart, Stable
+from orchestrator.stalls import StallWatch
+from service import logs
+
+_LOG: Final = logging.getLogger(__name__)
+#: A match whose lease nobody has extended for this long is handed out again.
+LEASE_MS: Final = 12_000
+_EXTEND_S: Final = 3.0
+#: A match that was void so often cannot be played: it is dropped, and the book says why.
+MOST_VOIDS: Final = 10
+#: How long the list of withdrawn entrants is good for, in seconds.
+_WITHDRAWALS_S: Final = 5.0
+#: What a reader of the table is told where a match was dealt the same cards a second time.
+SAME_CARDS: Final = (
+    "A match was void and played again with the same cards, which some of its bots had seen: "
+    "duplicate = 'full' deals them to every match of the block."
+)
+
+
+class _Leaving(Exception):
+    """This worker is told to stop: whoever comes next goes on with the match."""
+
+
+@dataclass(frozen=True)
+class TakenUp:
+    """How things stood when this process took a match up first."""
+
+    #: Nobody had begun it before.
+    is_new: bool
+    #: Another process watched it before, and its bots may have been away between the two.
+    has_changed_hands: bool
+    #: How often this process had stood still, and how often each slot had been lost.
+    stalls: int
+    losses: Counter[int]
+
+
+class MatchRunner:
+    """Everything one process keeps between matches. Safe to use from several threads."""
+
+    def __init__(self, book: Book, client: ArenaClient, slots: Slots, archive: Archive) -> None:
+        self._book = book
+        self._client = client
+        self._slots = slots
+        self._archive = archive
+        self._lock = threading.Lock()
+        self._withdrawals: dict[str, tuple[frozenset[int], float]] = {}
+        #: Sessions this process has taken up and not seen to an end, their bots are with it; with what had failed by then.
+        self._watched: dict[str, tuple[int, Counter[int]]] = {}
+        self.stalls = StallWatch()
+        self.stalls.start()
+        self._leaving = threading.Event()
+
+    def leave(self) -> None:
+        """Begin nothing more, and let go of what is being played within seconds."""
+        self._leaving.set()
+
+    def close(self) -> None:
+        """Watch no more over this process."""
+        self.stalls.close()
+
+    def play(self, match_id: str, delivery: int) -> None:
+        """Play one match to its end. Safe to run twice: what is not queued, or was handed out again since, is left alone."""
+        match = self._book.match(match_id)
+        if match is None or match.state != QUEUED or match.deliveries != delivery:
+            return
+        is_new = match.slot is None
+        if self._leaving.is_set() or (
+            is_new and self._book.states([match.tournament]).get(match.tournament) != RUNNING
+        ):
+            self._book.give_back(match)  # paused while the match waited for a worker: nothing new is begun
+            return
+        begun = self._book.begin(match, self._slots.own, LEASE_MS)
+        if begun is None:
+            return
+        if is_new and match.queued_ms is not None:
+            metrics.QUEUE_WAIT_SECONDS.observe(max(0, time.time_ns() // 1_000_000 - match.queued_ms) / 1000)
+        with (
+            self._slots.at_work(match.tournament),
+            logs.ids(match=match.id, session=match.session),
+            metrics.MATCHES_PLAYING.track_inprogress(),
+        ):
+            self._play_to_its_end(self._slots.tournament(match.tournament), begun, self._take_up(begun, is_new))
+
+    def _take_up(self, match: Match, is_new: bool) -> TakenUp:
+        """A match whose lease ran out while we were busy comes back to us: that is no change of hands, and what failed since we
+        took it up first still counts."""
+        with self._lock:
+            has_changed_hands = not is_new and match.session not in self._watched
+            before = self._watched.setdefault(match.session, (self.stalls.count(), self._slots.losses()))
+        return TakenUp(is_new, has_changed_hands, *before)
+
+    def _play_to_its_end(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> None:
+        game = tournament.spec.game
+        began = time.monotonic()
+        try:
+            played = self.play_session(tournament, match, taken_up)
+        except _Leaving:
+            self._book.give_back(match)
+            return
+        except referee.OurFault as error:
+            self._begin_anew(tournament, match, str(error))
+            return
+        except ServiceError as error:
+            self._take_refusal(tournament, match, error)
+            return
+        except SQLAlchemyError:
+            raise  # the book is away: the lease runs out, and the match goes on where it stands
+        except Exception as error:
+            _LOG.exception("a bug of ours in match %s", match.id)
+            self._begin_anew(tournament, match, f"{type(error).__name__}: {error}")
+            return
+        with self._lock:
+            self._watched.pop(match.session, None)
+        if not self._book.record_once(match, played.recorded, played.replay):
+            now = self._book.match(match.id)
+            if now is None or now.state != RECORDED or now.voids != match.voids:
+                # It was dropped meanwhile; otherwise somebody else recorded it, and archives it.
+                self._archive.forget(match)
+            return
+        metrics.MATCH_SECONDS.labels(game).observe(time.monotonic() - began)
+        _count_result(tournament, match, played.recorded)
+        if not self._book.open_blocks(match.tournament, match.block):
+            self._archive.keep_block(match.tournament, match.block)
+
+    # ---------------------------------------------------------------------------------------------------------- trouble
+    def _begin_anew(self, tournament: Tournament, match: Match, why: str) -> None:
+        """Nothing of this session counts. A match that is void again and again is dropped."""
+        game = tournament.spec.game
+        with self._lock:
+            self._watched.pop(match.session, None)
+        if match.voids >= MOST_VOIDS:
+            _LOG.error("given up after %s tries: %s", match.voids + 1, why)
+            metrics.MATCHES_GIVEN_UP.labels(game).inc()
+            is_ours = self._book.give_up(match, f"void {match.voids + 1} times; the last time: {why}")
+        else:
+            _LOG.warning("void: %s", why)
+            metrics.MATCHES_VOID.labels(game).inc()
+            is_ours = self._book.void(match, self._new_deck(tournament, match))
+        if is_ours:
+            self._archive.forget(match)
+
+    def _new_deck(self, tournament: Tournament, match: Match) -> bytes | None:
+        """Other cards for a void match, for its bots have seen these; None where it must be played with the same ones."""
+        if tournament.is_reproducible:
+            return None  # the cards are no secret, and the run is to end as it would have without us
+        if tournament.has_shared_cards:
+            _LOG.warning("played again with the same cards, which the other matches of its block share")
+            self._book.note(tournament.id, SAME_CARDS)
+            return None
+        return redealt(match.deck_seed, match.id, match.voids + 1)
+
+    def _take_refusal(self, tournament: Tournament, match: Match, error: ServiceError) -> None:
+        """The service says no. What it refuses once it refuses always: the tournament stops until somebody has looked."""
+        metrics.SERVICE_REFUSALS.labels(error.reason).inc()
+        if error.is_passing or error.is_odd:
+            self._begin_anew(tournament, match, str(error))
+            return
+        why = f"the service refuses match {match.id}: {error}"
+        _LOG.error("paused: %s", why)
+        self._book.give_back(match)
+        self._book.set_state(tournament.id, PAUSED, why, only_from=(RUNNING,))
+
+    # ---------------------------------------------------------------------------------------------------------- playing
+    def play_session(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> referee.Played:
+        """Play a match that was begun in the book, or go on with it, with the bots of its slot."""
+        still_at_it = self.watch(match)
+        still_at_it()
+        withdrawn = self._withdrawn(match)
+        slot = match.slot
+        assert slot is not None
+        stable = self._slots.stable(tournament, slot)
+        entrants = [tournament.spec.entrants[index] for index in match.seats]
+        coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
+
+        def bring() -> bool:
+            return self._slots.take(slot) and _bring(stable, coming, match, still_at_it)
+
+        has_bots = bring()
+
+        def look() -> None:
+            """If the worker whose bots play has died meanwhile, bring them back."""
+            nonlocal has_bots
+            still_at_it()
+            has_bots = has_bots or bring()
+
+        remote = remote_bots(tournament)
+
+        def our_outage(seats: Collection[int]) -> str:
+            if all(entrants[seat] in remote for seat in seats):
+                return ""  # they run elsewhere, and their clocks have nothing to do with this process
+            if self.stalls.count() != taken_up.stalls:
+                return "this worker stood still meanwhile"
+            is_lost = self._slots.losses()[slot] != taken_up.losses[slot]
+            return "its bots went to another worker meanwhile" if is_lost else ""
+
+        try:
+            with stable.game(coming, match.session, was_handed_out=not taken_up.is_new, still_at_it=still_at_it):
+                return referee.play(
+                    self._client,
+                    match,
+                    [stable.arena_name(entrant, match.session) for entrant in entrants],
+                    _terms(tournament),
+                    look,
+                    withdrawn,
+                    has_changed_hands=taken_up.has_changed_hands,
+                    our_outage=our_outage,
+                )
+        finally:
+            stable.dismiss(coming, match.session)
+
+    def watch(self, match: Match) -> Callable[[], None]:
+        """What is called again and again while a match is played: it extends the lease, or ends the watch."""
+        last = -_EXTEND_S
+
+        def still_at_it() -> None:
+            nonlocal last
+            if self._leaving.is_set():
+                raise _Leaving
+            if time.monotonic() - last >= _EXTEND_S:
+                last = time.monotonic()
+                try:
+                    self._book.extend_lease(match.id, LEASE_MS)
+                except SQLAlchemyError as error:
+                    # The game goes on, and its bots with it; another may come to watch it too.
+                    _LOG.warning("the book does not answer (%s); the match goes on", type(error).__name__)
+
+        return still_at_it
+
+    def _withdrawn(self, match: Match) -> frozenset[int]:
+        """The seats of a match whose entrants take no further part."""
+        now = time.monotonic()
+        with self._lock:
+            entrants, read_at = self._withdrawals.get(match.tournament, (frozenset(), -_WITHDRAWALS_S))
+        if now - read_at >= _WITHDRAWALS_S:
+            entrants = frozenset(found.entrant for found in self._book.withdrawals(match.tournament))
+            with self._lock:
+                fresh = {id_: kept for id_, kept in self._withdrawals.items() if now - kept[1] < _WITHDRAWALS_S}
+                self._withdrawals = fresh | {match.tournament: (entrants, now)}
+        return frozenset(seat for seat, entrant in enumerate(match.seats) if entrant in entrants)
+
+
+def _terms(tournament: Tournament) -> referee.Terms:
+    return referee.Terms(
+        game=tournament.spec.game,
+        options=tournament.spec.options,
+        time_control=asdict(tournament.spec.time_control),
+        match_seconds=tournament.spec.match_seconds,
+        sealed=tournament.has_shared_cards,
+    )
+
+
+def _bring(stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
+    """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
+    try:
+        stable.ready(entrants, match.session, still_at_it=still_at_it)
+    except BotCannotStart as error:
+        metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
+        _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
+    except ServiceError as error:
+        _LOG.warning("bots could not be checked: %s", error)
+        return False
+    return True
+
+
+def _count_result(tournament: Tournament, match: Match, recorded: Recorded) -> None:
+    """What a result adds to the counters."""
+    metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
+    bots = tournament.spec.bot_names
+    for entrant, fault in zip(match.seats, recorded.faults, strict=True):
+        label = metrics.BOT_NAMES.label(bots[entrant])
+        metrics.BOT_GAMES.labels(label).inc()
+        if fault:
+            metrics.BOT_FAULTS.labels(label, fault).inc()

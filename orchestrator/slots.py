@@ -1,0 +1,151 @@
+"""The slots of a worker, and the bots that play in them.
+
+A slot belongs to one worker at a time and is part of its bots' names. Who does not say again and again that it holds one loses
+it: another worker takes it over, brings the bots back, and their games go on.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from orchestrator.book import Book, Tournament
+from orchestrator.book.tables import CANCELLED, DONE
+from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.settings import Settings, owner_name
+from orchestrator.stable.stable import Stable, unconfined
+
+_LOG: Final = logging.getLogger(__name__)
+#: A slot nobody has held for this long may be taken over.
+SLOT_MS: Final = 12_000
+_HOLD_S: Final = 3.0
+
+
+class Slots:
+    """The slots this process holds: one of its own, and those of workers that have died. Safe to use from several threads."""
+
+    def __init__(self, book: Book, client: ArenaClient, settings: Settings) -> None:
+        self._book = book
+        self._client = client
+        self._settings = settings
+        self._owner = owner_name()
+        self._lock = threading.Lock()
+        self._stables: dict[tuple[str, int], Stable] = {}
+        self._tournaments: dict[str, Tournament] = {}
+        #: Matches under way, by tournament.
+        self._playing: Counter[str] = Counter()
+        #: How often each slot went to another worker, and its bots with it.
+        self._losses: Counter[int] = Counter()
+        self.own = book.hold_slot(self._owner, SLOT_MS)
+        self._held: set[int] = {self.own}
+        self._closing = threading.Event()
+        threading.Thread(target=self._hold, daemon=True, name="slots").start()
+
+    def close(self) -> None:
+        """End the bots and give the slots back."""
+        self._closing.set()
+        with self._lock:
+            for stable in self._stables.values():
+                stable.close()
+        self._book.release_slots(self._owner)
+
+    def tournament(self, tournament: str) -> Tournament:
+        """A tournament whose bots may be needed."""
+        with self._lock:
+            if tournament not in self._tournaments:
+                found = self._tournaments[tournament] = self._book.tournament(tournament)
+                for words in unconfined(found.spec.bot_limits, self._settings.door.address):
+                    self._book.note(tournament, words)
+            return self._tournaments[tournament]
+
+    def stable(self, tournament: Tournament, slot: int) -> Stable:
+        """The bots of a tournament in a slot."""
+        with self._lock:
+            key = (tournament.id, slot)
+            if key not in self._stables:
+                folder = self._settings.folder / tournament.id / f"slot-{slot}"
+                entries = tournament.spec.bots
+                limits, hidden = tournament.spec.bot_limits, self._settings.private
+                self._stables[key] = Stable(self._client, tournament.id, slot, entries, folder, limits, hidden)
+            return self._stables[key]
+
+    def losses(self) -> Counter[int]:
+        """How often each slot went to another worker, so far."""
+        with self._lock:
+            return self._losses.copy()
+
+    def take(self, slot: int) -> bool:
+        """Whether the slot is ours, if need be because the worker that held it has died."""
+        with self._lock:
+            if slot not in self._held and self._book.hold_slot(self._owner, SLOT_MS, slot) == slot:
+                self._held.add(slot)
+            return slot in self._held
+
+    @contextmanager
+    def at_work(self, tournament: str) -> Iterator[None]:
+        """The bots of this tournament are needed."""
+        with self._lock:
+            self._playing[tournament] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._playing[tournament] -= 1
+                if not self._playing[tournament]:
+                    del self._playing[tournament]
+
+    # ---------------------------------------------------------------------------------------------------------- holding
+    def _hold(self) -> None:
+        """Say again and again that our slots are ours."""
+        while not self._closing.wait(_HOLD_S):
+            try:
+                self._send_home()
+            except SQLAlchemyError as error:
+                _LOG.warning("the book does not answer (%s); trying again", type(error).__name__)
+            for slot in list(self._held):
+                try:
+                    if self._book.hold_slot(self._owner, SLOT_MS, slot) != slot:
+                        self._lose(slot)
+                    elif slot != self.own:
+                        self._bring_back(slot)
+                except ServiceError as error:
+                    _LOG.warning("bots of slot %s could not be brought back: %s; trying again", slot, error)
+                except Exception:
+                    _LOG.exception("slot %s could not be held; trying again", slot)
+
+    def _bring_back(self, slot: int) -> None:
+        """All bots that play under an adopted slot: other workers may watch over their matches, but only we can start them."""
+        for match in self._book.begun_in(slot):
+            tournament = self.tournament(match.tournament)
+            entrants = [tournament.spec.entrants[index] for index in match.seats]
+            self.stable(tournament, slot).bring(entrants, match.session)
+
+    def _send_home(self) -> None:
+        """The bots of tournaments that are over go; nothing is kept of these."""
+        with self._lock:
+            known = set(self._tournaments) - set(self._playing)
+        over = [id_ for id_, state in self._book.states(known).items() if state in (DONE, CANCELLED)] if known else []
+        with self._lock:
+            idle = [id_ for id_ in over if id_ not in self._playing]
+            going = [self._stables.pop(key) for key in list(self._stables) if key[0] in idle]
+            for id_ in idle:
+                self._tournaments.pop(id_, None)
+        for stable in going:
+            stable.close()
+
+    def _lose(self, slot: int) -> None:
+        """We were away for so long that another worker has taken our slot: the bots of these names are with it now."""
+        _LOG.warning("slot %s belongs to another worker now", slot)
+        with self._lock:
+            self._losses[slot] += 1
+            self._held.discard(slot)
+            lost = [self._stables.pop(key) for key in list(self._stables) if key[1] == slot]
+            if slot == self.own:
+                self.own = self._book.hold_slot(self._owner, SLOT_MS)
+                self._held.add(self.own)
+        for stable in lost:
+            stable.close()

@@ -1,0 +1,98 @@
+"""Celery as its users know it: its own commands find the application, and its events tell what workers and tasks do."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+
+from orchestrator import planning
+from orchestrator.book import Book
+from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE, PLAY_MATCH, TICK, make_app
+from orchestrator.roster import GameFacts, read_roster
+from tests.orchestrator.harness import HOME, PATIENCE_S, Arena, logs, roster_text, wait_for
+
+Event = dict[str, Any]
+
+
+@dataclass
+class Listening:
+    """Every event that workers send, as Flower receives them."""
+
+    arena: Arena
+    app: Celery
+    heard: list[Event]
+
+    def wait_for(self, **wanted: str) -> Event:
+        """The first event with these values; its node is wanted by the beginning of its name."""
+
+        def found() -> Event | None:
+            return next((event for event in self.heard if all(map(partial(_has, event), wanted.items()))), None)
+
+        wait_for(lambda: found() is not None, lambda: f"{wanted}: {self.heard[-20:]}{logs(self.arena.folder)}")
+        return found() or {}
+
+    def inspect(self, what: str) -> dict[str, Any]:
+        """What ``celery inspect`` prints, by node."""
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
+        command = [sys.executable, "-m", "celery", "-A", "orchestrator.tasks", "inspect", what, "--json", "-t", "10"]
+        env = {**inherited, "RUBBLE_BROKER": self.arena.settings.broker}
+        ended = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        found: dict[str, Any] = json.loads(ended.stdout)
+        return {node.split(".")[0]: answer for node, answer in found.items()}
+
+
+def _has(event: Event, wanted: tuple[str, str]) -> bool:
+    name, value = wanted
+    told = str(event.get(name, ""))
+    return told.startswith(f"{value}.") if name == "hostname" else told == value
+
+
+@pytest.fixture(scope="module")
+def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
+    folder: Path = tmp_path_factory.mktemp("celery")
+    with Arena(folder, concurrency=2, has_beat=True) as arena:
+        app = make_app(arena.settings.broker)
+        heard: list[Event] = []
+        with app.connection_for_read() as connection:
+            receiver = app.events.Receiver(connection, handlers={"*": heard.append})
+            thread = threading.Thread(target=receiver.capture, kwargs={"limit": None}, daemon=True)
+            thread.start()
+            yield Listening(arena, app, heard)
+            receiver.should_stop = True
+            thread.join(PATIENCE_S)
+
+
+def test_workers_say_that_they_live(listening: Listening) -> None:
+    for role in ("worker", "beat"):
+        listening.wait_for(type="worker-heartbeat", hostname=role)
+
+
+def test_inspect_finds_each_worker_with_its_queue_and_tasks(listening: Listening) -> None:
+    test_workers_say_that_they_live(listening)
+    assert listening.inspect("ping") == {"worker": {"ok": "pong"}, "beat": {"ok": "pong"}}
+    queues = {node: [queue["name"] for queue in found] for node, found in listening.inspect("active_queues").items()}
+    assert queues == {"worker": [MATCH_QUEUE], "beat": [CONTROL_QUEUE]}
+    assert {PLAY_MATCH, TICK} <= set(listening.inspect("registered")["worker"])
+
+
+def test_ticks_and_matches_are_seen_from_sent_to_succeeded(listening: Listening) -> None:
+    book = Book(listening.arena.settings.book)
+    text = roster_text({"a": "random", "b": "random"}, name="seen", game="relief", players=2, deals=1, seed=5)
+    tournament = planning.enter(book, read_roster(text, [GameFacts("relief", 1, (2, 3))]))
+    for task, role in ((TICK, "beat"), (PLAY_MATCH, "worker")):
+        received = listening.wait_for(type="task-received", name=task, hostname=role)
+        for kind in ("task-started", "task-succeeded"):
+            listening.wait_for(type=kind, uuid=received["uuid"])
+    listening.wait_for(type="task-sent", name=PLAY_MATCH)
+    wait_for(lambda: book.progress(tournament.id).is_over, lambda: f"all is played{logs(listening.arena.folder)}")
+    book.close()
