@@ -178,9 +178,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         if seat is not None and not session.clocks[seat].seated and session.status == ACTIVE:
             await _see_through(self._arena.take_seat(request.session, seat))
             session = await self._arena.refresh(request.session)
-        response = session_pb2.GetViewResponse(
-            revision=session.revision, view=codec.for_game(session.game).view(session.game.view(session.state, seat))
-        )
+        view = codec.view_message(session.game, session.state, seat)
+        response = session_pb2.GetViewResponse(revision=session.revision, view=view)
         if seat is not None and session.clocks[seat].asked_ms:
             response.question.CopyFrom(_question(session, seat, self._arena.now_ms()))
         return response
@@ -195,7 +194,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         choice: int | str = request.index if kind == "index" else request.text
         answer = self._arena.answer(request.session, seat, request.turn, choice, request.note, heard_ms=heard)
         accepted = await _see_through(answer)
-        action = codec.for_game(session.game).action(session.game.read(accepted.text))
+        action = codec.action_message(session.game, session.game.read(accepted.text))
         return session_pb2.ActResponse(revision=accepted.revision, action=action, repeated_answer=accepted.repeated)
 
     async def Resign(self, request: session_pb2.ResignRequest, context: Any) -> session_pb2.ResignResponse:
@@ -332,8 +331,8 @@ async def _see_through(change: Coroutine[Any, Any, T]) -> T:
 
 
 def _question(session: Session, seat: int, now_ms: int) -> session_pb2.Question:
-    encode = codec.for_game(session.game).action
-    actions = [encode(action) for action in session.game.legal_actions(session.state, seat)]
+    game = session.game
+    actions = [codec.action_message(game, action) for action in game.legal_actions(session.state, seat)]
     clock = codec.clock_message(session.clock_left(seat, now_ms))
     return session_pb2.Question(turn=session.clocks[seat].turn, legal_actions=actions, clock=clock)
 
@@ -369,7 +368,7 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
                 end.outcome.CopyFrom(codec.outcome_message(session.outcome))
             response.events.add(revision=revision, end=end, mark=entry_mark(session.header, entry))
     if response.events:
-        response.events[-1].view.CopyFrom(codec.for_game(session.game).view(session.game.view(session.state, None)))
+        response.events[-1].view.CopyFrom(codec.view_message(session.game, session.state, None))
     return response
 
 
