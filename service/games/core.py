@@ -12,7 +12,7 @@ Seat = int
 Eye = Seat | None
 OptionValue = str | int
 Options = Mapping[str, OptionValue]
-#: Nested dicts and lists (or tuples) of str, int, bool and None: what JSON can carry.
+#: Nested dicts and lists of str, int, bool and None: what JSON can carry.
 Plain = Any
 #: A drawing: lines of (text, style) pieces. Styles are words a terminal library understands ("bold yellow", "dim").
 Picture = list[list[tuple[str, str]]]
