@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from service import games
 from service.games.chance import SEED_BYTES, Seeds
-from service.games.core import AnyGame, BadSetup, Options, Outcome, Refused, Unreadable
+from service.games.core import AnyGame, BadSetup, Options, Outcome, Refused, Unreadable, plain
 from service.games.playing import Player, player_streams
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 Line = dict[str, Any]
 _HEADER: Final = ("kind", "format", "game", "version", "seats", "options", "table_seed", "deck_seed")
 #: How much of a value is shown where it differs.
@@ -38,7 +38,10 @@ def canonical(value: Any) -> str:
 
 def views(game: AnyGame, state: Any, seats: int) -> Line:
     """What everybody sees of a table: each seat, and a spectator."""
-    return {"seats": [game.view(state, seat) for seat in range(seats)], "spectator": game.view(state, None)}
+    return {
+        "seats": [plain(game.view(state, seat)) for seat in range(seats)],
+        "spectator": plain(game.view(state, None)),
+    }
 
 
 def state_hash(seen: Line) -> str:

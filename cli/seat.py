@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bots.house.views import plain
+from bots.house.decoder import view_of
 from cli.household import Household
 from cli.show import draw, sheet
 from cli.terminal import complain, count_of, own_command
@@ -169,7 +169,7 @@ class Evening:
                 shown = chair.look()
                 self._hear_up_to(shown.revision)
                 if shown.HasField("question"):
-                    chair.say(shown.question.turn, self._ask(plain(shown.view), shown.question))
+                    chair.say(shown.question.turn, self._ask(view_of(shown.view), shown.question))
                 else:
                     self._wait()
         except _InputEnded:
@@ -287,7 +287,7 @@ class Evening:
             self._say("The game was cancelled; there is no result.", "bold")
             return DONE
         self._screen.print()
-        self._screen.print(draw(self._chair.game.picture(plain(self._chair.look().view))), soft_wrap=True)
+        self._screen.print(draw(self._chair.game.picture(view_of(self._chair.look().view))), soft_wrap=True)
         self._screen.print()
         self._screen.print(sheet(_outcome(end.outcome)))
         own = end.outcome.seats[self._chair.seat]

@@ -8,8 +8,8 @@ from typing import Final
 from rubble_bot import Turn
 
 from bots.house.any_action import AnyAction
+from bots.house.decoder import decoded
 from bots.house.mcts import Budget, Patience, Search
-from bots.house.views import plain_view
 from service import games
 
 _LOG: Final = logging.getLogger("bots.house")
@@ -24,7 +24,7 @@ class Thoughts(AnyAction):
             return self.any_action(turn)
         game = games.get(turn.game)
         stream = self._stream(turn)
-        world = game.sample(plain_view(turn.view), turn.seat, stream)
+        world = game.sample(decoded(turn.view), turn.seat, stream)
         return game.text(game.players["greedy"](world, turn.seat, stream))
 
     def searched_action(self, turn: Turn, passed: Callable[[], float], simulations: int | None = None) -> int | str:
@@ -39,7 +39,7 @@ class Thoughts(AnyAction):
             return self.any_action(turn)
         game = games.get(turn.game)
         budget = Patience(passed) if simulations is None else Budget(simulations, lambda: passed() >= 1)
-        search = Search(game, plain_view(turn.view), turn.seat, turn.seats, self._stream(turn))
+        search = Search(game, decoded(turn.view), turn.seat, turn.seats, self._stream(turn))
         thought = search.think(budget)
         if simulations is not None and not thought.is_whole:
             _LOG.warning(

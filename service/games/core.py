@@ -142,7 +142,7 @@ class Game(Generic[S, A]):
     apply: Callable[[S, Seat, A], None]
     #: None while the game goes on.
     outcome: Callable[[S], Outcome | None]
-    #: All that this eye knows, with perfect memory, and nothing more; JSON-ready.
+    #: All that this eye knows, with perfect memory, and nothing more: plain data, or named tuples in the shape of ``messages``.
     view: Callable[[S, Eye], Plain]
     #: The notation of an action, stable for ever, and back (Unreadable).
     text: Callable[[A], str]
@@ -172,6 +172,10 @@ class Game(Generic[S, A]):
     notation: tuple[tuple[str, str], ...]
     #: House players by name: (state, seat, stream) -> action. Every game has "random" and "greedy".
     players: Mapping[str, Callable[[S, Seat, Stream], A]]
+    #: The field of View and Action in the contract with this game's own messages; empty: it travels as plain data and text.
+    messages: str = ""
+    #: An action as plain data in the shape of its message, given exactly if ``messages`` is; equal actions are one object.
+    typed: Callable[[A], Plain] | None = None
 
     def complete(self, seats: int, given: Options) -> dict[str, OptionValue]:
         """All options with their values: the given ones, checked, and the defaults of the others."""
@@ -202,6 +206,23 @@ AnyGame = Game[Any, Any]
 def never_secret(state: object, seat: Seat, action: object) -> bool:
     """The answer to ``stays_secret`` of a game whose log is public once nobody chooses secretly."""
     return False
+
+
+def plain(view: Plain) -> Plain:
+    """A view as JSON carries it: a named tuple becomes a dict of its fields, any other tuple a list."""
+    if isinstance(view, Mapping):
+        return {name: plain(value) for name, value in view.items()}
+    if isinstance(view, tuple | list):
+        names = getattr(view, "_fields", None)
+        values = [plain(value) for value in view]
+        return values if names is None else dict(zip(names, values, strict=True))
+    return view
+
+
+def enum_word(name: str, unspecified: str) -> str:
+    """The word a view has for a value of an enum of the contract: SF1906_ICON_CABLE_CAR is cable-car, unspecified is empty."""
+    prefix = unspecified.removesuffix("UNSPECIFIED")
+    return "" if name == unspecified else name.removeprefix(prefix).lower().replace("_", "-")
 
 
 def random_player(game_legal: Callable[[S, Seat], Sequence[A]]) -> Callable[[S, Seat, Stream], A]:

@@ -190,9 +190,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         if seat is not None and not session.seats[seat].clock.is_seated and session.status == ACTIVE:
             await self._arena.take_seat(request.session, seat)
             session = await self._arena.refresh(request.session)
-        response = session_pb2.GetViewResponse(
-            revision=session.revision, view=codec.for_game(session.game).view(session.game.view(session.state, seat))
-        )
+        view = codec.view_message(session.game, session.state, seat)
+        response = session_pb2.GetViewResponse(revision=session.revision, view=view)
         if seat is not None and session.seats[seat].is_asked:
             response.question.CopyFrom(_question(session, seat, self._arena.now_ms()))
         return response
@@ -211,7 +210,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         reply = await settled
         if not isinstance(reply, Accepted):
             raise reply.error
-        action = codec.for_game(session.game).action(session.game.read(reply.text))
+        action = codec.action_message(session.game, session.game.read(reply.text))
         return session_pb2.ActResponse(revision=reply.revision, action=action, repeated_answer=reply.repeated)
 
     async def Resign(self, request: session_pb2.ResignRequest, context: Any) -> session_pb2.ResignResponse:
@@ -357,8 +356,8 @@ async def _finish_despite_disconnect(change: Coroutine[Any, Any, T]) -> T:
 
 
 def _question(session: Session, seat: int, now_ms: int) -> session_pb2.Question:
-    encode = codec.for_game(session.game).action
-    actions = [encode(action) for action in session.game.legal_actions(session.state, seat)]
+    game = session.game
+    actions = [codec.action_message(game, action) for action in game.legal_actions(session.state, seat)]
     clock = codec.clock_message(session.seats[seat].clock.left(now_ms))
     return session_pb2.Question(turn=session.seats[seat].turn, legal_actions=actions, clock=clock)
 
@@ -384,7 +383,7 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
                 end.outcome.CopyFrom(codec.outcome_message(session.outcome))
             response.events.add(revision=revision, end=end, mark=entry_mark(session.header, entry))
     if response.events:
-        response.events[-1].view.CopyFrom(codec.for_game(session.game).view(session.game.view(session.state, None)))
+        response.events[-1].view.CopyFrom(codec.view_message(session.game, session.state, None))
     return response
 
 

@@ -180,9 +180,9 @@ def _run(
     if outcome is not None:
         result.outcome.CopyFrom(codec.outcome_message(outcome))
     if simulation.return_position and acting:
-        encode = codec.for_game(game)
-        result.legal_actions.extend(encode.action(action) for action in game.legal_actions(state, acting[0]))
-        result.view.CopyFrom(encode.view(game.view(state, acting[0])))
+        offered = game.legal_actions(state, acting[0])
+        result.legal_actions.extend(codec.action_message(game, action) for action in offered)
+        result.view.CopyFrom(codec.view_message(game, state, acting[0]))
     playouts = None
     if simulation.playouts:
         playouts = _Playouts(game, state, game.players[policy], _stream(seed, "playouts"), simulation.playouts, result)

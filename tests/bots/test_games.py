@@ -52,9 +52,8 @@ def test_the_starter_plays_all_games_and_beats_chance_over_a_few(arena: Arena) -
 def test_the_same_seed_gives_the_same_answers(method: str) -> None:
     game = all_games()["relief"]
     state = game.new(2, {}, seeds_of(4))
-    encode = codec.for_game(game)
-    actions = [encode.action(action) for action in game.legal_actions(state, 0)]
-    view = encode.view(game.view(state, 0)).relief
+    actions = [codec.action_message(game, action) for action in game.legal_actions(state, 0)]
+    view = codec.view_message(game, state, 0).relief
     turns = [Turn("s", "relief", 0, 2, number, view, actions, common_pb2.Clock()) for number in range(40)]
 
     first = [getattr(Thoughts("a"), method)(turn) for turn in turns]

@@ -48,10 +48,9 @@ def table_after(game: AnyGame, seats: int, plies: int, number: int = 5, least: i
 
 def turn_at(game: AnyGame, state: Any, seats: int, **clock: int) -> Turn:
     seat = game.to_act(state)[0]
-    encode = codec.for_game(game)
-    envelope = encode.view(game.view(state, seat))
+    envelope = codec.view_message(game, state, seat)
     view = getattr(envelope, envelope.WhichOneof("game") or "other")
-    actions = [encode.action(action) for action in game.legal_actions(state, seat)]
+    actions = [codec.action_message(game, action) for action in game.legal_actions(state, seat)]
     return Turn("s", game.id, seat, seats, 1, view, actions, common_pb2.Clock(**clock))
 
 

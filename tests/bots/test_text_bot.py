@@ -45,10 +45,9 @@ def turn_in(game: AnyGame, seats: int, plies: int, move_ms: int = 60_000) -> Tur
     state = game.new(seats, {}, seeds_of(3))
     play_on(game, state, [game.players["greedy"]] * seats, player_streams(3, 0, seats), plies=plies)
     seat = game.to_act(state)[0]
-    encode = codec.for_game(game)
-    envelope = encode.view(game.view(state, seat))
+    envelope = codec.view_message(game, state, seat)
     view = getattr(envelope, envelope.WhichOneof("game") or "other")
-    actions = [encode.action(action) for action in game.legal_actions(state, seat)]
+    actions = [codec.action_message(game, action) for action in game.legal_actions(state, seat)]
     return Turn("s", game.id, seat, seats, plies, view, actions, common_pb2.Clock(move_ms=move_ms))
 
 

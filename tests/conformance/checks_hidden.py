@@ -12,9 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
+from bots.house.decoder import view_of
+from rubble.v1 import common_pb2
 from service.games.chance import Seeds, Stream, seeds_of
 from service.games.core import AnyGame, Eye, Plain, Seat
 from service.games.log import History
+from service.rpc import codec
 from tests.conformance.subjects import Table
 from tests.conformance.walks import (
     PLY_LIMIT,
@@ -401,7 +404,8 @@ def check_sample(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
     seen = shown(game, world, seat)
     assert seen == before, f"{said} looks different: {difference(json.loads(before), json.loads(seen))}"
     check_alike(table, state, world, seat, (), "a sampled world")
-    wired = game.sample(json.loads(before), seat, Stream(seed, "sample"))
+    sent = common_pb2.View.FromString(codec.for_game(game).view_bytes(view))
+    wired = game.sample(view_of(sent), seat, Stream(seed, "sample"))
     assert stored(game, wired) == stored(game, world), f"{said} depends on more than the bytes of the view"
     other = game.redeal(state, seat, chance)
     again = game.sample(game.view(other, seat), seat, Stream(seed, "sample"))

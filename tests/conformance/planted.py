@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.games.chance import Stream
-from service.games.core import AnyGame, Eye, Plain, Refused, Seat
+from service.games.core import AnyGame, Eye, Plain, Refused, Seat, plain
 from tests.conformance.checks_hidden import Path, varied
 
 #: (state) -> what lies at a hidden place of it.
@@ -41,7 +41,7 @@ def in_the_view(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
     """The view shows it."""
 
     def view(state: Any, eye: Eye) -> Plain:
-        return {**game.view(state, eye), "leak": peek(state)}
+        return {**plain(game.view(state, eye)), "leak": peek(state)}
 
     return replace(game, view=view)
 

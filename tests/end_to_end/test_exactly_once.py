@@ -239,7 +239,7 @@ def _view_after(session: str, eye: int | None, said: dict[int, list[str]]) -> tu
             action = game.read(said[seat][turn]) if seat in said else legal[0]
             spoken[seat].append(game.text(action))
             game.apply(state, seat, action)
-    return codec.for_game(game).view(game.view(state, eye)), spoken
+    return codec.view_message(game, state, eye), spoken
 
 
 def test_simultaneous_answers_on_different_copies_are_never_stale(shared: Arena) -> None:

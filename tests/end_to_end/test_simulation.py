@@ -165,7 +165,7 @@ def test_a_line_of_play_can_be_tried_step_by_step_and_played_out(shared: Arena) 
                     assert (one.playouts, list(one.score_sums)) == (3, list(two.score_sums))
                     assert abs(sum(one.rank_point_sums) - 3) < 1e-9
                 local = game.from_plain(_open(world))
-                assert codec.for_game(game).view(game.view(local, seat)) == first.view
+                assert codec.view_message(game, local, seat) == first.view
                 bad = await _simulate(here, world, actions=["build a tower of cheese"])
                 assert (bad.refused, bad.world) == ("UNREADABLE", b"")
                 for wrong in ({"playouts": 1001}, {"policy": "clairvoyant"}, {"actions": ["x"] * 1001}):

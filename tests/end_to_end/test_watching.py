@@ -107,11 +107,11 @@ def _check_views(game_id: str, session: str, replay: Replay, seen: list[session_
     seeds = seeds_of(session)
     state = game.new(len(replay.bots), {}, Seeds(seeds.table, seeds.deck))
     views = {event.revision: event.view for event in seen if event.HasField("view")}
-    shown = [codec.for_game(game).view(game.view(state, None))]
+    shown = [codec.view_message(game, state, None)]
     for entry in replay.entries:
         if entry.kind in (ACT, HOUSE):
             game.apply(state, entry.seat, game.read(entry.text))
-        shown.append(codec.for_game(game).view(game.view(state, None)))
+        shown.append(codec.view_message(game, state, None))
     assert views
     for revision, view in views.items():
         last = revision

@@ -13,6 +13,7 @@ from orchestrator.schedule.ids import DUPLICATES, Duplicate, seeds_of
 from service import games
 from service.games.chance import Seeds, Stream
 from service.games.core import Seat
+from service.games.relief.view import SeatView
 from tests.example_game import GAME
 from tests.example_game.actions import Action, Send
 from tests.example_game.box import CREWS, FINDS
@@ -118,13 +119,13 @@ def test_what_a_bot_remembers_is_worth_nothing_in_a_real_tournament(tmp_path: Pa
         seat, cards = line["believes"]
         assert seat != line["seat"], "the other one sits there now"
         place = _dealt(Seeds(match.table_seed, match.deck_seed), seat)
-        right += [place["objective"], place["special"]] == cards
+        right += [place.objective, place.special] == cards
     book.close()
     assert right == (deals if duplicate == "full" else 0)
 
 
-def _dealt(seeds: Seeds, seat: Seat) -> dict[str, str]:
+def _dealt(seeds: Seeds, seat: Seat) -> SeatView:
     """The place of a seat before the first move, as the seat itself sees it."""
     relief = games.get("relief")
-    place: dict[str, str] = relief.view(relief.new(2, {}, seeds), seat)["seats"][seat]
+    place: SeatView = relief.view(relief.new(2, {}, seeds), seat).seats[seat]
     return place

@@ -89,7 +89,7 @@ def test_the_deal_of_1906_follows_from_the_page(game: str, seats: int, seed: int
     row, objectives = drawn_openly(
         [f"O{number:02}" for number in range(1, 17)] + rest, 3, stream(table, "objective-row")
     )
-    assert (seen["common"], seen["objective_row"]) == (common, row)
+    assert (seen["common_objectives"], seen["objective_row"]) == (common, row)
     stream(deck, "objectives").shuffle(objectives)
     dealt = [view["players"][seat]["objectives"][0]["card"] for seat, view in enumerate(first["views"]["seats"])]
     assert dealt == objectives[: -seats - 1 : -1]

@@ -28,7 +28,7 @@ RELIEF: Game[state.State, actions.Action] = Game(
     apply=rules.apply,
     outcome=scoring.outcome,
     view=view.view,
-    text=actions.text_of,
+    text=lambda action: action.text,
     read=actions.read,
     sample=sample.sample,
     redeal=sample.redeal,
@@ -42,6 +42,8 @@ RELIEF: Game[state.State, actions.Action] = Game(
     components=box.BOX.components,
     notation=actions.NOTATION,
     players={"random": random_player(legal.legal_actions), "greedy": greedy.greedy},
+    messages="relief",
+    typed=lambda action: action.typed,
 )
 
 GAMES = (RELIEF,)

@@ -7,17 +7,21 @@ if they are the same object. ``read`` finds it by its text; copies and pickles c
 from collections.abc import Callable
 from typing import Final
 
-from service.games.core import Unreadable
-from service.games.relief.box import BOX, FIRST_BUILDING, INFLUENCE, LETTERS, MONEY, SPACES, STORY, TILES
+from service.games.core import Plain, Unreadable
+from service.games.relief.box import BOX, FIRST_BUILDING, INFLUENCE, KINDS, LETTERS, MONEY, SPACES, STORY, TILES
+
+#: The field of ReliefAction by the kind of token that is spent.
+_SPENT: Final = {STORY: "spend_stories", MONEY: "spend_money"}
 
 
 class Action:
-    """Anything a seat may say. ``text`` is its notation, stable for ever."""
+    """Anything a seat may say: ``text`` is its notation, stable for ever, ``typed`` has the shape of the message ReliefAction."""
 
-    __slots__ = ("text",)
+    __slots__ = ("text", "typed")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, typed: Plain) -> None:
         self.text = text
+        self.typed = typed
 
     def __repr__(self) -> str:
         return f"<{self.text}>"
@@ -38,7 +42,7 @@ class Use(Action):
     __slots__ = ("space",)
 
     def __init__(self, space: int) -> None:
-        super().__init__(f"use @{space + 1}")
+        super().__init__(f"use @{space + 1}", {"use": space + 1})
         self.space = space
 
 
@@ -48,7 +52,8 @@ class Build(Action):
     __slots__ = ("space", "tile")
 
     def __init__(self, tile: int, space: int) -> None:
-        super().__init__(f"build {TILES[tile].id} @{space + 1}")
+        typed = {"build": {"tile": TILES[tile].id, "space": space + 1}}
+        super().__init__(f"build {TILES[tile].id} @{space + 1}", typed)
         self.tile = tile
         self.space = space
 
@@ -59,7 +64,7 @@ class Spend(Action):
     __slots__ = ("gain", "gained_kind", "paid_kind", "pay")
 
     def __init__(self, paid_kind: int, pay: int, gained_kind: int, gain: int) -> None:
-        super().__init__(f"spend {LETTERS[paid_kind]}{pay}")
+        super().__init__(f"spend {LETTERS[paid_kind]}{pay}", {_SPENT[paid_kind]: pay})
         self.paid_kind = paid_kind
         self.pay = pay
         self.gained_kind = gained_kind
@@ -73,7 +78,7 @@ class Trade(Action):
 
     def __init__(self, mix: tuple[int, int, int, int]) -> None:
         parts = [f"{LETTERS[kind]}{count}" for kind, count in enumerate(mix) if count]
-        super().__init__("trade " + " ".join(parts))
+        super().__init__("trade " + " ".join(parts), {"trade": dict(zip(KINDS, mix, strict=False))})
         self.mix = mix
         self.count = sum(mix)
 
@@ -84,7 +89,7 @@ class Lead(Action):
     __slots__ = ("space",)
 
     def __init__(self, space: int) -> None:
-        super().__init__(f"lead @{space + 1}")
+        super().__init__(f"lead @{space + 1}", {"lead": space + 1})
         self.space = space
 
 
@@ -105,8 +110,8 @@ def _mixes(count: int) -> list[tuple[int, int, int, int]]:
     return sorted(found, reverse=True)
 
 
-PASS: Final = Pass("pass")
-KEEP: Final = Keep("keep")
+PASS: Final = Pass("pass", {"pass": True})
+KEEP: Final = Keep("keep", {"keep": True})
 USES: Final[tuple[Action, ...]] = tuple(Use(space) for space in range(SPACES))
 LEADS: Final[tuple[Action, ...]] = tuple(Lead(space) for space in range(SPACES))
 #: By tile and space; starters are never built and have an empty row.
@@ -162,8 +167,3 @@ def read(text: str) -> Action:
         verbs = "one of " + ", ".join(notation for notation, _ in NOTATION)
         raise Unreadable(text, _EXPECTED.get(verb, verbs))
     return action
-
-
-def text_of(action: Action) -> str:
-    """The notation of an action."""
-    return action.text

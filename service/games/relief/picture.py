@@ -4,9 +4,9 @@ from typing import Final
 
 from service.games.core import Picture
 from service.games.relief.box import (
+    BOARD_KINDS,
     BOX,
     ICONS,
-    KINDS,
     LETTERS,
     OBJECTIVE_NUMBER,
     OBJECTIVES,
@@ -15,7 +15,7 @@ from service.games.relief.box import (
     Amounts,
 )
 from service.games.relief.refusals import priced
-from service.games.relief.view import SeatView, SpaceView, View
+from service.games.relief.view import LeadersView, SeatView, SpaceView, TokensView, View, counts_of
 
 Piece = tuple[str, str]
 
@@ -30,20 +30,20 @@ def picture(view: View) -> Picture:
     lines += _board(view)
     lines.append([])
     lines.append([("row, new tiles from the left", "dim")])
-    lines += [_offer(tile, "  ") for tile in view["row"]] or [[("  empty", "dim")]]
+    lines += [_offer(tile, "  ") for tile in view.row] or [[("  empty", "dim")]]
     lines.append(_piles(view))
-    for seat in view["seats"]:
+    for seat in view.seats:
         lines.append([])
         lines += _seat(view, seat)
     return lines
 
 
 def _heading(view: View) -> list[Piece]:
-    waiting = ", ".join(f"seat {seat}" for seat in view["to_act"])
-    pieces: list[Piece] = [("Relief", "bold"), (f"  round {view['round']}, {view['phase']}", "")]
+    waiting = ", ".join(f"seat {seat}" for seat in view.to_act)
+    pieces: list[Piece] = [("Relief", "bold"), (f"  round {view.round}, {view.phase.replace('-', ' ')}", "")]
     if waiting:
         pieces.append((f"  waiting for {waiting}", "bold yellow"))
-    if view["trigger"] != "none":
+    if view.trigger:
         pieces.append(("  last round", "bold red"))
     return pieces
 
@@ -51,16 +51,20 @@ def _heading(view: View) -> list[Piece]:
 def _board(view: View) -> Picture:
     squares: list[list[Piece]] = []
     for name in ("water", "food", "supply", "build", "spend", "port", "distressed", "injured", "worker"):
-        count = view["board"].get(name)
+        count = getattr(view.board, name) if name in BOARD_KINDS else None
         text = _SQUARES[name] if count is None else f"{_SQUARES[name]} {count}"
         style = "bold" if count is None else ("" if count else "dim")
         squares.append([(f"{text:<20}", style)])
     lines: Picture = []
     for at in (0, 3, 6):
         lines.append([("  ", ""), *squares[at], *squares[at + 1], *squares[at + 2]])
-    supply = " ".join(f"{letter}{view['supply'][kind]}" for letter, kind in zip(LETTERS, KINDS, strict=True))
-    lines.append([("  supply ", "dim"), (supply, ""), (f" L{view['leader_supply']}", "")])
+    supply = _letters(view.supply)
+    lines.append([("  supply ", "dim"), (supply, ""), (f" L{view.leader_supply}", "")])
     return lines
+
+
+def _letters(tokens: TokensView) -> str:
+    return " ".join(f"{letter}{count}" for letter, count in zip(LETTERS, counts_of(tokens), strict=True))
 
 
 def _offer(id: str, indent: str) -> list[Piece]:
@@ -97,34 +101,32 @@ def effect(id: str) -> str:
 
 
 def _piles(view: View) -> list[Piece]:
-    first, second = view["tiles_left"]
-    cards = ", ".join(f"level {level['level']}: {level['left']}" for level in view["cards"])
-    objective = OBJECTIVES[OBJECTIVE_NUMBER[view["objective"]]]
+    cards = ", ".join(f"level {level.level}: {level.left}" for level in view.cards)
+    objective = OBJECTIVES[OBJECTIVE_NUMBER[view.objective]]
     return [
-        (f"  tiles left {first} + {second}, cards left {cards}; ", "dim"),
+        (f"  tiles left {view.tiles_left_level_one} + {view.tiles_left_level_two}, cards left {cards}; ", "dim"),
         (f"{objective.id} {objective.name}", "yellow"),
         (f": {objective.about}", "dim"),
     ]
 
 
 def _seat(view: View, seat: SeatView) -> Picture:
-    style = _SEAT_STYLES[seat["seat"]]
-    you = " (you)" if seat["seat"] == view["you"] else ""
-    token = " first" if seat["seat"] == view["first"] else ""
-    goods = " ".join(f"{letter}{seat['goods'][kind]}" for letter, kind in zip(LETTERS, KINDS, strict=True))
+    style = _SEAT_STYLES[seat.seat]
+    you = " (you)" if seat.seat == view.you else ""
+    token = " first" if seat.seat == view.first else ""
+    goods = _letters(seat.goods)
     head: list[Piece] = [
-        (f"seat {seat['seat']}{you}{token}", style),
-        (f"  {seat['track']} VP, markers {seat['markers']}, leaders {seat['leaders']}", ""),
-        (f", influence {seat['influence']}, hope {seat['hope']}", ""),
+        (f"seat {seat.seat}{you}{token}", style),
+        (f"  {seat.track} VP, markers {seat.markers}, leaders {seat.leaders}", ""),
+        (f", influence {seat.influence}, hope {seat.hope}", ""),
     ]
-    if not seat["settled"]:
+    if not seat.settled:
         head.append(("  placing leaders", "bold yellow"))
     lines: Picture = [head, [("  holds ", "dim"), (goods, ""), *_secrets(seat)]]
-    lines += [_space(space, seat["placed"]) for space in seat["mat"]]
-    squares = seat["squares"]
+    lines += [_space(space, seat.placed) for space in seat.mat]
     used = ", ".join(
         f"{name} {count}"
-        for name, count in (("build", squares["build"]), ("spend", squares["spend"]), ("trade", squares["trade"]))
+        for name, count in (("build", seat.build_uses), ("spend", seat.spend_uses), ("trade", seat.trade_uses))
         if count
     )
     if used:
@@ -134,25 +136,25 @@ def _seat(view: View, seat: SeatView) -> Picture:
 
 def _secrets(seat: SeatView) -> list[Piece]:
     pieces: list[Piece] = []
-    if seat["special"] is not None:
-        tile = TILES[TILE_NUMBER[seat["special"]]]
+    if seat.special:
+        tile = TILES[TILE_NUMBER[seat.special]]
         pieces.append((f"  special {tile.id} {tile.name} ({priced(tile.cost)}, {tile.vp} VP)", "magenta"))
-    elif not seat["special_built"]:
+    elif not seat.special_built:
         pieces.append(("  special hidden", "dim"))
-    if seat["objective"] is not None:
-        objective = OBJECTIVES[OBJECTIVE_NUMBER[seat["objective"]]]
+    if seat.objective:
+        objective = OBJECTIVES[OBJECTIVE_NUMBER[seat.objective]]
         pieces.append((f"  {objective.id} {objective.name}", "yellow"))
     return pieces
 
 
-def _space(space: SpaceView, placed: list[int] | None) -> list[Piece]:
-    tile = TILES[TILE_NUMBER[space["tile"]]]
-    leader = "L" if placed is not None and space["space"] in placed else " "
-    covered = f"  over {' '.join(space['under'])}" if space["under"] else ""
+def _space(space: SpaceView, placed: LeadersView | None) -> list[Piece]:
+    tile = TILES[TILE_NUMBER[space.tile]]
+    leader = "L" if placed is not None and space.space in placed.spaces else " "
+    covered = f"  over {' '.join(space.under)}" if space.under else ""
     return [
-        (f"  @{space['space']:<3}", "dim"),
+        (f"  @{space.space:<3}", "dim"),
         (leader + " ", "bold yellow"),
-        ("●" * space["uses"] + "○" * (2 - space["uses"]) + " ", "bold"),
+        ("●" * space.uses + "○" * (2 - space.uses) + " ", "bold"),
         (f"{tile.id:<4}", "bold"),
         (f"{tile.name:<21}", _ICON_STYLES[tile.icon]),
         (f"{tile.vp:>2} VP  ", "" if tile.vp else "dim"),

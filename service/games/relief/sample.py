@@ -5,7 +5,6 @@ from service.games.core import Eye, Seat
 from service.games.relief.box import (
     BOARD_KINDS,
     CARD_NUMBER,
-    KINDS,
     OBJECTIVE_NUMBER,
     OBJECTIVES,
     SPECIALS,
@@ -14,7 +13,7 @@ from service.games.relief.box import (
     tiles_of_level,
 )
 from service.games.relief.state import OVER, Player, State, sites_of
-from service.games.relief.view import PHASES, TRIGGERS, SeatView, View, has_secret_leaders
+from service.games.relief.view import PHASES, TRIGGERS, SeatView, View, counts_of, has_secret_leaders
 
 
 def redeal(state: State, eye: Eye, stream: Stream) -> State:
@@ -68,18 +67,18 @@ def _place_leaders(player: Player, stream: Stream) -> None:
 
 def sample(view: View, seat: Seat, stream: Stream) -> State:
     """A whole state that the seat with this view could believe in, made from the view and nothing else."""
-    if view["you"] != seat:
-        raise ValueError(f"this is the view of seat {view['you']}, not of seat {seat}")
+    if view.you != seat:
+        raise ValueError(f"this is the view of seat {view.you}, not of seat {seat}")
     return redeal(rebuild(view), seat, stream)
 
 
 def rebuild(view: View) -> State:
     """The table of a view; what the view does not show is filled with whatever is left, to be dealt anew."""
-    players = [_player(seat) for seat in view["seats"]]
+    players = [_player(seat) for seat in view.seats]
     _fill_hands(view, players)
-    cards = view["cards"]
-    used = [[CARD_NUMBER[card] for card in level["used"]] for level in cards]
-    seen = {TILE_NUMBER[tile] for tile in (*view["row"], *view["discarded"])}
+    cards = view.cards
+    used = [[CARD_NUMBER[card] for card in level.used] for level in cards]
+    seen = {TILE_NUMBER[tile] for tile in (*view.row, *view.discarded)}
     for player in players:
         seen.update(player.tops)
         for under in player.under:
@@ -87,56 +86,56 @@ def rebuild(view: View) -> State:
     tiles = [[tile for tile in tiles_of_level(level, len(players)) if tile not in seen] for level in (1, 2)]
     piles: list[list[int]] = []
     for level in range(2):
-        shown = cards[level]["pile"]
+        shown = cards[level].pile
         left = [card for card in cards_of_level(level + 1) if card not in used[level]]
-        piles.append(left if shown is None else [CARD_NUMBER[card] for card in shown])
+        piles.append([CARD_NUMBER[card] for card in shown] if view.phase == PHASES[OVER] else left)
     return State(
         players=players,
         deck_seed=bytes(SEED_BYTES),
-        stop_on_discard=view["options"]["end_on_discard"] == "stop",
-        own_objectives=view["options"]["objectives"] == "own",
-        round=view["round"],
-        phase=PHASES.index(view["phase"]),
-        turn=view["turn"],
-        first=view["first"],
-        level_two=view["level_two"],
-        trigger=TRIGGERS.index(view["trigger"]),
-        in_hand=view["in_hand"],
-        above=view["above"] - 1,
-        board=[view["board"][kind] for kind in BOARD_KINDS],
-        supply=[view["supply"][kind] for kind in KINDS],
-        leader_supply=view["leader_supply"],
-        objective=OBJECTIVE_NUMBER[view["objective"]],
-        row=[TILE_NUMBER[tile] for tile in view["row"]],
-        discarded=[TILE_NUMBER[tile] for tile in view["discarded"]],
+        stop_on_discard=view.end_on_discard == "stop",
+        own_objectives=view.objectives == "own",
+        round=view.round,
+        phase=PHASES.index(view.phase),
+        turn=view.turn,
+        first=view.first,
+        level_two=view.level_two,
+        trigger=TRIGGERS.index(view.trigger),
+        in_hand=view.in_hand,
+        above=view.above - 1,
+        board=counts_of(view.board)[: len(BOARD_KINDS)],
+        supply=counts_of(view.supply),
+        leader_supply=view.leader_supply,
+        objective=OBJECTIVE_NUMBER[view.objective],
+        row=[TILE_NUMBER[tile] for tile in view.row],
+        discarded=[TILE_NUMBER[tile] for tile in view.discarded],
         tiles=(tiles[0], tiles[1]),
         cards=(piles[0], piles[1]),
         used_cards=(used[0], used[1]),
-        reshuffles=[level["reshuffles"] for level in cards],
+        reshuffles=[level.reshuffles for level in cards],
     )
 
 
 def _player(seat: SeatView) -> Player:
-    tops = [TILE_NUMBER[space["tile"]] for space in seat["mat"]]
-    placed = seat["placed"]
-    if placed is None:  # secret: the lowest spaces, all of them or none, stand in for what is not shown
-        placed = list(range(1, seat["leaders"] + 1)) if seat["settled"] else []
+    tops = [TILE_NUMBER[space.tile] for space in seat.mat]
+    # Secret leaders: the lowest spaces, all of them or none, stand in for what is not shown.
+    secret = tuple(range(1, seat.leaders + 1)) if seat.settled else ()
+    placed = secret if seat.placed is None else seat.placed.spaces
     return Player(
-        goods=[seat["goods"][kind] for kind in KINDS],
+        goods=counts_of(seat.goods),
         tops=tops,
-        under=[tuple(TILE_NUMBER[tile] for tile in space["under"]) for space in seat["mat"]],
-        uses=[space["uses"] for space in seat["mat"]],
+        under=[tuple(TILE_NUMBER[tile] for tile in space.under) for space in seat.mat],
+        uses=[space.uses for space in seat.mat],
         sites=sites_of(tops),
-        special=-1 if seat["special"] is None else TILE_NUMBER[seat["special"]],
-        objective=-1 if seat["objective"] is None else OBJECTIVE_NUMBER[seat["objective"]],
-        leaders=seat["leaders"],
+        special=TILE_NUMBER[seat.special] if seat.special else -1,
+        objective=OBJECTIVE_NUMBER[seat.objective] if seat.objective else -1,
+        leaders=seat.leaders,
         led=sum(1 << space - 1 for space in placed),
-        unplaced=0 if seat["settled"] else seat["leaders"] - len(placed),
-        markers=seat["markers"],
-        track=seat["track"],
-        builds=seat["squares"]["build"],
-        spends=seat["squares"]["spend"],
-        trades=seat["squares"]["trade"],
+        unplaced=0 if seat.settled else seat.leaders - len(placed),
+        markers=seat.markers,
+        track=seat.track,
+        builds=seat.build_uses,
+        spends=seat.spend_uses,
+        trades=seat.trade_uses,
     )
 
 
@@ -146,10 +145,10 @@ def _fill_hands(view: View, players: list[Player]) -> None:
     on_mats |= {tile for player in players for under in player.under for tile in under}
     held = {player.special for player in players}
     specials = [tile for tile in SPECIALS if tile not in on_mats and tile not in held]
-    known = {player.objective for player in players} | {OBJECTIVE_NUMBER[view["objective"]]}
+    known = {player.objective for player in players} | {OBJECTIVE_NUMBER[view.objective]}
     objectives = [number for number in range(len(OBJECTIVES)) if number not in known]
-    for seat, player in zip(view["seats"], players, strict=True):
-        if seat["special"] is None and not seat["special_built"]:
+    for seat, player in zip(view.seats, players, strict=True):
+        if not seat.special and not seat.special_built:
             player.special = specials.pop()
         if player.objective < 0:
             player.objective = objectives.pop()

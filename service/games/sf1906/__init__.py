@@ -36,6 +36,8 @@ def _game(edition: Edition) -> Game[state.State, actions.Action]:
         components=box.COMPONENTS,
         notation=actions.NOTATION,
         players={"random": _random, "greedy": greedy.choose},
+        messages="sf1906",
+        typed=lambda action: action.typed,
     )
 
 

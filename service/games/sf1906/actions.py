@@ -18,17 +18,18 @@
 
 from typing import Final
 
-from service.games.core import Unreadable
+from service.games.core import Plain, Unreadable
 from service.games.sf1906 import box
 
 
 class Action:
-    """One thing a seat can say."""
+    """One thing a seat can say: as ``text``, and as ``typed`` in the shape of the message Sf1906Action."""
 
-    __slots__ = ("text",)
+    __slots__ = ("text", "typed")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, typed: Plain) -> None:
         self.text = text
+        self.typed = typed
 
     def __repr__(self) -> str:
         return f"<{self.text}>"
@@ -43,7 +44,7 @@ class Earn(Action):
     __slots__ = ("space",)
 
     def __init__(self, space: int) -> None:
-        super().__init__(f"earn {box.EARNING_SPACES[space]}")
+        super().__init__(f"earn {box.EARNING_SPACES[space]}", {"earn": box.EARNING_SPACES[space]})
         self.space = space
 
 
@@ -53,7 +54,7 @@ class Benefit(Action):
     __slots__ = ("kind",)
 
     def __init__(self, kind: int) -> None:
-        super().__init__(f"benefit {box.BENEFITS[kind]}")
+        super().__init__(f"benefit {box.BENEFITS[kind]}", {"benefit": box.BENEFITS[kind]})
         self.kind = kind
 
 
@@ -63,15 +64,20 @@ class Place(Action):
     __slots__ = ("space", "target")
 
     def __init__(self, space: int, target: int) -> None:
+        typed: Plain
         if target == COLLECT:
-            how = "cash"
+            how, typed = "cash", {"cash": True}
         elif target == PASSING:
-            how = "pass"
+            how, typed = "pass", {"pass": True}
         else:
-            how = "act" if target == space else f"buy {target}"
-        super().__init__(f"place {space} {how}")
+            how, typed = "act" if target == space else f"buy {target}", {"action": target}
+        super().__init__(f"place {space} {how}", {"place": {"space": space, **typed}})
         self.space = space
         self.target = target
+
+
+def _take(slot: int) -> Plain:
+    return {"deck": True} if slot == DECK else {"slot": slot}
 
 
 class TakePermit(Action):
@@ -80,7 +86,7 @@ class TakePermit(Action):
     __slots__ = ("slot",)
 
     def __init__(self, slot: int) -> None:
-        super().__init__("permit deck" if slot == DECK else f"permit {slot}")
+        super().__init__("permit deck" if slot == DECK else f"permit {slot}", {"permit": _take(slot)})
         self.slot = slot
 
 
@@ -90,7 +96,7 @@ class TakeObjective(Action):
     __slots__ = ("slot",)
 
     def __init__(self, slot: int) -> None:
-        super().__init__("objective deck" if slot == DECK else f"objective {slot}")
+        super().__init__("objective deck" if slot == DECK else f"objective {slot}", {"objective": _take(slot)})
         self.slot = slot
 
 
@@ -100,7 +106,8 @@ class Clear(Action):
     __slots__ = ("space",)
 
     def __init__(self, space: int) -> None:
-        super().__init__("clear none" if space == NONE else f"clear {box.SPACE_IDS[space]}")
+        name = "" if space == NONE else box.SPACE_IDS[space]
+        super().__init__(f"clear {name or 'none'}", {"clear": name})
         self.space = space
 
 
@@ -110,8 +117,8 @@ class Discard(Action):
     __slots__ = ("other", "permit")
 
     def __init__(self, permit: int, other: int) -> None:
-        pair = "" if other == NONE else f" {box.PERMIT_IDS[other]}"
-        super().__init__(f"discard {box.PERMIT_IDS[permit]}{pair}")
+        names = [box.PERMIT_IDS[card] for card in (permit, other) if card != NONE]
+        super().__init__(" ".join(["discard", *names]), {"discard": {"permits": tuple(names)}})
         self.permit = permit
         self.other = other
 
@@ -122,7 +129,7 @@ class At(Action):
     __slots__ = ("space",)
 
     def __init__(self, space: int) -> None:
-        super().__init__(f"at {box.SPACE_IDS[space]}")
+        super().__init__(f"at {box.SPACE_IDS[space]}", {"at": box.SPACE_IDS[space]})
         self.space = space
 
 
@@ -132,7 +139,8 @@ class Reward(Action):
     __slots__ = ("icon",)
 
     def __init__(self, icon: int) -> None:
-        super().__init__("reward none" if icon == NONE else f"reward {box.ICONS[icon]}")
+        name = "" if icon == NONE else box.ICONS[icon]
+        super().__init__(f"reward {name or 'none'}", {"reward": name})
         self.icon = icon
 
 

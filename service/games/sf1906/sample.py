@@ -4,7 +4,7 @@ from service.games.chance import SEED_BYTES, Stream
 from service.games.sf1906 import box
 from service.games.sf1906.editions import EDITIONS
 from service.games.sf1906.state import EMPTY, NOBODY, OVER, PHASES, Player, Site, Solo, State, face_for, note_plot
-from service.games.sf1906.view import HeldObjective, PlayerView, View
+from service.games.sf1906.view import PlayerView, View
 
 _PERMIT = {name: index for index, name in enumerate(box.PERMIT_IDS)}
 _OBJECTIVE = {name: index for index, name in enumerate(box.OBJECTIVE_IDS)}
@@ -39,37 +39,37 @@ def sample(view: View, seat: int, stream: Stream) -> State:
 def rebuild(view: View) -> State:
     """The table of a view, with the cards it does not know laid in a fixed order."""
     state = State()
-    state.edition = next(edition for edition in EDITIONS if edition.id == view["game"])
-    state.seats = view["seats"]
-    solo = view["solo"]
+    state.edition = next(edition for edition in EDITIONS if edition.id == view.edition)
+    state.seats = view.seats
+    solo = view.solo
     state.solo = None
     if solo is not None:
-        blocked = box.EARNING_SPACES.index(solo["blocked"])
-        state.solo = Solo(box.AIDS.index(solo["aid"]), blocked, solo["divisor"])
-    cards = view["plot_cards"]
-    state.site = Site([card["card"] for card in cards], [card["side"] for card in cards], view["columns"])
-    state.ring = [box.CARD_IDS.index(card["card"]) for card in view["ring"]]
-    state.face = face_for(len(view["players"]))
-    state.common = [_OBJECTIVE[name] for name in view["common"]]
-    state.start = view["start"]
-    state.players = [_player(player) for player in view["players"]]
+        blocked = box.EARNING_SPACES.index(solo.blocked)
+        state.solo = Solo(box.AIDS.index(solo.aid), blocked, solo.divisor)
+    cards = view.plot_cards
+    state.site = Site([card.card for card in cards], [card.side for card in cards], view.columns)
+    state.ring = [box.CARD_IDS.index(card.card) for card in view.ring]
+    state.face = face_for(len(view.players))
+    state.common = [_OBJECTIVE[name] for name in view.common_objectives]
+    state.start = view.start
+    state.players = [_player(player) for player in view.players]
     _lay_map(state, view)
-    state.permit_row = [EMPTY if name is None else _PERMIT[name] for name in view["permit_row"]]
-    state.permit_discards = [_PERMIT[name] for name in view["permit_discards"]]
-    state.objective_row = [EMPTY if name is None else _OBJECTIVE[name] for name in view["objective_row"]]
-    state.urbanism = [view["urbanism"][icon] for icon in box.ICONS]
+    state.permit_row = [_PERMIT[name] if name else EMPTY for name in view.permit_row]
+    state.permit_discards = [_PERMIT[name] for name in view.permit_discards]
+    state.objective_row = [_OBJECTIVE[name] if name else EMPTY for name in view.objective_row]
+    state.urbanism = list(view.urbanism)
     state.deck_seed = bytes(SEED_BYTES)
-    state.reshuffles = view["reshuffles"]
-    state.year = next(year for year in range(box.FINAL + 1) if state.edition.year_name(year) == view["year"])
-    state.card = -1 if view["card"] is None else view["card"]
-    state.order = view["order"][:]
-    state.turn = view["turn"]
-    state.pawns = [-1 if player["pawn"] is None else player["pawn"] for player in view["players"]]
-    state.phase = PHASES.index(view["phase"])
-    state.by_benefit = view["by_benefit"]
-    state.grant = view["grant"]
-    state.discarded = [_PERMIT[name] for name in view["discarded"]]
-    state.best_builder = NOBODY if view["best_builder"] is None else view["best_builder"]
+    state.reshuffles = view.reshuffles
+    state.year = next(year for year in range(box.FINAL + 1) if state.edition.year_name(year) == view.year)
+    state.card = -1 if view.card is None else view.card
+    state.order = list(view.order)
+    state.turn = view.turn
+    state.pawns = [-1 if player.pawn is None else player.pawn for player in view.players]
+    state.phase = PHASES.index(view.phase)
+    state.by_benefit = view.by_benefit
+    state.grant = view.grant
+    state.discarded = [_PERMIT[name] for name in view.discarded]
+    state.best_builder = NOBODY if view.best_builder is None else view.best_builder
     state.legal = None
     _lay_unseen(state)
     return state
@@ -77,33 +77,30 @@ def rebuild(view: View) -> State:
 
 def _player(view: PlayerView) -> Player:
     player = Player()
-    player.money = view["money"]
-    player.pool = view["pool"]
-    player.stock = view["stock"]
-    player.permits = [_PERMIT[name] for name in view["permits"]]
-    player.objectives = [_held(held) for held in view["objectives"]]
-    player.known = [held["seen"] for held in view["objectives"]]
-    player.rubble = view["rubble"]
-    player.urbanism = [view["urbanism"][icon] for icon in box.ICONS]
-    letters = [box.PARK_LETTERS.index(letter) for letter in view["parks"]]
+    player.money = view.money
+    player.pool = view.pool
+    player.stock = view.stock
+    player.permits = [_PERMIT[name] for name in view.permits]
+    player.objectives = [_OBJECTIVE[held.card] if held.card else _UNKNOWN for held in view.objectives]
+    player.known = [held.seen for held in view.objectives]
+    player.rubble = view.rubble
+    player.urbanism = list(view.urbanism)
+    letters = [box.PARK_LETTERS.index(letter) for letter in view.parks]
     player.parks = sum(1 << letter for letter in letters)
     player.park_points = sum(box.URBANISM_POINTS[box.PARK][letter] for letter in letters)
-    player.column, player.row = view["development"]
+    player.column = view.development_column
+    player.row = view.development_row
     return player
-
-
-def _held(held: HeldObjective) -> int:
-    return _UNKNOWN if held["card"] is None else _OBJECTIVE[held["card"]]
 
 
 def _lay_map(state: State, view: View) -> None:
     state.owner = [NOBODY] * box.SPACES
     state.rubble = 0
-    for spot in view["spaces"]:
-        space = _SPACE[spot["space"]]
-        if spot["owner"] is not None:
-            state.owner[space] = spot["owner"]
-        if spot["rubble"]:
+    for spot in view.spaces:
+        space = _SPACE[spot.space]
+        if spot.owner is not None:
+            state.owner[space] = spot.owner
+        if spot.rubble:
             state.rubble |= 1 << space
     state.clean_plots = 0
     state.rubble_plots = 0

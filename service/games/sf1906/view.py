@@ -3,56 +3,41 @@
 An eye has a perfect memory (R72): an objective taken out of the row was seen by everybody, so it is shown although it lies
 face down. Hidden are the order of both decks, the objectives dealt or drawn from the deck to others, and nothing else. When
 the game is over the objectives are revealed.
+
+A view has the shape of its message, ``Sf1906View`` in protos/rubble/v1/sf1906.proto, which says what each field means. Parts
+with few values are made once and shared by all views.
 """
 
-from typing import TypedDict
+from typing import Final, NamedTuple
 
 from service.games.sf1906 import box
 from service.games.sf1906.rules import settle
 from service.games.sf1906.scoring import development_points
-from service.games.sf1906.state import EMPTY, NOBODY, OVER, PHASES, Player, State
+from service.games.sf1906.state import NOBODY, OVER, PHASES, Player, State, face_for
 
 
-class HeldObjective(TypedDict):
-    """An objective in a play area; ``card`` is None where the eye does not know it."""
+class ActionSpaceView(NamedTuple):
+    """One space of an action card."""
 
-    card: str | None
-    seen: bool  # by everybody
-
-
-class PlayerView(TypedDict):
-    """One play area."""
-
-    name: str
-    money: int
-    pool: int
-    stock: int
-    built: int
-    permits: list[str]
-    objectives: list[HeldObjective]
-    rubble: int
-    urbanism: dict[str, int]
-    parks: list[str]
-    development: list[int]  # column and row of the token
-    development_points: int
-    pawn: int | None  # its space on the current card or in the earnings area
+    kind: str
+    amount: int
 
 
-class CardView(TypedDict):
+class ActionCardView(NamedTuple):
     """One action card of the ring: its spaces from left to right."""
 
     card: str
-    spaces: list[str]
+    spaces: tuple[ActionSpaceView, ...]
 
 
-class PlotCardView(TypedDict):
+class PlotCardView(NamedTuple):
     """One plot card of the map."""
 
     card: int
     side: str
 
 
-class SpaceView(TypedDict):
+class SpaceView(NamedTuple):
     """One construction space, in the reading order of the map."""
 
     space: str
@@ -60,7 +45,33 @@ class SpaceView(TypedDict):
     rubble: bool
 
 
-class SoloView(TypedDict):
+class HeldObjectiveView(NamedTuple):
+    """An objective in a play area; ``card`` is empty where the eye does not know it."""
+
+    card: str
+    seen: bool  # by everybody
+
+
+class PlayerView(NamedTuple):
+    """One play area."""
+
+    name: str
+    money: int
+    pool: int
+    stock: int
+    built: int
+    permits: tuple[str, ...]
+    objectives: tuple[HeldObjectiveView, ...]
+    rubble: int
+    urbanism: tuple[int, ...]  # by the order of box.ICONS
+    parks: str
+    development_column: int
+    development_row: int
+    development_points: int
+    pawn: int | None  # its space on the current card or in the earnings area
+
+
+class SoloView(NamedTuple):
     """The switches of the solo game."""
 
     aid: str
@@ -68,10 +79,10 @@ class SoloView(TypedDict):
     divisor: int
 
 
-class View(TypedDict):
+class View(NamedTuple):
     """All that one eye knows."""
 
-    game: str
+    edition: str
     seats: int
     you: int | None
     phase: str
@@ -79,108 +90,118 @@ class View(TypedDict):
     year: str
     build_cost: int
     card: int | None  # place of the current card in the ring; None in the earnings area
-    order: list[int]  # players in order of play on this card; seats first, the Committee is player 1 of a solo game
+    order: tuple[int, ...]  # players in order of play on this card; the Committee is player 1 of a solo game
     turn: int
     start: int
-    ring: list[CardView]
+    ring: tuple[ActionCardView, ...]
     columns: int
-    plot_cards: list[PlotCardView]
-    spaces: list[SpaceView]
-    common: list[str]
-    permit_row: list[str | None]
+    plot_cards: tuple[PlotCardView, ...]
+    spaces: tuple[SpaceView, ...]
+    common_objectives: tuple[str, ...]
+    permit_row: tuple[str, ...]  # an empty text is a gap
     permit_deck: int
-    permit_discards: list[str]
+    permit_discards: tuple[str, ...]
     reshuffles: int
-    objective_row: list[str | None]
+    objective_row: tuple[str, ...]
     objective_deck: int
-    urbanism: dict[str, int]
-    players: list[PlayerView]
+    urbanism: tuple[int, ...]  # by the order of box.ICONS
+    players: tuple[PlayerView, ...]
     best_builder: int | None
     solo: SoloView | None
     by_benefit: bool
     grant: bool
-    discarded: list[str]
+    discarded: tuple[str, ...]
 
 
-def space_text(kind: int, amount: int) -> str:
-    """A space of an action card in words."""
-    return f"earnings ${amount}" if kind == box.EARNINGS else box.ACTIONS[kind]
+def _action_cards(players: int) -> list[ActionCardView]:
+    return [
+        ActionCardView(
+            box.CARD_IDS[card],
+            tuple([ActionSpaceView(box.ACTIONS[kind], amount if kind == box.EARNINGS else 0) for kind, amount in face]),
+        )
+        for card, face in enumerate(face_for(players))
+    ]
 
 
-def _row(row: list[int], ids: list[str]) -> list[str | None]:
-    return [None if card == EMPTY else ids[card] for card in row]
+#: By the number of players.
+_ACTION_CARDS: Final = [_action_cards(players) for players in range(len(box.PLAYER_COLOURS) + 1)]
+_PLOT_CARDS: Final = {(card, side): PlotCardView(card, side) for card in box.PLOT_CARD for side in "AB"}
+#: [space][owner][rubble]; nobody is -1 and stands last.
+_SPACES: Final = [
+    [(SpaceView(name, owner, False), SpaceView(name, owner, True)) for owner in (*range(len(box.PLAYER_COLOURS)), None)]
+    for name in box.SPACE_IDS
+]
+_OBJECTIVES: Final = [(HeldObjectiveView(name, False), HeldObjectiveView(name, True)) for name in box.OBJECTIVE_IDS]
+_HIDDEN: Final = HeldObjectiveView("", False)
+#: By the set of letters as bits.
+_PARKS: Final = [
+    "".join([letter for index, letter in enumerate(box.PARK_LETTERS) if letters >> index & 1])
+    for letters in range(1 << len(box.PARK_LETTERS))
+]
+#: Ids by number; EMPTY is -1 and finds the empty text at the end.
+_PERMITS: Final = [*box.PERMIT_IDS, ""]
+_OBJECTIVE_IDS: Final = [*box.OBJECTIVE_IDS, ""]
 
 
 def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerView:
     open_to_eye = who == eye or state.phase == OVER
     is_committee = state.solo is not None and who >= state.seats
-    return {
-        "name": "Committee" if is_committee else box.PLAYER_COLOURS[who],
-        "money": player.money,
-        "pool": player.pool,
-        "stock": player.stock,
-        "built": player.built(),
-        "permits": [box.PERMIT_IDS[permit] for permit in player.permits],
-        "objectives": [
-            {"card": box.OBJECTIVE_IDS[card] if seen or open_to_eye else None, "seen": seen}
-            for card, seen in zip(player.objectives, player.known, strict=True)
-        ],
-        "rubble": player.rubble,
-        "urbanism": {icon: player.urbanism[index] for index, icon in enumerate(box.ICONS)},
-        "parks": [letter for index, letter in enumerate(box.PARK_LETTERS) if player.parks >> index & 1],
-        "development": [player.column, player.row],
-        "development_points": development_points(player),
-        "pawn": None if state.pawns[who] < 0 else state.pawns[who],
-    }
+    return PlayerView(
+        "Committee" if is_committee else box.PLAYER_COLOURS[who],
+        player.money,
+        player.pool,
+        player.stock,
+        player.built(),
+        tuple([_PERMITS[permit] for permit in player.permits]),
+        tuple(
+            [
+                _OBJECTIVES[card][seen] if seen or open_to_eye else _HIDDEN
+                for card, seen in zip(player.objectives, player.known, strict=True)
+            ]
+        ),
+        player.rubble,
+        tuple(player.urbanism),
+        _PARKS[player.parks],
+        player.column,
+        player.row,
+        development_points(player),
+        None if state.pawns[who] < 0 else state.pawns[who],
+    )
 
 
 def view(state: State, eye: int | None) -> View:
     """What this seat, or a spectator, knows."""
     settle(state)
-    over = state.phase == OVER
-    solo = state.solo
-    return {
-        "game": state.edition.id,
-        "seats": state.seats,
-        "you": eye,
-        "phase": PHASES[state.phase],
-        "to_act": None if over else state.current(),
-        "year": state.edition.year_name(state.year),
-        "build_cost": box.YEAR_COST[state.year],
-        "card": None if state.card < 0 else state.card,
-        "order": state.order[:],
-        "turn": state.turn,
-        "start": state.start,
-        "ring": [
-            {"card": box.CARD_IDS[card], "spaces": [space_text(kind, amount) for kind, amount in state.face[card]]}
-            for card in state.ring
-        ],
-        "columns": state.site.columns,
-        "plot_cards": [
-            {"card": card, "side": side} for card, side in zip(state.site.cards, state.site.sides, strict=True)
-        ],
-        "spaces": [
-            {
-                "space": box.SPACE_IDS[space],
-                "owner": None if state.owner[space] == NOBODY else state.owner[space],
-                "rubble": bool(state.rubble >> space & 1),
-            }
-            for space in state.site.reading
-        ],
-        "common": [box.OBJECTIVE_IDS[card] for card in state.common],
-        "permit_row": _row(state.permit_row, box.PERMIT_IDS),
-        "permit_deck": len(state.permit_deck),
-        "permit_discards": [box.PERMIT_IDS[permit] for permit in state.permit_discards],
-        "reshuffles": state.reshuffles,
-        "objective_row": _row(state.objective_row, box.OBJECTIVE_IDS),
-        "objective_deck": len(state.objective_deck),
-        "urbanism": {icon: state.urbanism[index] for index, icon in enumerate(box.ICONS)},
-        "players": [_player(state, who, player, eye) for who, player in enumerate(state.players)],
-        "best_builder": None if state.best_builder == NOBODY else state.best_builder,
-        "solo": None
-        if solo is None
-        else {"aid": box.AIDS[solo.aid], "blocked": box.EARNING_SPACES[solo.blocked], "divisor": solo.divisor},
-        "by_benefit": state.by_benefit,
-        "grant": state.grant,
-        "discarded": [box.PERMIT_IDS[permit] for permit in state.discarded],
-    }
+    site, owner, rubble, solo = state.site, state.owner, state.rubble, state.solo
+    action_cards = _ACTION_CARDS[len(state.players)]
+    return View(
+        state.edition.id,
+        state.seats,
+        eye,
+        PHASES[state.phase],
+        None if state.phase == OVER else state.current(),
+        state.edition.year_name(state.year),
+        box.YEAR_COST[state.year],
+        None if state.card < 0 else state.card,
+        tuple(state.order),
+        state.turn,
+        state.start,
+        tuple([action_cards[card] for card in state.ring]),
+        site.columns,
+        tuple([_PLOT_CARDS[card, side] for card, side in zip(site.cards, site.sides, strict=True)]),
+        tuple([_SPACES[space][owner[space]][rubble >> space & 1] for space in site.reading]),
+        tuple([_OBJECTIVE_IDS[card] for card in state.common]),
+        tuple([_PERMITS[permit] for permit in state.permit_row]),
+        len(state.permit_deck),
+        tuple([_PERMITS[permit] for permit in state.permit_discards]),
+        state.reshuffles,
+        tuple([_OBJECTIVE_IDS[card] for card in state.objective_row]),
+        len(state.objective_deck),
+        tuple(state.urbanism),
+        tuple([_player(state, who, player, eye) for who, player in enumerate(state.players)]),
+        None if state.best_builder == NOBODY else state.best_builder,
+        None if solo is None else SoloView(box.AIDS[solo.aid], box.EARNING_SPACES[solo.blocked], solo.divisor),
+        state.by_benefit,
+        state.grant,
+        tuple([_PERMITS[permit] for permit in state.discarded]),
+    )

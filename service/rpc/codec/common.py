@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rubble.v1 import common_pb2, game_pb2, session_pb2
-from service.games.chance import SEED_BYTES, Seeds
 from service.games.core import AnyGame, Option, OptionValue, Outcome, Result
 from service.sessions import session as sessions
 from service.sessions.clock import TimeControl
@@ -83,11 +82,6 @@ def time_control_message(control: TimeControl) -> common_pb2.TimeControl:
     )
 
 
-def time_control_from(message: common_pb2.TimeControl, default: TimeControl) -> TimeControl:
-    """The time control of a request, as it stands; only a seating time of 0 means the default's."""
-    return TimeControl(message.move_ms, message.bank_ms, message.increment_ms, message.seating_ms or default.seating_ms)
-
-
 def clock_message(left: tuple[int, int]) -> common_pb2.Clock:
     """What is left for an answer: of the move's own time, and of the reserve."""
     return common_pb2.Clock(move_ms=left[0], bank_ms=left[1])
@@ -96,14 +90,6 @@ def clock_message(left: tuple[int, int]) -> common_pb2.Clock:
 def seeds_message(header: Header) -> common_pb2.Seeds:
     """Both seeds of a session. Only for whoever may know them."""
     return common_pb2.Seeds(table=header.table_seed, deck=header.deck_seed)
-
-
-def seeds_from(message: common_pb2.Seeds) -> Seeds:
-    """The seeds of a request."""
-    for name, seed in (("table", message.table), ("deck", message.deck)):
-        if len(seed) != SEED_BYTES:  # the seed itself stays out of the error: it is a secret until the game is over
-            raise BadRequest(f"seeds.{name}", f"{len(seed)} bytes", f"{SEED_BYTES} bytes")
-    return Seeds(message.table, message.deck)
 
 
 def commitments_message(header: Header) -> common_pb2.Commitments:

@@ -19,15 +19,15 @@ K = TypeVar("K")
 class Table(dict[K, bytes]):
     """One bounded table. When it is full it starts anew: within a few moves everything in use is back."""
 
-    __slots__ = ("_make", "cap")
+    __slots__ = ("cap", "make")
 
     def __init__(self, make: Callable[[K], bytes], cap: int) -> None:
         super().__init__()
-        self._make = make
+        self.make = make
         self.cap = cap
 
     def __missing__(self, key: K) -> bytes:
-        made = self._make(key)
+        made = self.make(key)
         if len(self) >= self.cap:
             self.clear()
         self[key] = made

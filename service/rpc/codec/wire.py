@@ -52,9 +52,9 @@ def uint(field: int, number: int) -> bytes:
     return present(field, number) if number else b""
 
 
-def sint(field: int, number: int) -> bytes:
-    """A number of a sint field: 0, -1, 1, -2 … travel as 0, 1, 2, 3 …"""
-    return uint(field, number * 2 if number >= 0 else -number * 2 - 1)
+def zigzag(number: int) -> int:
+    """What a number of a sint field is written as: 0, -1, 1, -2 … travel as 0, 1, 2, 3 …"""
+    return number * 2 if number >= 0 else -number * 2 - 1
 
 
 def sub(field: int, payload: bytes) -> bytes:
@@ -85,11 +85,6 @@ def packed(field: int, numbers: Iterable[int]) -> bytes:
 def numbers(field: int) -> Table[int]:
     """``uint`` of this field as a table: ask ``[number]``."""
     return Table(partial(uint, field), _CAP)
-
-
-def lists(field: int) -> Table[tuple[int, ...]]:
-    """``packed`` of this field as a table: ask ``[tuple of numbers]``."""
-    return Table(partial(packed, field), _CAP)
 
 
 def frame(field: int) -> Table[int]:

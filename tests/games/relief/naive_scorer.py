@@ -9,7 +9,7 @@ from service.games.relief.view import SeatView, View
 
 def final(view: View) -> tuple[list[int], list[int]]:
     """Scores and ranks of a finished table."""
-    seats = view["seats"]
+    seats = view.seats
     scores = [_points(view, seat) for seat in seats]
     ranks = [
         1 + sum(_beats(scores[a], seats[a], scores[b], seats[b]) for a in range(len(seats))) for b in range(len(seats))
@@ -23,33 +23,29 @@ def _beats(one: int, mine: SeatView, other: int, theirs: SeatView) -> bool:
         return one > other
     if len(_buildings(mine)) != len(_buildings(theirs)):
         return len(_buildings(mine)) < len(_buildings(theirs))
-    return mine["goods"]["money"] > theirs["goods"]["money"]
+    return mine.goods.money > theirs.goods.money
 
 
 def _points(view: View, seat: SeatView) -> int:
-    total = seat["track"]
+    total = seat.track
     for tile in _buildings(seat):
         total += TILES[TILE_NUMBER[tile]].vp
     for objective in _in_play(view, seat):
         total += min(12, _objective(objective, seat))
-    if _influence(seat) > 0 and all(_influence(seat) >= _influence(other) for other in view["seats"]):
+    if _influence(seat) > 0 and all(_influence(seat) >= _influence(other) for other in view.seats):
         total += 10
-    if _hearts(seat) > 0 and all(_hearts(seat) >= _hearts(other) for other in view["seats"]):
+    if _hearts(seat) > 0 and all(_hearts(seat) >= _hearts(other) for other in view.seats):
         total += 10
     return total
 
 
 def _in_play(view: View, seat: SeatView) -> list[str]:
-    secret = (
-        [other["objective"] for other in view["seats"]]
-        if view["options"]["objectives"] == "all"
-        else [seat["objective"]]
-    )
-    return [view["objective"], *(objective for objective in secret if objective is not None)]
+    secret = [other.objective for other in view.seats] if view.objectives == "all" else [seat.objective]
+    return [view.objective, *(objective for objective in secret if objective)]
 
 
 def _buildings(seat: SeatView) -> list[str]:
-    return [space["tile"] for space in seat["mat"] if not space["tile"].startswith("P")]
+    return [space.tile for space in seat.mat if not space.tile.startswith("P")]
 
 
 def _icons(seat: SeatView) -> list[str]:
@@ -57,7 +53,7 @@ def _icons(seat: SeatView) -> list[str]:
 
 
 def _influence(seat: SeatView) -> int:
-    return seat["goods"]["influence"] + sum(TILES[TILE_NUMBER[tile]].influence for tile in _buildings(seat))
+    return seat.goods.influence + sum(TILES[TILE_NUMBER[tile]].influence for tile in _buildings(seat))
 
 
 def _hearts(seat: SeatView) -> int:
@@ -73,12 +69,12 @@ def _objective(name: str, seat: SeatView) -> int:
     if name == "O3":
         return 2 * (icons.count("media") + icons.count("civic"))
     if name == "O4":
-        return 2 * sum(not low.startswith("P") for space in seat["mat"] for low in space["under"])
+        return 2 * sum(not low.startswith("P") for space in seat.mat for low in space.under)
     if name == "O5":
         return {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 7, 6: 10}[len(set(icons))]
     if name == "O6":
-        return 2 * (seat["leaders"] - 2)
+        return 2 * (seat.leaders - 2)
     assert name == "O7"
-    goods = seat["goods"]
-    workers = goods["worker"] + goods["distressed"] + goods["injured"]
-    return (goods["water"] + goods["food"] + goods["supply"] + workers + goods["money"] + goods["story"]) // 3
+    goods = seat.goods
+    workers = goods.worker + goods.distressed + goods.injured
+    return (goods.water + goods.food + goods.supply + workers + goods.money + goods.story) // 3

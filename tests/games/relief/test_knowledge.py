@@ -5,10 +5,11 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.games.core import Eye
+from service.games.core import Eye, plain
 from service.games.relief import RELIEF
 from service.games.relief.box import SPECIALS, TILES
 from service.games.relief.state import OVER, State
+from service.games.relief.view import SpaceView
 from tests.games.relief.tables import A, B, C, leaders_on, new, pass_round, pass_until_markers, play, relief, stream
 
 
@@ -34,13 +35,13 @@ def test_others_see_no_leader_until_all_have_spoken() -> None:
     for move in ("A:lead @2", "A:lead @5", "C:lead @1"):
         table = play(table, move)
         for eye in (B, None):
-            assert RELIEF.view(table, eye)["seats"][A]["placed"] is None
+            assert RELIEF.view(table, eye).seats[A].placed is None
         assert RELIEF.is_secret(table)
-    assert RELIEF.view(table, A)["seats"][A]["placed"] == [2, 5]
-    assert [seat["settled"] for seat in RELIEF.view(table, B)["seats"]] == [True, False, False]
+    assert RELIEF.view(table, A).seats[A].placed == ((2, 5),)
+    assert [seat.settled for seat in RELIEF.view(table, B).seats] == [True, False, False]
     table = play(table, "C:lead @2", "B:lead @6", "B:lead @7")
     assert not RELIEF.is_secret(table)
-    assert [seat["placed"] for seat in RELIEF.view(table, None)["seats"]] == [[2, 5], [6, 7], [1, 2]]
+    assert [seat.placed.spaces for seat in RELIEF.view(table, None).seats] == [(2, 5), (6, 7), (1, 2)]
 
 
 def test_the_number_of_questions_tells_nothing() -> None:
@@ -67,22 +68,22 @@ def test_a_special_is_secret_until_built() -> None:
     table = relief("A* W1 F1 S4 K3 X7 | B X1")
     for eye in (B, None):
         assert "X7" not in json.dumps(RELIEF.view(table, eye))
-    assert RELIEF.view(table, A)["seats"][A]["special"] == "X7"
+    assert RELIEF.view(table, A).seats[A].special == "X7"
     built = play(table, "build X7 @7")
-    seen = RELIEF.view(built, None)["seats"][A]
-    assert (seen["special_built"], seen["mat"][6]["tile"]) == (True, "X7")
+    seen = RELIEF.view(built, None).seats[A]
+    assert (seen.special_built, seen.mat[6].tile) == (True, "X7")
     assert "X1" not in json.dumps(RELIEF.view(built, A))
 
 
 def test_objectives_are_secret_until_the_end() -> None:
     """C7, 5.19"""
     table = relief("objective: O1 | A* O2 m1 | B O3 m0 | pile: | trigger: build | level: 2")
-    assert [seat["objective"] for seat in RELIEF.view(table, A)["seats"]] == ["O2", None]
-    assert [seat["objective"] for seat in RELIEF.view(table, None)["seats"]] == [None, None]
+    assert [seat.objective for seat in RELIEF.view(table, A).seats] == ["O2", ""]
+    assert [seat.objective for seat in RELIEF.view(table, None).seats] == ["", ""]
     over = play(table, "pass")
     assert over.phase == OVER
-    assert [seat["objective"] for seat in RELIEF.view(over, None)["seats"]] == ["O2", "O3"]
-    assert RELIEF.view(over, None)["cards"][0]["pile"] is not None
+    assert [seat.objective for seat in RELIEF.view(over, None).seats] == ["O2", "O3"]
+    assert RELIEF.view(over, None).cards[0].pile != ()
 
 
 def test_what_lies_open_is_public() -> None:
@@ -92,14 +93,14 @@ def test_what_lies_open_is_public() -> None:
         "| A* K1/2/3 s1 @1 T02 ! x1 | B L4"
     )
     view = RELIEF.view(table, None)
-    seat = view["seats"][A]
-    assert (seat["goods"]["distressed"], seat["goods"]["injured"], seat["goods"]["worker"]) == (1, 2, 3)
-    assert seat["mat"][0] == {"space": 1, "tile": "T02", "under": ["P1"], "uses": 1}
-    assert (seat["placed"], seat["squares"]["spend"]) == ([1], 1)
-    assert view["row"] == ["T14", "T07", "T01", "T10", "T05"]
-    assert (view["discarded"], view["objective"], view["board"]["water"]) == (["T18"], "O5", 2)
-    assert (view["cards"][0]["used"], view["cards"][0]["left"]) == (["A3"], 5)
-    assert view["tiles_left"] == [len(pile) for pile in table.tiles]
+    seat = view.seats[A]
+    assert (seat.goods.distressed, seat.goods.injured, seat.goods.worker) == (1, 2, 3)
+    assert seat.mat[0] == SpaceView(space=1, tile="T02", under=("P1",), uses=1)
+    assert (seat.placed.spaces, seat.spend_uses) == ((1,), 1)
+    assert view.row == ("T14", "T07", "T01", "T10", "T05")
+    assert (view.discarded, view.objective, view.board.water) == (("T18",), "O5", 2)
+    assert (view.cards[0].used, view.cards[0].left) == (("A3",), 5)
+    assert [view.tiles_left_level_one, view.tiles_left_level_two] == [len(pile) for pile in table.tiles]
 
 
 @given(TABLES, st.sampled_from([None, A, B]), st.integers(0, 5))
@@ -118,7 +119,7 @@ def test_dealing_anew_what_an_eye_cannot_see_changes_nothing_it_is_told(table: S
 @given(TABLES, st.sampled_from([A, B]))
 def test_a_sampled_world_has_the_view_it_was_made_from(table: State, seat: int) -> None:
     """5.19"""
-    view = json.loads(json.dumps(RELIEF.view(table, seat)))
+    view = RELIEF.view(table, seat)
     world = RELIEF.sample(view, seat, stream())
     assert RELIEF.view(world, seat) == view
     assert RELIEF.from_plain(RELIEF.to_plain(world)).deck_seed != table.deck_seed
@@ -160,8 +161,8 @@ def test_a_view_is_plain_and_knows_its_reader() -> None:
     table = pass_until_markers(new(2))
     for eye in (None, A, B):
         view = RELIEF.view(table, eye)
-        assert json.loads(json.dumps(view)) == view
-        assert view["you"] == eye
+        assert json.loads(json.dumps(plain(view))) == plain(view)
+        assert view.you == eye
         assert table.deck_seed.hex() not in json.dumps(view)
 
 

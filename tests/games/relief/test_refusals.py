@@ -123,7 +123,7 @@ def test_a_refusal_does_not_tell_who_holds_a_special() -> None:
 @pytest.mark.parametrize(
     ("drawing", "action"),
     [
-        ("A* | B", Pass("pass")),
+        ("A* | B", Pass("pass", {"pass": True})),
         ("board: W1 | A* | B", Use(0)),
         ("A* start | B", Use(6)),
         ("A* start | B", Build(7, 7)),

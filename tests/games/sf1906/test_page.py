@@ -7,8 +7,8 @@ from typing import Final
 from service import games
 from service.games.sf1906 import box
 from service.games.sf1906.editions import DIFFERENCES
+from service.games.sf1906.picture import space_text
 from service.games.sf1906.state import PHASES
-from service.games.sf1906.view import space_text
 from tests.games.sf1906.test_refusals import EXAMPLES
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "games" / "sf1906.md").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def test_the_page_lists_both_faces_of_every_action_card() -> None:
     """C13, C14: the wide one first."""
     listed = [row for row in rows("Action cards") if row[0] in box.CARD_IDS]
     faces = [
-        [box.CARD_IDS[card], *(space_text(kind, amount) for kind, amount in face[card])]
+        [box.CARD_IDS[card], *(space_text(box.ACTIONS[kind], amount) for kind, amount in face[card])]
         for face in (box.WIDE, box.NARROW)
         for card in range(box.CARDS)
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.games.sf1906.view import view
+from service.games.sf1906.view import HeldObjectiveView, view
 from tests.games.sf1906.drawing import (
     BLACK,
     BLUE,
@@ -179,7 +179,7 @@ def test_the_discards_become_the_deck_when_a_card_has_to_be_drawn(edition: str) 
     assert {drawn, *permit_deck(table).split()} == {"P10", "P11", "P12"}
     assert len(permit_deck(table).split()) == 2
     assert discards(table) == ""
-    assert view(table, ORANGE)["reshuffles"] == 1  # everybody has seen it
+    assert view(table, ORANGE).reshuffles == 1  # everybody has seen it
 
 
 def test_every_reshuffle_is_a_new_order() -> None:
@@ -350,14 +350,14 @@ def test_who_knows_which_card(edition: str) -> None:
     """R14, R72, E11: permits are open; everybody counts the objectives and knows those seen in the row, nothing of the deck."""
     table = draw(f"{edition}  3 players\nblack permits P07  objectives O03  hidden O04\npermit row: P01 P02 P03")
 
-    def known(eye: int | None) -> list[str | None]:
-        return [held["card"] for held in view(table, eye)["players"][BLACK]["objectives"]]
+    def known(eye: int | None) -> list[str]:
+        return [held.card for held in view(table, eye).players[BLACK].objectives]
 
     assert known(BLACK) == ["O03", "O04"]
-    assert known(ORANGE) == known(None) == ["O03", None]
-    assert view(table, ORANGE)["players"][BLACK]["permits"] == ["P07"]
-    assert view(table, BLACK)["permit_deck"] == 42 - 3 - 1
-    assert view(table, BLACK)["objective_deck"] == 24 - 3 - 3 - 2
+    assert known(ORANGE) == known(None) == ["O03", ""]
+    assert view(table, ORANGE).players[BLACK].permits == ("P07",)
+    assert view(table, BLACK).permit_deck == 42 - 3 - 1
+    assert view(table, BLACK).objective_deck == 24 - 3 - 3 - 2
 
 
 @pytest.mark.parametrize("eye", [ORANGE, BLACK, None])
@@ -366,13 +366,13 @@ def test_everybody_remembers_what_was_discarded_and_in_which_order(eye: int | No
     table = draw("2e  2 players\npermit row: P01 - P03   deck: P05 P06   discards: P40 P02 P17")
     seen = view(table, eye)
 
-    assert seen["permit_discards"] == ["P40", "P02", "P17"]
-    assert seen["permit_row"] == ["P01", None, "P03"]
-    assert seen["permit_deck"] == 2
+    assert seen.permit_discards == ("P40", "P02", "P17")
+    assert seen.permit_row == ("P01", "", "P03")
+    assert seen.permit_deck == 2
 
 
 def test_all_objectives_are_shown_when_the_game_is_over() -> None:
     """R79, R72: the hidden ones are revealed to be scored."""
     table = draw("2e  3 players  over\nblack hidden O04")
 
-    assert view(table, ORANGE)["players"][BLACK]["objectives"] == [{"card": "O04", "seen": False}]
+    assert view(table, ORANGE).players[BLACK].objectives == (HeldObjectiveView(card="O04", seen=False),)

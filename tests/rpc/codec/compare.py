@@ -1,4 +1,4 @@
-"""Random games, and at every stop the encoded bytes held against the plain reference."""
+"""Random games, and at every stop the encoded bytes compared with messages that protobuf itself builds, field by field."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +7,8 @@ from google.protobuf.message import Message
 
 from rubble.v1 import bot_pb2, common_pb2
 from service.games.chance import seeds_of
-from service.games.core import AnyGame, Eye, Seat
+from service.games.core import AnyGame, Eye, Plain, Seat, plain
 from service.rpc import codec
-from service.rpc.codec import Codec
 from tests.conformance.subjects import Table
 from tests.conformance.walks import MIXES, stream
 
@@ -29,6 +28,52 @@ def positions(table: Table, number: int) -> Iterator[tuple[int, Any]]:
         yield ply, state
 
 
+def fill(message: Message, value: dict[str, Plain]) -> None:
+    """Set the fields of a message by their names."""
+    for name, given in value.items():
+        field = message.DESCRIPTOR.fields_by_name[name]
+        if given is None:
+            continue
+        if field.message_type is not None and field.is_repeated:
+            for element in given:
+                fill(getattr(message, name).add(), element)
+        elif field.message_type is not None:
+            getattr(message, name).SetInParent()
+            fill(getattr(message, name), given)
+        elif field.is_repeated:
+            getattr(message, name).extend(given)
+        elif field.enum_type is not None:
+            ending = "_" + (given or "unspecified").upper().replace("-", "_")
+            (number,) = (each.number for each in field.enum_type.values if _tail(each.name, field.enum_type) == ending)
+            setattr(message, name, number)
+        else:
+            setattr(message, name, given)
+
+
+def _tail(name: str, enum: Any) -> str:
+    """What the name of an enum's value has behind the name of the enum: Sf1906Icon, SF1906_ICON_PARK, _PARK."""
+    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in enum.name).removeprefix("_").upper()
+    assert name.startswith(words)
+    return name.removeprefix(words)
+
+
+def reference_view(game: AnyGame, view: Plain) -> common_pb2.View:
+    """The View that protobuf builds from a view."""
+    message = common_pb2.View()
+    if game.messages:
+        fill(message, {game.messages: plain(view)})
+    else:
+        message.other.update(view)
+    return message
+
+
+def reference_action(game: AnyGame, action: Any) -> common_pb2.Action:
+    """The Action that protobuf builds from an action."""
+    message = common_pb2.Action()
+    fill(message, {"text": game.text(action)} | ({game.messages: game.typed(action)} if game.typed else {}))
+    return message
+
+
 def same(written: bytes, reference: Message) -> None:
     """The bytes are this message, and not a byte longer: what any library would write has nothing twice."""
     parsed = type(reference)()
@@ -37,37 +82,23 @@ def same(written: bytes, reference: Message) -> None:
     assert len(written) == reference.ByteSize()
 
 
-def check_views(game: AnyGame, state: Any, eyes: list[Eye]) -> None:
-    """What each eye sees, alone and with the public part made only once."""
-    fitting: Codec = codec.for_game(game)
-    public = fitting.public(state)
-    for eye in eyes:
-        reference = fitting.view(game.view(state, eye))
-        same(fitting.view_bytes(state, eye, None), reference)
-        same(fitting.view_bytes(state, eye, public), reference)
-
-
 def check_turn(game: AnyGame, state: Any, seat: Seat, turn: int, revision: int, clock: tuple[int, int]) -> None:
     """A whole question: its actions one by one, and the event."""
     fitting = codec.for_game(game)
     actions = game.legal_actions(state, seat)
     for action in actions:
-        same(fitting.action_bytes(action), fitting.action(action))
+        same(fitting.action_bytes(action), reference_action(game, action))
+    view = game.view(state, seat)
     reference = bot_pb2.Turn(
         session="s-1",
         turn=turn,
         revision=revision,
-        view=fitting.view(game.view(state, seat)),
-        legal_actions=[fitting.action(action) for action in actions],
+        view=reference_view(game, view),
+        legal_actions=[reference_action(game, action) for action in actions],
         clock=common_pb2.Clock(move_ms=clock[0], bank_ms=clock[1]),
     )
     event = codec.turn_event_bytes(
-        "s-1",
-        turn,
-        revision,
-        fitting.view_bytes(state, seat, None),
-        [fitting.action_bytes(action) for action in actions],
-        clock,
+        "s-1", turn, revision, fitting.view_bytes(view), [fitting.action_bytes(action) for action in actions], clock
     )
     whole = bot_pb2.PlayEvent(turn=reference)
     same(event, whole)
@@ -75,13 +106,14 @@ def check_turn(game: AnyGame, state: Any, seat: Seat, turn: int, revision: int, 
 
 
 def check_game(table: Table, number: int) -> int:
-    """A whole game: whoever is to act at every ply, every eye at every fourth and at the end. How many plies it had."""
+    """A whole game: the seats to act at every ply, every eye at every fourth and at the end. How many plies it had."""
     game = table.game
     everybody: list[Eye] = [*range(table.seats), None]
     ply = 0
     for ply, state in positions(table, number):
         acting = list(game.to_act(state))
-        check_views(game, state, everybody if ply % 4 == 0 or not acting else list(acting))
+        for eye in everybody if ply % 4 == 0 or not acting else acting:
+            same(codec.view_bytes(game, state, eye), reference_view(game, game.view(state, eye)))
         for seat in acting[:1]:
             # clocks and counters as large as they may become now and then, and at zero
             check_turn(game, state, seat, ply, ply * 1001, (ply % 3 * 5000, ply % 2 * 60_000))

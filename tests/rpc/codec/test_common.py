@@ -45,25 +45,6 @@ def test_an_option_without_a_value_is_refused() -> None:
         codec.options_from({"map": common_pb2.OptionValue()})
 
 
-def test_time_controls_go_there_and_back() -> None:
-    control = TimeControl(1, 2, 3, 4)
-
-    assert codec.time_control_from(codec.time_control_message(control), TimeControl()) == control
-
-
-def test_only_a_seating_time_of_nothing_means_the_default() -> None:
-    given = common_pb2.TimeControl(move_ms=5)
-
-    assert codec.time_control_from(given, TimeControl(1, 2, 3, 4)) == TimeControl(5, 0, 0, 4)
-
-
-def test_seeds_go_there_and_back_and_bad_ones_are_not_repeated_in_the_error() -> None:
-    assert codec.seeds_from(codec.seeds_message(HEADER)) == SEEDS
-    with pytest.raises(BadRequest, match=r"seeds\.deck") as refused:
-        codec.seeds_from(common_pb2.Seeds(table=SEEDS.table, deck=b"secret"))
-    assert "secret" not in str(refused.value)
-
-
 def test_every_fault_and_status_has_its_word() -> None:
     for number, word in enumerate(FAULTS):
         assert common_pb2.Fault.Name(codec.fault_value(number)) == f"FAULT_{word or 'UNSPECIFIED'}"

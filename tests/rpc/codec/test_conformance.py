@@ -1,11 +1,15 @@
-"""Every game found, and the example game, through its codec: what went in comes out, whole. A new game is asked by itself."""
+"""Every game found, and the example game, there and back: what went in comes out, whole. A new game is asked by itself."""
+
+from typing import Any
 
 import pytest
+from google.protobuf.struct_pb2 import Struct
 
-from bots.house.views import plain as plain_of
+from bots.house.decoder import decoded, view_of
 from rubble.v1 import common_pb2
 from service.rpc import codec
 from tests.conformance.subjects import Table, all_tables, subjects
+from tests.conformance.walks import stream
 from tests.rpc.codec.compare import positions
 
 TABLES = list(all_tables())
@@ -15,30 +19,36 @@ TABLES = list(all_tables())
 def test_every_view_comes_back_whole(table: Table) -> None:
     """Nothing an eye knows is lost on the way, and nothing is added."""
     game = table.game
-    fitting = codec.for_game(game)
     for ply, state in positions(table, 3):
         eyes = [*range(table.seats), None] if ply % 3 == 0 or not game.to_act(state) else list(game.to_act(state))
         for eye in eyes:
-            view = game.view(state, eye)
-            assert plain_of(common_pb2.View.FromString(fitting.view(view).SerializeToString())) == view
+            assert view_of(codec.view_message(game, state, eye)) == game.view(state, eye)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_a_world_is_sampled_and_a_picture_drawn_alike_from_what_came_back(table: Table) -> None:
+    """A bot reads the decoded view by the names of its fields."""
+    game = table.game
+    for ply, state in positions(table, 5):
+        for seat in game.to_act(state) if ply % 5 == 0 else ():
+            message = codec.view_message(game, state, seat)
+            back = decoded(getattr(message, message.WhichOneof("game") or ""))
+            assert game.picture(back) == game.picture(game.view(state, seat))
+            worlds = [game.sample(view, seat, stream("sample", ply)) for view in (back, game.view(state, seat))]
+            assert game.to_plain(worlds[0]) == game.to_plain(worlds[1])
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_legal_action_comes_back_as_itself(table: Table) -> None:
-    """The text survives; the typed form, without the text, says the same; and the game reads it as the very action."""
+    """The text survives, and the game reads it as the very action."""
     game = table.game
-    fitting = codec.for_game(game)
     for _, state in positions(table, 4):
         for seat in game.to_act(state):
             for action in game.legal_actions(state, seat):
-                message = common_pb2.Action.FromString(fitting.action(action).SerializeToString())
+                message = codec.action_message(game, action)
                 assert message.text == game.text(action)
                 assert game.read(message.text) == action
-                typed = common_pb2.Action()
-                typed.CopyFrom(message)
-                if typed.WhichOneof("game") is not None:
-                    typed.text = ""
-                assert fitting.text_of(typed) == game.text(action)
+                assert (message.WhichOneof("game") or "") == game.messages
 
 
 def test_games_with_messages_use_them_and_others_need_none() -> None:
@@ -53,4 +63,23 @@ def _carrier(game_id: str) -> str | None:
     game = next(subject.game for subject in subjects() if subject.game.id == game_id)
     table = Table(game, game.id, game.seats[0])
     _, state = next(positions(table, 0))
-    return codec.for_game(game).view(game.view(state, 0)).WhichOneof("game")
+    return codec.view_message(game, state, 0).WhichOneof("game")
+
+
+def test_plain_data_of_any_shape_comes_back_as_it_was() -> None:
+    view: dict[str, Any] = {
+        "n": -3,
+        "big": 2**40,
+        "text": "",
+        "yes": True,
+        "nothing": None,
+        "list": [1, [False, None], {}],
+        "table": {"a": 0},
+    }
+    struct = Struct()
+    struct.update(view)
+
+    back = view_of(common_pb2.View(other=struct))
+
+    assert back == view
+    assert [type(back[name]) for name in ("n", "yes")] == [int, bool]

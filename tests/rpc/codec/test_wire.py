@@ -19,7 +19,7 @@ def test_numbers_are_written_as_protobuf_does(number: int) -> None:
 @given(st.integers(-(2**31), 2**31 - 1))
 def test_signed_numbers_are_written_as_protobuf_does(number: int) -> None:
     field = wire.fields(common_pb2.ScoreLine)["points"]
-    assert wire.sint(field, number) == common_pb2.ScoreLine(points=number).SerializeToString()
+    assert wire.uint(field, wire.zigzag(number)) == common_pb2.ScoreLine(points=number).SerializeToString()
 
 
 @given(st.text())
@@ -38,7 +38,6 @@ def test_lengths_are_written_as_protobuf_does(payload: bytes) -> None:
 def test_lists_of_numbers_are_packed_as_protobuf_does(numbers: list[int]) -> None:
     field = wire.fields(session_pb2.Session)["to_act"]
     assert wire.packed(field, numbers) == session_pb2.Session(to_act=numbers).SerializeToString()
-    assert wire.lists(field)[tuple(numbers)] == wire.packed(field, numbers)
 
 
 def test_what_is_present_is_written_even_if_it_is_nothing() -> None:

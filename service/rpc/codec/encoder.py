@@ -1,0 +1,179 @@
+"""Views and actions as bytes, by the descriptor of their message; there is no code for any one game.
+
+A value has the shape of its message: a named tuple with the same fields in the same order. A sub-message is again such a
+value, a repeated field a tuple, an enum its word (``core.enum_word``), and None an absent field. Typed actions, of which there
+are few, may be dicts in which fields are left out.
+
+Each message is compiled once into one table a field, so that a value becomes bytes by one lookup a field. Sub-messages are
+looked up by their value: what has not changed since it was last written, in whichever session, is not written again.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import getitem, index
+from typing import Any, Final, Protocol
+
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+
+from service.games.core import Plain, enum_word
+from service.rpc.codec import wire
+from service.rpc.codec.memo import Memo, Table
+
+_CAP: Final = 4096  # of a table of values
+_ELEMENTS: Final = 16384  # of a table of small messages
+
+
+class _Field(Protocol):
+    """What a value of one field becomes: tag, length and all. A value that is not written becomes nothing."""
+
+    def __getitem__(self, value: Any, /) -> bytes: ...
+
+
+class Encoder:
+    """Writes values in the shape of one message."""
+
+    def __init__(self, message: Descriptor) -> None:
+        self._message = message
+        self._names = tuple(field.name for field in message.fields)
+        self._absent = {field.name: _absent(field) for field in message.fields}
+        self._fields: tuple[_Field, ...] = tuple(_field(field) for field in message.fields)
+        self._fitting: type | None = None  # the class of named tuples that was checked last
+
+    def __call__(self, value: Plain) -> bytes:
+        """The message without tag and length."""
+        if type(value) is not self._fitting:
+            value = self._checked(value)
+        return b"".join(map(getitem, self._fields, value))
+
+    def _checked(self, value: Plain) -> Plain:
+        """The value of each field in order; TypeError if the shape is not the message's."""
+        if isinstance(value, Mapping):
+            if not value.keys() <= self._absent.keys():
+                self._refuse(tuple(value))
+            return tuple({**self._absent, **value}.values())
+        if not isinstance(value, tuple) or getattr(value, "_fields", None) != self._names:
+            self._refuse(getattr(value, "_fields", value))
+        self._fitting = type(value)
+        return value
+
+    def _refuse(self, shape: object) -> None:
+        raise TypeError(f"{self._message.full_name} cannot be made from {shape!r}; expected the fields {self._names}")
+
+
+_ENCODERS: Final[dict[str, Encoder]] = {}
+
+
+def encoder(message: Descriptor) -> Encoder:
+    """The encoder of a message; there is one for each."""
+    found = _ENCODERS.get(message.full_name)
+    if found is None:
+        found = _ENCODERS[message.full_name] = Encoder(message)
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------------- fields
+class _Each:
+    """A repeated sub-message, looked up element by element."""
+
+    def __init__(self, elements: Memo[Any]) -> None:
+        self._elements = elements
+        self._one = elements.__getitem__
+
+    def __getitem__(self, values: tuple[Plain, ...], /) -> bytes:
+        self._elements.lookups += len(values)
+        return b"".join(map(self._one, values))
+
+
+class _Whole:
+    """A sub-message, or a list of small ones, looked up in one go."""
+
+    def __init__(self, known: Memo[Any]) -> None:
+        self._known = known
+
+    def __getitem__(self, value: Plain, /) -> bytes:
+        if value is None:
+            return b""
+        if isinstance(value, dict):  # has no hash
+            return self._known.make(value)
+        self._known.lookups += 1
+        return self._known[value]
+
+
+def _absent(field: FieldDescriptor) -> Plain:
+    """The value of a field that a dict leaves out."""
+    if field.is_repeated:
+        return ()
+    if field.has_presence:
+        return None
+    return field.default_value if field.enum_type is None else ""
+
+
+def _field(field: FieldDescriptor) -> _Field:
+    if field.message_type is not None:
+        return _sub_message(field, field.message_type)
+    number = field.number
+    if field.type == FieldDescriptor.TYPE_STRING:
+        text = partial(_text, field)
+        if field.is_repeated:
+            return Table(lambda values: b"".join([wire.item(number, text(value)) for value in values]), _CAP)
+        if field.has_presence:
+            return Table(_present(lambda value: wire.item(number, text(value))), _CAP)
+        return Table(lambda value: wire.text(number, text(value)), _CAP)
+    unsigned = _unsigned(field)
+    if field.is_repeated:
+        return Table(lambda values: wire.packed(number, map(unsigned, values)), _CAP)
+    if field.has_presence:
+        return Table(_present(lambda value: wire.present(number, unsigned(value))), _CAP)
+    return Table(lambda value: wire.uint(number, unsigned(value)), _CAP)
+
+
+def _sub_message(field: FieldDescriptor, message: Descriptor) -> _Field:
+    """Lists of messages with messages inside change one element at a time; others are small and seldom change."""
+    name = ".".join(field.full_name.split(".")[-2:])
+    make = partial(_written, field.number, encoder(message))
+    if not field.is_repeated:
+        return _Whole(Memo(name, make, _CAP))
+    if any(part.message_type is not None for part in message.fields):
+        return _Each(Memo(name, make, _CAP))
+    elements = Table(make, _ELEMENTS)
+    return _Whole(Memo(name, lambda values: b"".join([elements[value] for value in values]), _CAP))
+
+
+def _written(number: int, payload: Encoder, value: Plain) -> bytes:
+    return wire.sub(number, payload(value))
+
+
+def _present(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """A field that is written whenever it is there, even with its default."""
+    return lambda value: b"" if value is None else write(value)
+
+
+def _text(field: FieldDescriptor, value: Plain) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{field.full_name}: {value!r} is no text; expected one")
+    return value
+
+
+def _unsigned(field: FieldDescriptor) -> Callable[[Any], int]:
+    """How a value becomes the unsigned number that is written."""
+    if field.enum_type is not None:
+        return partial(_enum_number, field.full_name, _numbers_by_word(field.enum_type))
+    match field.type:
+        case FieldDescriptor.TYPE_SINT32 | FieldDescriptor.TYPE_SINT64:
+            return wire.zigzag
+        case FieldDescriptor.TYPE_UINT32 | FieldDescriptor.TYPE_UINT64 | FieldDescriptor.TYPE_BOOL:
+            return index
+    raise TypeError(
+        f"{field.full_name}: views are written with string, bool, enum, uint and sint fields; use one of these"
+    )
+
+
+def _numbers_by_word(enum: EnumDescriptor) -> dict[str, int]:
+    unspecified = enum.values_by_number[0].name
+    return {enum_word(value.name, unspecified): value.number for value in enum.values}
+
+
+def _enum_number(field: str, numbers: dict[str, int], word: str) -> int:
+    if word not in numbers:
+        raise ValueError(f"{field}: {word!r} is no value of its enum; expected one of {sorted(numbers)}")
+    return numbers[word]

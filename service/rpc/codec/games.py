@@ -1,0 +1,66 @@
+"""The codec of a game: what ``game.view`` says, and an action, as the messages of the contract.
+
+A game names its messages (``game.messages``) and its views and typed actions have their shape, so one encoder serves all
+games. A game that names none travels as plain data and text.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from rubble.v1 import common_pb2
+from service.games.core import AnyGame, Eye, Plain
+from service.rpc.codec import plain, wire
+from service.rpc.codec.encoder import encoder
+from service.rpc.codec.memo import Table
+
+_VIEW: Final = common_pb2.View.DESCRIPTOR
+_ACTION: Final = common_pb2.Action.DESCRIPTOR
+_ACTIONS: Final = 4096  # of a table of actions; a game has about a thousand
+
+
+class Codec(NamedTuple):
+    """How the views and actions of one game travel."""
+
+    #: A view, as the game gives it -> View.
+    view_bytes: Callable[[Plain], bytes]
+    #: An action -> Action.
+    action_bytes: Callable[[Any], bytes]
+
+
+def for_game(game: AnyGame) -> Codec:
+    """The codec of a game."""
+    return _codec(game.messages, game.text, game.typed)
+
+
+@cache
+def _codec(messages: str, text: Callable[[Any], str], typed: Callable[[Any], Plain] | None) -> Codec:
+    write_action = encoder(_ACTION)
+    if typed is None:
+        texts: Table[str] = Table(lambda text: write_action({"text": text}), _ACTIONS)
+        return Codec(plain.view_bytes, lambda action: texts[text(action)])
+    actions: Table[Any] = Table(lambda action: write_action({"text": text(action), messages: typed(action)}), _ACTIONS)
+    field = _VIEW.fields_by_name[messages]
+    assert field.message_type is not None
+    payload, frame = encoder(field.message_type), wire.frame(field.number)
+
+    def view_bytes(view: Plain) -> bytes:
+        written = payload(view)
+        return frame[len(written)] + written
+
+    return Codec(view_bytes, actions.__getitem__)
+
+
+def view_bytes(game: AnyGame, state: Any, eye: Eye) -> bytes:
+    """The View of one eye."""
+    return for_game(game).view_bytes(game.view(state, eye))
+
+
+def view_message(game: AnyGame, state: Any, eye: Eye) -> common_pb2.View:
+    """The same as a message, to be put into another one."""
+    return common_pb2.View.FromString(view_bytes(game, state, eye))
+
+
+def action_message(game: AnyGame, action: Any) -> common_pb2.Action:
+    """An action as a message: its text, and the typed form where there is one."""
+    return common_pb2.Action.FromString(for_game(game).action_bytes(action))
