@@ -71,6 +71,19 @@ def test_every_command_and_flag_on_a_page_exists(page: Path) -> None:
     assert wrong == {}
 
 
+def test_every_file_and_name_on_the_page_of_the_architecture_exists() -> None:
+    """Steps are told as ``path`` or ``path`` (``name``): the file is there, and so is the name in it."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    paths = re.findall(r"`((?:service|orchestrator|protos|tests|cli|bots)/[\w./-]*)`", page)
+    assert len(paths) > 30
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    named = re.findall(r"`([\w/]+\.py)`\s+\(`([\w.]+)`\)", page)
+    assert len(named) >= 4
+    assert [
+        (path, name) for path, name in named if f"def {name.rpartition('.')[2]}(" not in (ROOT / path).read_text()
+    ] == []
+
+
 def test_the_commands_of_the_pages_are_found() -> None:
     """The check above would be empty if nothing were read."""
     lines = [line for page in PAGES for line in _typed(page.read_text(encoding="utf-8"))]
