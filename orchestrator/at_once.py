@@ -1,7 +1,7 @@
 """How many matches one machine plays at once, where nobody says it: as many as its cores and the bots' clocks allow.
 
 More at once cost less each, since moves that arrive together share messages and trips to Redis: with five bundled random bots on
-two cores 8, 16, 32 and 64 at once took 250, 217, 174 and 148 ms of CPU a game. But bots that think share the cores, and what they
+two cores 8, 16, 32 and 64 at once took 248, 217, 174 and 147 ms of CPU a game. But bots that think share the cores, and what they
 wait for a core their clocks count.
 """
 
@@ -18,7 +18,7 @@ _QUICK, _REMOTE, _UNKNOWN, _THINKER = 32, 16, 4, 1
 BUNDLED_GAMES: Final = 64
 #: One process watches over all matches, and one service serves them.
 _MOST: Final = 128
-#: While one match is asked, each of the others at once keeps a core for at most so long, in milliseconds (measured: about 1, for
+#: While one match is asked, each of the others at once keeps a core for at most so long, in milliseconds (an estimate for
 #: service, worker and bots together); together they may take this share of the time for an answer.
 _MOVE_MS: Final = 1.0
 _SHARE: Final = 0.1
