@@ -178,7 +178,7 @@ def _seat(state: State, seat: int, player: Player, eye: Eye) -> SeatView:
         player.track,
         player.markers,
         player.leaders,
-        LeadersView(spaces_of(player.led)) if own or not has_secret_leaders(state, player) else None,
+        _leaders(player.led) if own or not has_secret_leaders(state, player) else None,
         not player.unplaced,
         _mat(tuple(player.tops), tuple(player.under), tuple(player.uses)),
         player.builds,
@@ -208,6 +208,7 @@ def has_secret_leaders(state: State, player: Player) -> bool:
     return state.phase == LEADERS and player.leaders < len(player.tops)
 
 
-def spaces_of(led: int) -> tuple[int, ...]:
+@lru_cache(4096)
+def _leaders(led: int) -> LeadersView:
     """The spaces of a set of bits, counted from 1."""
-    return tuple([space + 1 for space in range(led.bit_length()) if led >> space & 1])
+    return LeadersView(tuple([space + 1 for space in range(led.bit_length()) if led >> space & 1]))

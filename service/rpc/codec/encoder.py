@@ -130,17 +130,18 @@ def _field(field: FieldDescriptor) -> _Field:
 def _sub_message(field: FieldDescriptor, message: Descriptor) -> _Field:
     """Lists of messages with messages inside change one element at a time; others are small and seldom change."""
     name = ".".join(field.full_name.split(".")[-2:])
-    make = partial(_written, field.number, encoder(message))
+    payload, frame = encoder(message), wire.frame(field.number)
+
+    def make(value: Plain) -> bytes:
+        written = payload(value)
+        return frame[len(written)] + written
+
     if not field.is_repeated:
         return _Whole(Memo(name, make, _CAP))
     if any(part.message_type is not None for part in message.fields):
         return _Each(Memo(name, make, _CAP))
     elements = Table(make, _ELEMENTS)
     return _Whole(Memo(name, lambda values: b"".join([elements[value] for value in values]), _CAP))
-
-
-def _written(number: int, payload: Encoder, value: Plain) -> bytes:
-    return wire.sub(number, payload(value))
 
 
 def _present(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
