@@ -182,7 +182,6 @@ def standings_of(message: tournament_pb2.Standings) -> Standings:
                 blocks=told.blocks,
                 ci95=(told.ci95_low, told.ci95_high) if told.HasField("ci95_low") else None,
                 wins=told.wins,
-                win_share=None,
                 faults=dict(told.faults),
                 **optional,
             )
