@@ -17,6 +17,7 @@ from orchestrator.book.tables import (
     WAITING,
 )
 from orchestrator.entrants import remote_bots
+from orchestrator.ratings.sequential import Answer
 from orchestrator.ratings.table import Standing, Standings
 from rubble.v1 import tournament_pb2
 
@@ -135,8 +136,8 @@ _OPTIONAL: Final = (
 )  # fmt: skip
 
 
-def standings_message(standings: Standings) -> tournament_pb2.Standings:
-    """The table."""
+def standings_message(standings: Standings, test: Answer | None = None) -> tournament_pb2.Standings:
+    """The table; with what the sequential test says, where one was asked."""
     message = tournament_pb2.Standings(
         players=standings.players,
         games=standings.games,
@@ -162,6 +163,13 @@ def standings_message(standings: Standings) -> tournament_pb2.Standings:
                 setattr(told, name, value)
         if line.ci95 is not None:
             told.ci95_low, told.ci95_high = line.ci95
+    if test is not None:
+        verdict = tournament_pb2.ComparisonVerdict.Value(f"COMPARISON_VERDICT_{test.verdict.name}")
+        message.comparison.CopyFrom(
+            tournament_pb2.Comparison(
+                verdict=verdict, blocks=test.blocks, llr=test.llr, lower=test.lower, upper=test.upper
+            )
+        )
     return message
 
 
