@@ -196,7 +196,7 @@ class Desk:
 
             with self._computing:
                 evidence = gather(self._book, tournament.id, only_whole_blocks=not is_whole)
-                known = (stamp, standings_message(evidence.standings))
+                known = (stamp, standings_message(evidence.standings, evidence.test))
             with self._lock:
                 _forget_the_oldest(self._standings)
                 self._standings[key] = known

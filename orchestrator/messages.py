@@ -20,6 +20,7 @@ from orchestrator.entrants import remote_bots
 from rubble.v1 import tournament_pb2
 
 if TYPE_CHECKING:  # the statistics take a second to import, and only a table needs them
+    from orchestrator.ratings.sequential import Answer
     from orchestrator.ratings.table import Standings
 
 STATES: Final[Mapping[str, "tournament_pb2.TournamentState.ValueType"]] = {
@@ -137,8 +138,8 @@ _OPTIONAL: Final = (
 )  # fmt: skip
 
 
-def standings_message(standings: "Standings") -> tournament_pb2.Standings:
-    """The table."""
+def standings_message(standings: "Standings", test: "Answer | None" = None) -> tournament_pb2.Standings:
+    """The table; with what the sequential test says, where one was asked."""
     message = tournament_pb2.Standings(
         players=standings.players,
         games=standings.games,
@@ -164,6 +165,13 @@ def standings_message(standings: "Standings") -> tournament_pb2.Standings:
                 setattr(told, name, value)
         if line.ci95 is not None:
             told.ci95_low, told.ci95_high = line.ci95
+    if test is not None:
+        verdict = tournament_pb2.ComparisonVerdict.Value(f"COMPARISON_VERDICT_{test.verdict.name}")
+        message.comparison.CopyFrom(
+            tournament_pb2.Comparison(
+                verdict=verdict, blocks=test.blocks, llr=test.llr, lower=test.lower, upper=test.upper
+            )
+        )
     return message
 
 
@@ -186,7 +194,6 @@ def standings_of(message: tournament_pb2.Standings) -> "Standings":
                 blocks=told.blocks,
                 ci95=(told.ci95_low, told.ci95_high) if told.HasField("ci95_low") else None,
                 wins=told.wins,
-                win_share=None,
                 faults=dict(told.faults),
                 **optional,
             )

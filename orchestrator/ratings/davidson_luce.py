@@ -69,12 +69,6 @@ class Fit:
         centred = np.eye(count) - self._origin[None, :]
         return _roots(centred @ covariance[:count, :count] @ centred.T)
 
-    def pinned(self, reference: int) -> tuple[Floats, Floats]:
-        """Elo above one entrant, and the standard errors of these differences."""
-        part = self.sandwich[: len(self.theta), : len(self.theta)]
-        spread = np.diag(part) + part[reference, reference] - 2 * part[reference]
-        return (self.theta - self.theta[reference]) * ELO, np.sqrt(np.maximum(spread, 0.0)) * ELO
-
     @cached_property
     def seat_se(self) -> Floats:
         """Standard errors of ``seat``."""

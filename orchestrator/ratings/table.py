@@ -3,8 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,7 +35,6 @@ class Standing:
     ci95: tuple[float, float] | None
     #: First places, m tied ones counting 1/m each.
     wins: float
-    win_share: float | None
     #: Of the games it played to the end itself; the margin is over the best of the others.
     mean_score: float | None
     mean_margin: float | None
@@ -101,10 +99,6 @@ class Standings:
     #: Over order, blocks, seats, ranks, scores and faults: equal for every run of the same games, however timed.
     digest: str
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
 
 def standings(
     games: Sequence[Game],
@@ -159,7 +153,6 @@ def standings(
                 mean_points=_number(points.mean[entrant]),
                 ci95=(float(low[entrant]), float(high[entrant])) if known else None,
                 wins=float(counted.wins[entrant]),
-                win_share=float(counted.wins[entrant] / seats) if known else None,
                 mean_score=int(counted.scores[entrant]) / finished if finished else None,
                 mean_margin=int(counted.margins[entrant]) / compared if compared else None,
                 faults=dict(sorted(causes[entrant].items())),

@@ -4,6 +4,7 @@ import csv
 import io
 from typing import Any
 
+from orchestrator.ratings.sequential import Answer
 from orchestrator.ratings.table import Standing, Standings
 from orchestrator.report.evidence import Evidence
 
@@ -23,6 +24,18 @@ def plain_standings(evidence: Evidence) -> dict[str, Any]:
         "digest": evidence.standings.digest,
         "notes": list(evidence.notes),
         "reproducible": evidence.tournament.is_reproducible,
+        "comparison": None if evidence.test is None else _comparison(evidence.test),
+    }
+
+
+def _comparison(answer: Answer) -> dict[str, Any]:
+    """Whether the first entrant is better than the second: ``better``, ``not better``, ``undecided`` or ``running``, and why."""
+    return {
+        "verdict": str(answer.verdict),
+        "blocks": answer.blocks,
+        "llr": _rounded(answer.llr),
+        "lower": _rounded(answer.lower),
+        "upper": _rounded(answer.upper),
     }
 
 

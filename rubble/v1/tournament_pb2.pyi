@@ -103,6 +103,32 @@ CONDUCT_WITHDRAWN: Conduct.ValueType  # 3
 """It forfeited more than half of its games and takes no further part."""
 Global___Conduct: _TypeAlias = Conduct  # noqa: Y015
 
+class _ComparisonVerdict:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ComparisonVerdictEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ComparisonVerdict.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    COMPARISON_VERDICT_UNSPECIFIED: _ComparisonVerdict.ValueType  # 0
+    COMPARISON_VERDICT_BETTER: _ComparisonVerdict.ValueType  # 1
+    COMPARISON_VERDICT_NOT_BETTER: _ComparisonVerdict.ValueType  # 2
+    COMPARISON_VERDICT_UNDECIDED: _ComparisonVerdict.ValueType  # 3
+    """The last block allowed was played, and neither bound was reached."""
+    COMPARISON_VERDICT_RUNNING: _ComparisonVerdict.ValueType  # 4
+    """More blocks may be played."""
+
+class ComparisonVerdict(_ComparisonVerdict, metaclass=_ComparisonVerdictEnumTypeWrapper):
+    """Whether the first entrant of a comparison is better than the second."""
+
+COMPARISON_VERDICT_UNSPECIFIED: ComparisonVerdict.ValueType  # 0
+COMPARISON_VERDICT_BETTER: ComparisonVerdict.ValueType  # 1
+COMPARISON_VERDICT_NOT_BETTER: ComparisonVerdict.ValueType  # 2
+COMPARISON_VERDICT_UNDECIDED: ComparisonVerdict.ValueType  # 3
+"""The last block allowed was played, and neither bound was reached."""
+COMPARISON_VERDICT_RUNNING: ComparisonVerdict.ValueType  # 4
+"""More blocks may be played."""
+Global___ComparisonVerdict: _TypeAlias = ComparisonVerdict  # noqa: Y015
+
 @_typing.final
 class Tournament(_message.Message):
     """One tournament."""
@@ -820,6 +846,7 @@ class Standings(_message.Message):
     ENTRANTS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
+    COMPARISON_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     """Seats at one table."""
     games: _builtins.int
@@ -834,6 +861,10 @@ class Standings(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What a reader should know before trusting the table."""
 
+    @_builtins.property
+    def comparison(self) -> Global___Comparison:
+        """Only for the format compare."""
+
     def __init__(
         self,
         *,
@@ -843,14 +874,50 @@ class Standings(_message.Message):
         entrants: _abc.Iterable[Global___Standing] | None = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
         digest: _builtins.str = ...,
+        comparison: Global___Comparison | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["comparison", b"comparison"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks", "digest", b"digest", "entrants", b"entrants", "games", b"games", "notes", b"notes", "players", b"players"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks", "comparison", b"comparison", "digest", b"digest", "entrants", b"entrants", "games", b"games", "notes", b"notes", "players", b"players"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Standings: _TypeAlias = Standings  # noqa: Y015
+
+@_typing.final
+class Comparison(_message.Message):
+    """What a sequential comparison says after the blocks played so far."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERDICT_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    LLR_FIELD_NUMBER: _builtins.int
+    LOWER_FIELD_NUMBER: _builtins.int
+    UPPER_FIELD_NUMBER: _builtins.int
+    verdict: Global___ComparisonVerdict.ValueType
+    blocks: _builtins.int
+    """Blocks the verdict rests on; later ones are not looked at."""
+    llr: _builtins.float
+    """The log likelihood ratio. At the upper bound the first is better, at the lower one it is not."""
+    lower: _builtins.float
+    upper: _builtins.float
+    def __init__(
+        self,
+        *,
+        verdict: Global___ComparisonVerdict.ValueType = ...,
+        blocks: _builtins.int = ...,
+        llr: _builtins.float = ...,
+        lower: _builtins.float = ...,
+        upper: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks", "llr", b"llr", "lower", b"lower", "upper", b"upper", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Comparison: _TypeAlias = Comparison  # noqa: Y015
 
 @_typing.final
 class Standing(_message.Message):

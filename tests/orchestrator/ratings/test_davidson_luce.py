@@ -100,9 +100,9 @@ def test_two_bots_without_ties_have_elos_formula() -> None:
     found = fit(results(games, "ab"), ridge=1e-9, seat_effect=False)
 
     assert found.elo[0] - found.elo[1] == pytest.approx(400 * math.log10(3), abs=0.01)
-    assert found.pinned(1)[0] == pytest.approx([400 * math.log10(3), 0], abs=0.01)
     # Eight games, each its own block: var of logit = 1 / (8 * 3/4 * 1/4), times 8/7 for a sandwich of few
-    assert found.pinned(1)[1][0] == pytest.approx(davidson_luce.ELO * math.sqrt(8 / 7 / (8 * 3 / 16)), rel=1e-3)
+    spread = found.sandwich[0, 0] + found.sandwich[1, 1] - 2 * found.sandwich[0, 1]
+    assert math.sqrt(spread) == pytest.approx(math.sqrt(8 / 7 / (8 * 3 / 16)), rel=1e-3)
 
 
 def test_seats_are_found_and_ties_measured() -> None:

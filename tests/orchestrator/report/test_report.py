@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from orchestrator.book import Book
+from orchestrator.desk import Desk
 from orchestrator.report import write_all
 from orchestrator.report.evidence import by_bot, gather
 from orchestrator.report.files import plain_standings, results_csv
@@ -22,6 +23,7 @@ from orchestrator.report.page import cautions, lead, page, verdict
 from orchestrator.report.terminal import standings_table
 from orchestrator.report.words import dates, short, signed, visible
 from orchestrator.spec import Spec
+from rubble.v1 import tournament_pb2
 from tests.orchestrator.report.simulated import CREATED_MS, NAMES, book_of
 
 VOID = {"meta", "br", "use", "path", "rect"}
@@ -245,6 +247,21 @@ def test_the_question_is_the_one_that_was_asked(make: Make) -> None:
     assert (round(test.lower, 3), round(test.upper, 3)) == (-3.902, 4.585)
 
 
+@pytest.mark.parametrize(("blocks", "verdict"), [(120, "better"), (20, "undecided")])
+def test_programs_read_the_verdict_of_a_comparison(make: Make, blocks: int, verdict: str) -> None:
+    book, tournament = make(names=NAMES[:2], players=2, blocks=blocks, all_tie=blocks == 20, spec={"format": "compare"})
+    test = gather(book, tournament).test
+    assert test is not None
+
+    told = plain_standings(gather(book, tournament))["comparison"]
+    message = Desk(book).standings(tournament).comparison
+
+    assert told["verdict"] == verdict and told["blocks"] == message.blocks == test.blocks
+    assert (told["llr"] >= told["upper"]) == (verdict == "better")
+    assert message.verdict == tournament_pb2.ComparisonVerdict.Value(f"COMPARISON_VERDICT_{verdict.upper()}")
+    assert (message.llr, message.lower, message.upper) == (test.llr, test.lower, test.upper)
+
+
 def test_copies_of_a_bot_are_one_entrant(make: Make) -> None:
     copies = {"bot_of": ["granite", "granite", "brick", "brick"], "format": "compare"}
     book, tournament = make(names=("granite", "granite#2", "brick", "brick#2"), players=4, blocks=40, spec=copies)
@@ -275,7 +292,18 @@ def test_standings_have_the_promised_shape(make: Make) -> None:
 
     told = plain_standings(gather(book, tournament))
 
-    assert list(told) == ["tournament", "game", "players", "matches", "entrants", "digest", "notes", "reproducible"]
+    assert list(told) == [
+        "tournament",
+        "game",
+        "players",
+        "matches",
+        "entrants",
+        "digest",
+        "notes",
+        "reproducible",
+        "comparison",
+    ]
+    assert told["comparison"] is None
     assert told["matches"] == {"planned": 120, "recorded": 120, "void": 0}
     assert len(told["entrants"]) == 6
     for line in told["entrants"]:
