@@ -29,8 +29,12 @@ class LocalArena:
         self._folder = folder
         self._redis = EmbeddedRedis(folder)
         self._kept = Supervisor(folder, self._redis)
-        self._port, address = _hold_port(listen)
         run = folder.parent
+        hidden = (
+            *private_paths(os.environ),  # of an arena that runs beside ours
+            *(path.resolve() for path in (folder, run / "keys", run / "replays")),
+        )
+        self._port, address = _hold_port(listen)
         self.settings = Settings(
             book=f"sqlite:///{(run / 'book.sqlite').resolve()}",
             broker=f"redis+socket://{self._redis.socket}?virtual_host=1",
@@ -38,10 +42,7 @@ class LocalArena:
             folder=(folder / "bots").resolve(),
             concurrency=at_once.matches,
             window=at_once.window,
-            hidden=(
-                *private_paths(os.environ),  # of an arena that runs beside ours
-                *(path.resolve() for path in (folder, run / "keys", run / "replays")),
-            ),
+            hidden=hidden,
         )
         self.service: Child
         self.worker: Child
