@@ -561,7 +561,7 @@ class WatchRequest(_message.Message):
     AFTER_MARK_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     from_revision: _builtins.int
-    """The first revision wanted; 0: from the beginning. One that no session reaches (2^62): only the end of the call tells of the session's end."""
+    """The first revision wanted; 0: from the beginning. If only the end is wanted, WaitForEnd is cheaper."""
     after_mark: _builtins.int
     """The mark of the last event seen, if a watch is resumed at the revision after it: if that event is no longer part of the session, the call
     ends with HISTORY_CHANGED instead of mixing two histories. 0: not checked.
