@@ -3,8 +3,11 @@
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -50,6 +53,7 @@ StateDir = Annotated[
 Id = Annotated[str, typer.Argument(metavar="NAME", help="Its id or, if only one is called so, its name.")]
 #: The files of an export: a name with an ending, in the folder itself or in one below it.
 _EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.[a-z0-9]{1,8}")
+_DAY_MS: Final = 24 * 3600 * 1000
 _FAILED: Final = 1
 _BAD_INPUT: Final = 2
 
@@ -413,6 +417,65 @@ def export(
         print(f"{count_of(count, 'file')} in {out}")
 
     return _with_desk(book, api, state_dir, write)
+
+
+@app.command("prune")
+def prune(
+    days: Annotated[
+        int, typer.Option("--days", min=0, metavar="N", help="Keep those of tournaments that ended within N days.")
+    ] = 30,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove them; without it they are only listed.")] = False,
+    json: Json = False,
+    book: BookUrl = "",
+) -> int:
+    """Remove the replays of old tournaments from a book. Results, tables and reports stay; export first what you want to keep.
+
+    [dim]$[/] rubble tournament prune --book runs/first                  [dim]# what would go[/]
+    [dim]$[/] rubble tournament prune --book runs/first --days 90 --yes
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from cli.arena import secret_address
+    from orchestrator.book import Book
+    from orchestrator.settings import BadSetting
+
+    try:
+        address = secret_address("--book", book)
+        if not address:
+            raise _Where("--book: no book is named; expected --book URL (RUBBLE_BOOK), such as the folder of a run")
+        url = _book_url(address)
+        _check_file(url)
+        opened = Book(url)
+    except (_Where, BadSetting) as error:
+        complain(str(error))
+        return _BAD_INPUT
+    except (SQLAlchemyError, ImportError) as error:
+        complain(f"--book: cannot be opened: {str(error).splitlines()[0]}")
+        return _BAD_INPUT
+    try:
+        found = opened.kept_replays(time.time_ns() // 1_000_000 - days * _DAY_MS)
+        if yes:
+            today = datetime.now(UTC).date().isoformat()
+            for kept in found:
+                opened.drop_replays(kept.tournament, f"The replays of this tournament were removed on {today}.")
+            opened.give_space_back()
+    finally:
+        opened.close()
+    if json:
+        print_json([asdict(kept) | {"removed": yes} for kept in found])
+        return 0
+    table = Table("id", "name", "ended", "replays", "MiB")
+    for kept in found:
+        ended = datetime.fromtimestamp(kept.ended_ms / 1000, UTC).strftime("%Y-%m-%d")
+        table.add_row(kept.tournament, kept.name, ended, f"{kept.replays:,}", f"{kept.size / 2**20:,.1f}")
+    size = sum(kept.size for kept in found) / 2**20
+    told = f"{sum(kept.replays for kept in found):,} replays, {size:,.1f} MiB"
+    if not found:
+        console().print(f"no replays of tournaments that ended more than {count_of(days, 'day')} ago")
+    else:
+        console().print(table)
+        console().print(f"removed: {told}" if yes else f"would be removed: {told}; --yes removes them", highlight=False)
+    return 0
 
 
 def _safe(name: str) -> Path:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event, select, update
+from sqlalchemy import Connection, Engine, create_engine, delete, event, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -226,6 +226,23 @@ class Book(BookClaims):
         """Archive a replay; one with its seeds replaces one without."""
         with self._engine.begin() as connection:
             self._keep_replay(connection, match, text, has_seeds=has_seeds)
+
+    def drop_replays(self, tournament: str, words: str) -> int:
+        """Remove the replays of a tournament that is over; how many. Its results stay, with ``words`` as a note."""
+        with self._engine.begin() as connection:
+            is_over = select(tournaments.c.id).where(
+                tournaments.c.id == tournament, tournaments.c.state.in_((DONE, CANCELLED))
+            )
+            removed = connection.execute(delete(replays).where(replays.c.tournament.in_(is_over))).rowcount
+        if removed:
+            self.note(tournament, words)
+        return removed
+
+    def give_space_back(self) -> None:
+        """Let the file of a book shrink by what was removed; a server does so by itself."""
+        if self._engine.dialect.name == "sqlite":
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("VACUUM")
 
     def _keep_replay(self, connection: Connection, match: Match, text: str, *, has_seeds: bool) -> None:
         data = zlib.compress(text.encode(), 6)

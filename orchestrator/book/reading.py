@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, func, select
 
 from orchestrator.book.rows import (
     Census,
+    KeptReplays,
     Match,
     Pace,
     Progress,
@@ -22,6 +23,8 @@ from orchestrator.book.rows import (
     tournament_of,
 )
 from orchestrator.book.tables import (
+    CANCELLED,
+    DONE,
     DROPPED,
     NOT_OVER,
     PAUSED,
@@ -302,6 +305,26 @@ class BookReader:
         with self._engine.begin() as connection:
             query = select(replays.c.match).where(replays.c.tournament == tournament).order_by(replays.c.match)
             return list(connection.execute(query).scalars())
+
+    def kept_replays(self, ended_before_ms: int) -> list[KeptReplays]:
+        """What tournaments that ended before this moment keep, the oldest first; those without replays are left out."""
+        query = (
+            select(
+                tournaments.c.id,
+                tournaments.c.name,
+                tournaments.c.ended_ms,
+                func.count(),
+                func.sum(func.length(replays.c.data)),
+            )
+            .join(replays, replays.c.tournament == tournaments.c.id)
+            .where(tournaments.c.state.in_((DONE, CANCELLED)), tournaments.c.ended_ms <= ended_before_ms)
+            .group_by(tournaments.c.id, tournaments.c.name, tournaments.c.ended_ms)
+            .order_by(tournaments.c.ended_ms, tournaments.c.id)
+        )
+        with self._engine.connect() as connection:
+            return [
+                KeptReplays(id_, name, at, count, int(size)) for id_, name, at, count, size in connection.execute(query)
+            ]
 
     def replay(self, match: str) -> str | None:
         """The replay of one match, if it is kept."""

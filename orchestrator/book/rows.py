@@ -214,3 +214,14 @@ def recorded_of(payload: str) -> Recorded:
         found["ending"],
         found["decisions"],
     )
+
+
+@dataclass(frozen=True)
+class KeptReplays:
+    """The replays of a tournament that is over: how many, and how many bytes."""
+
+    tournament: str
+    name: str
+    ended_ms: int
+    replays: int
+    size: int

@@ -72,6 +72,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "half_width": words.half_width,
         "visible": words.visible,
         "decimal": words.decimal,
         "signed": words.signed,

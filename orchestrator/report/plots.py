@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from orchestrator.ratings.table import Standing
 from orchestrator.report.drawing import BAD, GOOD, GRID, INK, MUTED, PAPER, sheet
 from orchestrator.report.evidence import Evidence
-from orchestrator.report.words import decimal, short, signed
+from orchestrator.report.words import REACH, decimal, short, signed
 
 WIDTH: Final = 10.0
 ROW: Final = 0.34
 LONGEST: Final = 24
 MARKERS: Final = "osD^vPX"
-#: An interval of 95 per cent reaches so many standard errors to each side.
-REACH: Final = 1.96
 
 
 def _labels(lines: Sequence[Standing]) -> list[str]:
@@ -246,8 +244,8 @@ def climb(evidence: Evidence) -> Figure | None:
     wide = (WIDTH - left - 0.15 - (columns - 1) * 0.18) / columns
     # The first looks are mostly prior: what fills the panels is the spread once everybody has played a little.
     settled = slice(max(len(looks) // 10, 1), None)
-    bottom = float((mu[settled] - 2 * sigma[settled]).min())
-    top = float((mu[settled] + 2 * sigma[settled]).max())
+    bottom = float((mu[settled] - REACH * sigma[settled]).min())
+    top = float((mu[settled] + REACH * sigma[settled]).max())
     behind = range(mu.shape[1]) if len(lines) <= 12 else range(0)
     thin = slice(None, None, 3)
     for place, line in enumerate(lines):
@@ -266,7 +264,7 @@ def climb(evidence: Evidence) -> Figure | None:
         for other in behind:
             if other != line.entrant:
                 axes.plot(looks[thin], mu[thin, other], color=GRID, linewidth=0.9)
-        own, half = mu[:, line.entrant], 2 * sigma[:, line.entrant]
+        own, half = mu[:, line.entrant], REACH * sigma[:, line.entrant]
         axes.fill_between(looks, own - half, own + half, color=GOOD, alpha=0.2, linewidth=0)
         axes.plot(looks, own, color=GOOD, linewidth=1.8)
         axes.set_title(f"{short(line.name, 22)}", fontsize=9.5, loc="left", pad=4)
@@ -279,7 +277,7 @@ def climb(evidence: Evidence) -> Figure | None:
         if place + columns < len(lines):
             axes.set_xticklabels([])
     unit = "deals" if evidence.players == 1 else "games"
-    told = f"rating (±2 σ) after so many {unit} of the schedule"
+    told = f"rating with 95 % interval after so many {unit} of the schedule"
     figure.text(left / WIDTH, 0.08 / height, told, color=MUTED, fontsize=9.5)
     return figure
 

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.ratings.table import Standing, Standings
-from orchestrator.report.words import count, decimal, short, signed, span
+from orchestrator.report.words import count, decimal, half_width, short, signed, span
 
 _BAR = 16
 _NAME = 32
@@ -13,6 +13,7 @@ _NAME = 32
 _WIDE = 106
 #: … and below this one the interval as a bar too.
 _NARROW = 76
+_ELO = "Elo ± 95 %"
 
 
 def standings_table(standings: Standings, *, title: str | None = None, width: int = _WIDE) -> Table:
@@ -33,7 +34,7 @@ def standings_table(standings: Standings, *, title: str | None = None, width: in
     table.add_column("points", justify="right", no_wrap=True, min_width=6)
     if has_bar:
         table.add_column("0 ─ 95 % ─ 1", no_wrap=True, min_width=_BAR)
-    names = ["group", "games", "wins", "score", "faults", "Elo"] if is_wide else ["games", "score", "faults"]
+    names = ["group", "games", "wins", "score", "faults", _ELO] if is_wide else ["games", "score", "faults"]
     for name in names:
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for line in standings.entrants:
@@ -44,7 +45,7 @@ def standings_table(standings: Standings, *, title: str | None = None, width: in
             "wins": decimal(line.wins, 1).removesuffix(".0"),
             "score": decimal(line.mean_score, 1),
             "faults": Text(str(faults), style="red" if faults else "dim"),
-            "Elo": _elo(line),
+            _ELO: _elo(line),
         }
         table.add_row(
             str(line.rank),
@@ -77,4 +78,5 @@ def _cell(points: float) -> int:
 def _elo(line: Standing) -> str:
     if line.elo is None:
         return decimal(None)
-    return signed(line.elo, 0) + (" bound" if line.elo_se is None else f" ±{line.elo_se:.0f}")
+    half = half_width(line.elo_se)
+    return signed(line.elo, 0) + (" bound" if half is None else f" ±{half:.0f}")

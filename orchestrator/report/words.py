@@ -7,6 +7,8 @@ from typing import Final
 #: Stands where there is nothing to say.
 NOTHING: Final = "–"
 MINUS: Final = "−"
+#: An interval of 95 per cent reaches so many standard errors to each side.
+REACH: Final = 1.96
 
 
 def visible(name: str) -> str:
@@ -21,6 +23,11 @@ def short(name: str, most: int) -> str:
         return name
     tail = most // 3
     return f"{name[: most - tail - 1]}…{name[-tail:]}"
+
+
+def half_width(error: float | None) -> float | None:
+    """How far the 95 % interval reaches to each side of a number with this standard error. Whatever follows a ± is this."""
+    return None if error is None else REACH * error
 
 
 def decimal(value: float | None, places: int = 3) -> str:

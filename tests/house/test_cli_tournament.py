@@ -7,6 +7,8 @@ import pytest
 
 from cli.app import run
 from orchestrator.api.client import TournamentClient
+from orchestrator.book import Book, Recorded
+from orchestrator.book.tables import DONE
 from orchestrator.client import ServiceError
 
 ROSTER = """name = "small"
@@ -156,3 +158,43 @@ def test_an_unknown_tournament_is_named_beside_those_there_are(book: str, capsys
     known = listed(capsys, book)[0]["id"]
     assert run(["tournament", "show", "large", "--book", book]) == 2
     assert f"there is no tournament 'large' in this book; it has {known}" in capsys.readouterr().err
+
+
+def test_the_replays_of_what_is_over_are_removed_and_its_results_stay(
+    book: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = Book(book)
+    (tournament,) = opened.tournaments()
+    for match, _ in opened.matches(tournament.id):
+        recorded = Recorded((1, 2), (9, 3), ("", ""), (5, 5), "COMPLETE", 40)
+        begun = opened.begin(opened.hand_out(1, 1000)[0], 0, 60_000)
+        assert begun is not None
+        assert begun.id == match.id
+        assert opened.record_once(begun, recorded, '{"kind":"header"}\n' * 100)
+    prune = ["tournament", "prune", "--days", "0", "--book", book]
+
+    assert run(prune) == 0
+    assert "no replays of tournaments that ended" in capsys.readouterr().out, "it is not over yet"
+    opened.set_state(tournament.id, DONE)
+    assert run(prune) == 0
+    assert "would be removed: 4 replays" in capsys.readouterr().out
+    assert run([*prune[:2], "--book", book]) == 0
+    assert "more than 30 days ago" in capsys.readouterr().out
+    assert len(opened.archived(tournament.id)) == 4
+
+    assert run([*prune, "--yes", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert (told["name"], told["replays"], told["removed"]) == ("small", 4, True)
+    assert opened.archived(tournament.id) == []
+    assert len(opened.games(tournament.id)) == 4
+    assert any("replays of this tournament were removed" in words for words in opened.notes(tournament.id))
+    opened.close()
+
+
+@pytest.mark.parametrize(("given", "said"), [([], "no book is named"), (["--book", "nowhere"], "'nowhere' is neither")])
+def test_what_is_pruned_must_be_a_book_that_is_there(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RUBBLE_BOOK", raising=False)
+    assert run(["tournament", "prune", *given]) == 2
+    assert said in capsys.readouterr().err
