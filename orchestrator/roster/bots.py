@@ -9,6 +9,7 @@ from orchestrator.roster.lines import Path
 from orchestrator.roster.model import Bot
 from orchestrator.roster.reader import MISSING, Reader, spelled
 from orchestrator.schedule import Format
+from orchestrator.schedule.field import field_problems
 
 MOST_BOTS: Final = 1_000
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -116,24 +117,14 @@ def check_field(reader: Reader, bots: Sequence[Bot], format_: Format, players: i
             reader.complain(
                 ("bots", at, "challenger"), f"bots[{at}].challenger only has a meaning with format = 'gauntlet'"
             )
-    count = len(bots)
-    if format_ == "compare":
-        if count != 2:
-            reader.complain(("bots",), f"{_bots(count)}; expected exactly 2 for compare: A, then B")
-    elif format_ == "gauntlet":
-        if players == 1:
-            reader.wrong(("format",), format_, "'round_robin' where one plays alone: nobody is met")
-        if not challengers:
-            reader.complain(("bots",), "no challenger; expected at least one bot with challenger = true")
-        elif count - len(challengers) < players - 1:
-            others = count - len(challengers)
-            reader.complain(("bots",), f"{_bots(others)} without challenger = true; expected at least {players - 1}")
-    elif count < players:
-        reader.complain(("bots",), f"{_bots(count)}; expected at least {players}, one for each seat")
-
-
-def _bots(count: int) -> str:
-    return "1 bot" if count == 1 else f"{count} bots"
+    for problem in field_problems(format_, players, len(bots), len(challengers)):
+        if problem.field == "format":
+            reader.wrong(("format",), format_, problem.expected)
+            continue
+        kind = "challenger" if problem.field == "challengers" else "bot"
+        reader.complain(
+            ("bots",), f"{problem.value} {kind}{'' if problem.value == 1 else 's'}; expected {problem.expected}"
+        )
 
 
 def check_memory(reader: Reader, bots: Sequence[Bot]) -> None:

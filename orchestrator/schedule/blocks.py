@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.schedule import layouts
 from orchestrator.schedule.errors import BadPlan
+from orchestrator.schedule.field import field_problems
 from orchestrator.schedule.ids import (
     DUPLICATES,
     LEAST_SECRET,
@@ -219,9 +220,9 @@ def _check(it: Tournament, names: list[str]) -> None:
         raise BadPlan("challengers", min(unknown), "the name of a bot")
     if it.challengers and it.format != "gauntlet":
         raise BadPlan("challengers", min(it.challengers), "none outside a gauntlet")
+    for problem in field_problems(it.format, it.players, len(names), len(it.challengers)):
+        raise problem
     if it.format == "compare":
-        if len(names) != 2:
-            raise BadPlan("bots", len(names), "exactly 2 for compare: A, then B")
         if it.deals is None:
             raise BadPlan("budget", it.budget, "deals for compare: the most blocks there can be")
         if not it.rotate:

@@ -120,8 +120,6 @@ def round_robin(bots: int, players: int, deals: int | None, budget: int | None, 
     """Every combination of so many bots, or as balanced a choice as the budget allows."""
     if players == 1:
         return solo(bots, deals, budget)
-    if bots < players:
-        raise BadPlan("bots", bots, f"at least {players}: one for each seat")
     whole = comb(bots, players)
     size = players if rotate else 1
     times, rest = (deals, 0) if deals is not None else divmod((budget or 0) // size, whole)
@@ -153,12 +151,6 @@ def gauntlet(
 ) -> Layout:
     """Each challenger against every choice out of the field, never against another challenger."""
     field = [bot for bot in range(bots) if bot not in challengers]
-    if players == 1:
-        raise BadPlan("format", "gauntlet", "round_robin where one plays alone: nobody is met")
-    if not challengers:
-        raise BadPlan("challengers", 0, "at least one bot with challenger = true")
-    if len(field) < players - 1:
-        raise BadPlan("bots", len(field), f"at least {players - 1} that are no challengers, one for each other seat")
     others = players - 1
     whole = comb(len(field), others)
     size = players if rotate else 1

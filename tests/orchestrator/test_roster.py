@@ -212,7 +212,7 @@ def test_another_word_or_argument_is_another_version() -> None:
         (HEAD + "alpha = 0.1\n" + TWO, "roster.toml:4: alpha only has a meaning with format = 'compare'"),
         (HEAD + 'format = "swiss"\n' + TWO, "roster.toml:4: format = 'swiss'; expected one of round_robin, gauntlet, compare"),
         (HEAD + 'format = "compare"\n' + TWO, "roster.toml:3: deals has no place in a comparison, which stops by itself"),
-        (HEAD + 'format = "gauntlet"\n' + TWO, "roster.toml:5: no challenger; expected at least one bot with challenger"),
+        (HEAD + 'format = "gauntlet"\n' + TWO, "roster.toml:5: 0 challengers; expected at least one bot with challenger"),
         (HEAD + TWO + "challenger = true", "roster.toml:10: bots[1].challenger only has a meaning with format = 'gauntlet'"),
         (HEAD.replace("2", "4") + TWO, "roster.toml:4: 2 bots; expected at least 4, one for each seat"),
         (HEAD + ONE, "roster.toml:4: 1 bot; expected at least 2, one for each seat"),

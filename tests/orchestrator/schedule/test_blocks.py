@@ -326,7 +326,7 @@ def test_a_copy_says_which_bot_it_is() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"bots": 3, "players": 4}, "bots: 3 is not possible; expected at least 4: one for each seat"),
+        ({"bots": 3, "players": 4}, "bots: 3 is not possible; expected at least 4, one for each seat"),
         ({"bots": 0}, "bots: 0 is not possible; expected at least one"),
         ({"players": 0}, "players: 0 is not possible"),
         ({"deals": 0}, "deals: 0 is not possible; expected at least 1"),
@@ -344,12 +344,12 @@ def test_a_copy_says_which_bot_it_is() -> None:
         ({"challengers": frozenset({"b0"})}, "expected none outside a gauntlet"),
         (
             {"bots": 3, "players": 4, "format": "gauntlet", "challengers": frozenset({"b0"})},
-            "bots: 2 is not possible; expected at least 3 that are no challengers",
+            "bots: 2 is not possible; expected at least 3 without challenger = true",
         ),
         ({"format": "gauntlet", "challengers": frozenset({"b0"}), "budget": 6}, "expected at least 8, so that each"),
         (
             {"format": "gauntlet", "challengers": frozenset({"b0"}), "players": 1},
-            "expected round_robin where one plays",
+            "expected 'round_robin' where one plays",
         ),
         ({"format": "compare"}, "bots: 5 is not possible; expected exactly 2 for compare"),
         ({"format": "compare", "bots": 2, "budget": 9}, "expected deals for compare"),
