@@ -54,7 +54,8 @@ def test_keys_are_those_of_the_arena_in_the_state_folder(shared: Host) -> None:
     told = shared.rubble("key", "revoke", "yours", code=2)
     assert "no dot first" in shared.rubble("key", "issue", ".", code=2)
     assert f"no key of 'yours' is on record; connected: {there}" in told
-    assert "connected" in shared.rubble("key", "connected")
+    listed = shared.rubble("key", "connected")  # bots of another test may be leaving this moment
+    assert "no bot is connected" in listed or "sdk" in listed
 
 
 def test_of_a_traceback_the_exception_is_told(tmp_path: Path) -> None:
