@@ -25,7 +25,8 @@ from service.engine import engine_kind
 from service.sessions import keys
 from service.sessions.link import RedisClient, connect
 from service.sessions.redis_store import RedisStore
-from service.sessions.session import ACT, entry_from_plain
+from service.sessions.session import ACT
+from service.sessions.stored import entry_from_plain
 
 GAME: Final = "sf1906-2e"
 SEATS: Final = 4

@@ -44,8 +44,8 @@ from service.sessions.session import (
     Header,
     Reply,
     Session,
-    entry_mark,
 )
+from service.sessions.stored import entry_mark
 
 T = TypeVar("T")
 _HOUR_MS: Final = 3_600_000

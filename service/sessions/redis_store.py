@@ -25,6 +25,9 @@ from service.sessions.session import (
     Entry,
     Header,
     Session,
+)
+from service.sessions.store import NOBODY, Bells, Marks, Saved, changed_meanwhile
+from service.sessions.stored import (
     entry_from_plain,
     entry_to_plain,
     header_from_plain,
@@ -32,7 +35,6 @@ from service.sessions.session import (
     live_to_plain,
     session_from_plain,
 )
-from service.sessions.store import NOBODY, Bells, Marks, Saved, changed_meanwhile
 from service.sessions.wire import Wire
 
 _LOG: Final = logging.getLogger(__name__)

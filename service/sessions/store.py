@@ -11,11 +11,8 @@ from service.sessions.session import (
     Entry,
     Header,
     Session,
-    header_from_plain,
-    header_to_plain,
-    live_to_plain,
-    session_from_plain,
 )
+from service.sessions.stored import header_from_plain, header_to_plain, live_to_plain, session_from_plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from service import games
 from service.sessions.log_view import is_hidden, readable
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
-from service.sessions.session import ACT, HOUSE, Entry, entry_from_plain, entry_mark, entry_to_plain
+from service.sessions.session import ACT, HOUSE, Entry
+from service.sessions.stored import entry_from_plain, entry_mark, entry_to_plain
 from tests.lasting_game import CELLAR
 from tests.sessions.tables import Table
 

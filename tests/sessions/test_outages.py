@@ -16,9 +16,10 @@ from service.sessions.outages import KEPT, RETURN_MS, SILENCE_MS, SILENT_MS, Out
 from service.sessions.pulse import Pulse
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
-from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT, live_to_plain, session_from_plain
+from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT
 from service.sessions.steady_clock import SteadyClock
 from service.sessions.store import MemoryStore
+from service.sessions.stored import live_to_plain, session_from_plain
 from tests.sessions.tables import START, Table, accepted, header_of
 
 FULL = "the store takes no writes: OOM"

@@ -42,12 +42,14 @@ from service.sessions.session import (
     Refused,
     Session,
     Stale,
+    new_session,
+)
+from service.sessions.stored import (
     entry_from_plain,
     entry_to_plain,
     header_from_plain,
     header_to_plain,
     live_to_plain,
-    new_session,
     outcome_from_plain,
     outcome_to_plain,
     session_from_plain,

@@ -19,8 +19,9 @@ from service.sessions.arena import Arena
 from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
 from service.sessions.link import RedisClient
 from service.sessions.redis_store import ENDED_TTL, LATE_MS, LIVE_TTL, RedisStore, read_notice
-from service.sessions.session import END, REVEAL, Entry, Header, Session, live_to_plain, new_session
+from service.sessions.session import END, REVEAL, Entry, Header, Session, new_session
 from service.sessions.store import Bells, MemoryStore, Store
+from service.sessions.stored import live_to_plain
 from tests.sessions.tables import START, accepted, header_of, save
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
