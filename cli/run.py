@@ -1,7 +1,6 @@
 """``rubble run``: a whole tournament on this machine, from a roster to a report."""
 
 import contextlib
-import json
 import shutil
 import socket
 import sqlite3
@@ -209,7 +208,7 @@ def _is_planned(folder: Path) -> bool:
 def _planned(folder: Path) -> "Asked | None":
     """What the tournament in a folder asks of this machine; None if there is none."""
     from orchestrator.at_once import Asked
-    from orchestrator.roster.model import TimeControl
+    from orchestrator.spec import Spec
 
     file = folder / "book.sqlite"
     if not file.exists():
@@ -223,9 +222,9 @@ def _planned(folder: Path) -> "Asked | None":
         raise BadSetup("book", str(file), f"the book of a run, which can be read ({error})") from None
     if row is None:
         return None
-    spec = json.loads(row[0])
-    bots = tuple((bot["bundled"], bool(bot["remote"])) for bot in spec["bots"])
-    return Asked(bots, spec["players"], TimeControl(**spec["time_control"]), row[1], spec["format"] == "compare")
+    spec = Spec.from_json(row[0])
+    bots = tuple((bot.bundled, bot.remote) for bot in spec.bots)
+    return Asked(bots, spec.players, spec.time_control, row[1], spec.format == "compare")
 
 
 def _asked_by_roster(roster: "Roster", planned: int) -> "Asked":
