@@ -1,5 +1,6 @@
 """What the tests of whole tournaments share: rosters, ``rubble run`` as a process, and who is still alive afterwards."""
 
+import contextlib
 import json
 import os
 import re
@@ -125,8 +126,9 @@ def logs(folder: Path) -> str:
 def child_of(pid: int, word: str) -> int:
     """The process id of a child with this word in its command line; 0 if there is none."""
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        if word in Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"):
-            return int(child)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if word in Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"):
+                return int(child)
     return 0
 
 
