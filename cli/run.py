@@ -5,6 +5,7 @@ import shutil
 import socket
 import sqlite3
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help d
     from orchestrator.at_once import Asked
     from orchestrator.book import Book, Tournament
     from orchestrator.client import ArenaClient
+    from orchestrator.ratings.table import Standing
     from orchestrator.roster import Roster
 
 #: Between two rounds of handing out matches, and between two looks whether the last ones are over, in seconds.
@@ -324,7 +326,22 @@ def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
         [*([said] if said else []), *notes_of(Desk(book).tournament(tournament.id)), *book.notes(tournament.id)]
     ):
         Console().print(words, highlight=False, markup=False)
+    for words in _faults(final.entrants, folder / "arena" / "bots" / tournament.id):
+        Console().print(words, highlight=False, markup=False, soft_wrap=True)
     Console().print(f"Report   {folder / 'report.html'}\nReplays  {folder / 'replays'}", highlight=False)
+
+
+def _faults(lines: "Sequence[Standing]", logs: Path) -> Iterator[str]:
+    """Of each bot that forfeited: how often and why, and where what it said itself can be read."""
+    from orchestrator.entrants import file_name
+    from orchestrator.report.words import visible
+
+    for line in lines:
+        if line.faults:
+            causes = ", ".join(f"{count} {cause}" for cause, count in sorted(line.faults.items()))
+            said = sorted(logs.glob(f"slot-*/{file_name(line.name)}/output.log"))
+            where = f"; what it said: {said[-1]}" if said else ""
+            yield f"{visible(line.name)} forfeited: {causes}{where}"
 
 
 def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:

@@ -68,7 +68,7 @@ def bar_line(name: str, progress: "tournament_pb2.Progress") -> Table:
 
 def plain_line(name: str, state: str, progress: "tournament_pb2.Progress") -> str:
     """The same where there is no terminal: one line."""
-    done = progress.played + progress.dropped
+    done = progress.played + (0 if state == "cancelled" else progress.dropped)
     faults = fault_words(progress) or "no faults"
     return f"{name} {state}: {done:,}/{progress.planned:,} matches, {pace_words(progress)}, {faults}"
 

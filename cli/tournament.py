@@ -201,6 +201,8 @@ def create(
             print(
                 re.sub(r"^roster\.toml(?=:\d+: )", lambda _: roster, error.message, flags=re.MULTILINE), file=sys.stderr
             )
+            if error.message.endswith("…"):
+                complain(f"there may be more; `{own_command()} roster check {roster}` shows all of it")
             return _BAD_INPUT
         found = made.tournament
         print(
@@ -422,27 +424,33 @@ def export(
 @app.command("prune")
 def prune(
     days: Annotated[
-        int, typer.Option("--days", min=0, metavar="N", help="Keep those of tournaments that ended within N days.")
-    ] = 30,
+        str, typer.Option("--days", metavar="N", help="Keep those of tournaments that ended within N days.")
+    ] = "30",
     yes: Annotated[bool, typer.Option("--yes", help="Remove them; without it they are only listed.")] = False,
     json: Json = False,
     book: BookUrl = "",
+    state_dir: StateDir = ".rubble",
 ) -> int:
     """Remove the replays of old tournaments from a book. Results, tables and reports stay; export first what you want to keep.
 
-    [dim]$[/] rubble tournament prune --book runs/first                  [dim]# what would go[/]
+    [dim]$[/] rubble tournament prune                                    [dim]# what would go from the book of rubble up[/]
     [dim]$[/] rubble tournament prune --book runs/first --days 90 --yes
     """
     from sqlalchemy.exc import SQLAlchemyError
 
     from cli.arena import secret_address
+    from cli.arguments import read_number
     from orchestrator.book import Book
     from orchestrator.settings import BadSetting
 
+    kept_days = read_number("--days", days, 0, 100_000)
     try:
-        address = secret_address("--book", book)
+        address = secret_address("--book", book) or (state_dir if (Path(state_dir) / "book.sqlite").exists() else "")
         if not address:
-            raise _Where("--book: no book is named; expected --book URL (RUBBLE_BOOK), such as the folder of a run")
+            raise _Where(
+                f"--book: there is no book in {state_dir!r}, and no other is named; expected --book URL (RUBBLE_BOOK), such as "
+                "the folder of a run"
+            )
         url = _book_url(address)
         _check_file(url)
         opened = Book(url)
@@ -453,7 +461,7 @@ def prune(
         complain(f"--book: cannot be opened: {str(error).splitlines()[0]}")
         return _BAD_INPUT
     try:
-        found = opened.kept_replays(time.time_ns() // 1_000_000 - days * _DAY_MS)
+        found = opened.kept_replays(time.time_ns() // 1_000_000 - kept_days * _DAY_MS)
         if yes:
             today = datetime.now(UTC).date().isoformat()
             for kept in found:
@@ -471,7 +479,7 @@ def prune(
     size = sum(kept.size for kept in found) / 2**20
     told = f"{sum(kept.replays for kept in found):,} replays, {size:,.1f} MiB"
     if not found:
-        console().print(f"no replays of tournaments that ended more than {count_of(days, 'day')} ago")
+        console().print(f"no replays of tournaments that ended more than {count_of(kept_days, 'day')} ago")
     else:
         console().print(table)
         console().print(f"removed: {told}" if yes else f"would be removed: {told}; --yes removes them", highlight=False)

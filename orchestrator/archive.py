@@ -3,7 +3,7 @@
 import json
 import logging
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 from orchestrator import metrics
 from orchestrator.book import Book, Match
@@ -41,8 +41,10 @@ class Archive:
         return True
 
     def _keep(self, match: Match) -> None:
-        revealed = self._client.reveal(match.session)
         replay = self._book.replay(match.id)
+        if replay is not None and _last_line(replay)["kind"] == "seeds":
+            return  # somebody else has archived it
+        revealed = self._client.reveal(match.session)
         if replay is not None and revealed.revision:  # noqa: SIM108  # a service of the version before does not tell it
             replay = with_seeds(replay, revealed)
         else:
@@ -65,7 +67,7 @@ class Archive:
 
 def with_seeds(replay: str, revealed: session_pb2.RevealSeedsResponse) -> str:
     """A replay whose seeds were held back, with its last line, the seeds, chained to what is there (``docs/replays.md``)."""
-    last = json.loads(replay.splitlines()[-1])
+    last = _last_line(replay)
     if last["kind"] == "seeds":
         return replay
     line = {
@@ -78,6 +80,11 @@ def with_seeds(replay: str, revealed: session_pb2.RevealSeedsResponse) -> str:
     }
     hash_ = blake2b(_canonical(line).encode(), digest_size=32).hexdigest()
     return f"{replay}{_canonical({**line, 'hash': hash_})}\n"
+
+
+def _last_line(replay: str) -> dict[str, Any]:
+    line: dict[str, Any] = json.loads(replay.splitlines()[-1])
+    return line
 
 
 def _canonical(value: object) -> str:

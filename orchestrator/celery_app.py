@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 PLAY_MATCH: Final = "rubble.play_match"
 #: Sent by ``rubble run``, whose only worker plays all matches.
@@ -32,7 +32,7 @@ def _configuration(broker: str) -> dict[str, Any]:
         "broker_transport_options": _transport(broker),
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,  # a broker that is away is waited for
-        "task_queues": (Queue(MATCH_QUEUE), Queue(CONTROL_QUEUE)),
+        "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in (MATCH_QUEUE, CONTROL_QUEUE)],
         "task_default_queue": MATCH_QUEUE,
         "task_routes": {task: {"queue": MATCH_QUEUE} for task in (PLAY_MATCH, START_BOTS)}
         | {TICK: {"queue": CONTROL_QUEUE}},

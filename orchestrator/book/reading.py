@@ -83,8 +83,8 @@ class BookReader:
                 if len(named) > 1:
                     raise UnknownTournament(tournament, [], named=[found.id for found in named])
             if row is None:
-                known = connection.execute(select(tournaments.c.id).order_by(tournaments.c.created_ms.desc())).scalars()
-                raise UnknownTournament(tournament, list(known))
+                latest = select(tournaments.c.name).order_by(tournaments.c.created_ms.desc())
+                raise UnknownTournament(tournament, list(dict.fromkeys(connection.execute(latest).scalars())))
         return tournament_of(row)
 
     def tournaments(

@@ -155,7 +155,7 @@ def test_a_bad_book_is_one_line(
 
 
 def test_an_unknown_tournament_is_named_beside_those_there_are(book: str, capsys: pytest.CaptureFixture[str]) -> None:
-    known = listed(capsys, book)[0]["id"]
+    known = listed(capsys, book)[0]["name"]
     assert run(["tournament", "show", "large", "--book", book]) == 2
     assert f"there is no tournament 'large' in this book; it has {known}" in capsys.readouterr().err
 
@@ -191,7 +191,14 @@ def test_the_replays_of_what_is_over_are_removed_and_its_results_stay(
     opened.close()
 
 
-@pytest.mark.parametrize(("given", "said"), [([], "no book is named"), (["--book", "nowhere"], "'nowhere' is neither")])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--state-dir", "nowhere"], "there is no book in 'nowhere'"),
+        (["--book", "nowhere"], "'nowhere' is neither"),
+        (["--days", "-1"], "--days"),
+    ],
+)
 def test_what_is_pruned_must_be_a_book_that_is_there(
     given: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,7 +131,7 @@ def test_a_tournament_is_found_by_id_and_by_its_only_name(book: Book) -> None:
     _plan(book, 1)
     assert book.tournament("the cup").id == "cup"
     assert [found.id for found in book.tournaments()] == ["cup"]
-    with pytest.raises(UnknownTournament, match="it has cup"):
+    with pytest.raises(UnknownTournament, match="it has the cup"):
         book.tournament("league")
 
 

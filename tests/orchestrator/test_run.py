@@ -1,6 +1,7 @@
 """``rubble run``: whole tournaments with real processes, interrupted ones, and rosters and bots that are no good."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -232,6 +233,22 @@ def test_what_such_a_bot_printed_is_shown_line_by_line_and_moves_no_cursor(tmp_p
     )
     assert "\x1b" not in complained
     assert f"rubble run --resume {run.folder}` goes on" in complained
+
+
+def test_the_author_of_a_bot_that_fails_is_told_why_it_forfeited_and_where_its_own_words_are(tmp_path: Path) -> None:
+    bot = tmp_path / "failing.py"
+    bot.write_text(
+        "from rubble_bot import run\n\ndef choose(turn):\n    raise ValueError('trouble 4711')\n\nrun(choose)\n"
+    )
+    bots: dict[str, Any] = {"mine": [sys.executable, str(bot)], "other": "random"}
+    clocks = "[time_control]\nmove_ms = 500\nbank_ms = 0\n"
+    run = start_roster(tmp_path, roster_text(bots, clocks, name="sad", game="relief", players=2, deals=1), "--quiet")
+
+    code, said, complained = run.end()
+    assert code == 0, complained
+    found = re.search(r"mine forfeited: 2 TIMEOUT; what it said: (\S+)", " ".join(said.split()))
+    assert found is not None
+    assert "ValueError: trouble 4711" in Path(found[1]).read_text()
 
 
 def test_a_command_beside_the_roster_is_found_with_and_without_a_folder(tmp_path: Path) -> None:
