@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from rubble.v1 import bot_pb2
 from service import logs, metrics
 from service.rpc import errors, events
+from service.rpc.auth import redact
 from service.sessions import keys
 from service.sessions.arena import Answer, Arena, Change
 from service.sessions.bells import Bells
@@ -301,7 +302,7 @@ class BotStream:
             place.seat,
             turn,
             choice.index if kind == "index" else choice.text,
-            choice.note,
+            redact(choice.note),  # it becomes public with the replay
             received_ms,
             place.think_ms(turn, received_ms),
             place.question,

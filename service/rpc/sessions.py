@@ -12,7 +12,7 @@ from rubble.v1 import common_pb2, session_pb2, session_pb2_grpc
 from service import games, metrics
 from service.games.chance import SEED_BYTES
 from service.rpc import codec
-from service.rpc.auth import Caller, Forbidden, Kind, Signer, check_name, current_caller
+from service.rpc.auth import Caller, Forbidden, Kind, Signer, check_name, current_caller, redact
 from service.rpc.ends import Ends
 from service.rpc.gallery import Gallery
 from service.rpc.intake import caller_name
@@ -205,7 +205,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             raise BadRequest("choice", "nothing", "an index or a text")
         choice: int | str = request.index if kind == "index" else request.text
         settled: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        answer = Answer(seat, request.turn, choice, request.note, heard)
+        note = redact(request.note)  # it becomes public with the replay
+        answer = Answer(seat, request.turn, choice, note, heard)
         self._arena.answer(request.session, answer, partial(settle, settled))
         reply = await settled
         if not isinstance(reply, Accepted):

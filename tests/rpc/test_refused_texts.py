@@ -77,6 +77,7 @@ def test_a_secret_pasted_as_an_answer_is_repeated_to_nobody(tmp_path: Path) -> N
                     for text in (key, token):
                         said = await refusal(seat.act("s", question.turn, text))
                         assert (said.reason, key in str(said), token in str(said)) == ("UNREADABLE", False, False)
+                    await seat.act("s", question.turn, 0, note=f"my key is {key}")
                 for text in (key, token, PASSWORD):
                     await bot.say(turn, text)
                     told = await bot.next("refused")
@@ -88,6 +89,7 @@ def test_a_secret_pasted_as_an_answer_is_repeated_to_nobody(tmp_path: Path) -> N
                 public = str(watched) + replay + str(await anybody.session("s")) + log.getvalue()
                 assert not [secret for secret in (key, token, PASSWORD) if secret in public]
                 assert replay.count('"reason":"UNREADABLE"') == 5
+                assert '"note":"my key is rb1.[hidden]' in replay
                 assert replay.count('"note":"this is no action; expected ') == 5
 
     run(scenario)
