@@ -208,15 +208,22 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
     with _usual_umask():
         run = start_roster(tmp_path, roster, "--quiet")
     lines: set[str] = set()
+    tokens: set[str] = set()
     while run.process.poll() is None:
-        lines.update(alive_with(tmp_path).values())
+        found = alive_with(tmp_path)
+        lines.update(found.values())
+        for pid in found:
+            with contextlib.suppress(OSError):  # it has just ended
+                told = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+                tokens.update(re.findall(r"\0RUBBLE_OPERATOR_TOKEN=([^\0]+)", told))
     code, said, complained = run.end()
     assert code == 0, said + complained
     assert any("bots.house" in line for line in lines)
+    assert len(tokens) == 1, "service and worker have the operator's token from the environment"
     book = Book(f"sqlite:///{run.folder / 'book.sqlite'}")
     secrets = [bot.seed for bot in book.tournaments()[0].spec.bots]
     book.close()
-    secrets += [(run.folder / "arena" / "service" / name).read_text().strip() for name in ("operator_token", "secrets")]
+    secrets += [*tokens, (run.folder / "arena" / "service" / "secrets").read_text().strip()]
     assert all(secrets) and not any(secret in line for secret in [*secrets, "rb1."] for line in lines)
     assert not _readable_by_others(run.folder)
 
