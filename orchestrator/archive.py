@@ -3,7 +3,7 @@
 import json
 import logging
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
 from orchestrator import metrics
 from orchestrator.book import Book, Match
@@ -41,10 +41,10 @@ class Archive:
         return True
 
     def _keep(self, match: Match) -> None:
-        replay = self._book.replay(match.id)
-        if replay is not None and _last_line(replay)["kind"] == "seeds":
+        if self._book.has_seeds(match.id):
             return  # somebody else has archived it
         revealed = self._client.reveal(match.session)
+        replay = self._book.replay(match.id)
         if replay is not None and revealed.revision:  # noqa: SIM108  # a service of the version before does not tell it
             replay = with_seeds(replay, revealed)
         else:
@@ -67,7 +67,7 @@ class Archive:
 
 def with_seeds(replay: str, revealed: session_pb2.RevealSeedsResponse) -> str:
     """A replay whose seeds were held back, with its last line, the seeds, chained to what is there (``docs/replays.md``)."""
-    last = _last_line(replay)
+    last = json.loads(replay.splitlines()[-1])
     if last["kind"] == "seeds":
         return replay
     line = {
@@ -80,11 +80,6 @@ def with_seeds(replay: str, revealed: session_pb2.RevealSeedsResponse) -> str:
     }
     hash_ = blake2b(_canonical(line).encode(), digest_size=32).hexdigest()
     return f"{replay}{_canonical({**line, 'hash': hash_})}\n"
-
-
-def _last_line(replay: str) -> dict[str, Any]:
-    line: dict[str, Any] = json.loads(replay.splitlines()[-1])
-    return line
 
 
 def _canonical(value: object) -> str:

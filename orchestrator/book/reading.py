@@ -306,6 +306,12 @@ class BookReader:
             query = select(replays.c.match).where(replays.c.tournament == tournament).order_by(replays.c.match)
             return list(connection.execute(query).scalars())
 
+    def has_seeds(self, match: str) -> bool:
+        """Whether the replay of a match is kept with its seeds."""
+        query = select(replays.c.has_seeds).where(replays.c.match == match)
+        with self._engine.connect() as connection:
+            return bool(connection.execute(query).scalar_one_or_none())
+
     def kept_replays(self, ended_before_ms: int) -> list[KeptReplays]:
         """What tournaments that ended before this moment keep, the oldest first; those without replays are left out."""
         query = (
