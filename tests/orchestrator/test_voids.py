@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import subprocess
-import time
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -223,19 +223,19 @@ def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s:
         clocks = "[time_control]\nmove_ms = 1500\nbank_ms = 0\n"
         tournament = _enter(book, "lid", clocks, deals=20)
         stopped: list[int] = []
-        since = 0.0
+
+        def go_on() -> None:
+            for pid in reversed(stopped):
+                os.kill(pid, signal.SIGCONT)
 
         def look(progress: Progress) -> None:
-            nonlocal since
-            if not since and progress.recorded >= 4:
+            if not stopped and progress.recorded >= 4:
+                # By a timer: if the worker holds the lock of the book this moment, this thread waits for it.
+                timer = threading.Timer(stop_s, go_on)  # all clocks have run out then
                 stopped.extend([arena.pid("worker"), *alive_with(arena.folder / "bots")])
                 for pid in stopped:
                     os.kill(pid, signal.SIGSTOP)
-                since = time.monotonic()
-            elif stopped and time.monotonic() - since > stop_s:  # all clocks have run out
-                for pid in reversed(stopped):
-                    os.kill(pid, signal.SIGCONT)
-                stopped.clear()
+                timer.start()
 
         play_out(arena, book, tournament, PATIENCE_S, look)
         progress = book.progress(tournament.id)
