@@ -112,6 +112,11 @@ def test_the_page_names_every_entrant_and_shows_every_plot(usual: str) -> None:
         assert cause in said
 
 
+def test_the_page_counts_all_matches_of_the_plan(usual: str) -> None:
+    """All of them are played."""
+    assert re.search(r"<dt>games</dt><dd>([1-9][0-9,]*)</dd></div>\s*<div><dt>planned</dt><dd>\1</dd>", usual)
+
+
 def test_the_page_needs_nothing_but_itself(usual: str) -> None:
     text, read = usual, Page(usual)
 
