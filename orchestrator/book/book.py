@@ -8,15 +8,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, delete, event, select, update
+from sqlalchemy import Connection, Engine, create_engine, delete, event, inspect, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.book.claims import AT_REST, BookClaims
 from orchestrator.book.rows import Match, Recorded, Tournament, match_row
@@ -27,6 +22,7 @@ from orchestrator.book.tables import (
     NOT_OVER,
     PLANNED,
     RECORDED,
+    VERSION,
     matches,
     notes,
     replays,
@@ -47,10 +43,6 @@ def _now_ms() -> int:
 
 def _steady_ms() -> int:
     return time.monotonic_ns() // 1_000_000
-
-
-class NewerBook(SQLAlchemyError):
-    """A book whose tables this program does not know."""
 
 
 class Book(BookClaims):
@@ -79,18 +71,14 @@ class Book(BookClaims):
             raise
 
     def _migrate(self) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         with self._engine.begin() as connection:
             self._lock(connection)  # several workers may open a new book at once
-            config.attributes["connection"] = connection
-            try:
-                command.upgrade(config, "head")
-            except CommandError as error:
-                url = self._engine.url.render_as_string(hide_password=True)
-                raise NewerBook(
-                    f"the book {url} was written by another Rubble, newer than this one ({error})"
-                ) from None
+            is_known = inspect(connection).has_table("alembic_version")
+            if is_known and connection.scalar(text("SELECT version_num FROM alembic_version")) == VERSION:
+                return
+            from orchestrator.book.upgrade import upgrade
+
+            upgrade(connection)
 
     def close(self) -> None:
         """Let go of all connections."""

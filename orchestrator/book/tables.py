@@ -5,6 +5,8 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
 
 metadata: Final = MetaData()
+#: The newest of the migrations, after which the tables are as they stand here.
+VERSION: Final = "0004"
 
 #: States of a tournament. Waiting: for remote bots that are not connected yet.
 WAITING: Final = "waiting"

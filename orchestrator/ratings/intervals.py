@@ -6,7 +6,7 @@ blocks that is the normal interval; for a dozen the normal one would hold the tr
 """
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from orchestrator.ratings.points import Floats, Ints
 
@@ -24,7 +24,7 @@ def half_width(variance: Floats, blocks: Ints, reach: float, level: float = LEVE
     """
     tail = (1 + level) / 2
     freedom = np.maximum(blocks - 1, 1)
-    wide = stats.t.ppf(tail, freedom) * np.sqrt(np.maximum(variance, 0.0))
+    wide = special.stdtrit(freedom, tail) * np.sqrt(np.maximum(variance, 0.0))
     agreed = variance * blocks < 1e-18
     rule_of_three = reach * (1 - (1 - level) ** (1 / np.maximum(blocks, 1)))
     wide = np.where(agreed, rule_of_three, wide)

@@ -33,6 +33,7 @@ from orchestrator.book.tables import (
     QUEUED,
     RECORDED,
     RUNNING,
+    VERSION,
     matches,
     metadata,
 )
@@ -609,6 +610,7 @@ def test_the_migrations_make_the_tables_that_the_code_knows(url: str) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == VERSION
     engine.dispose()
 
 
