@@ -230,7 +230,7 @@ class MatchRunner:
 
     def watch(self, match: Match) -> Callable[[], None]:
         """What is called again and again while a match is played: it extends the lease, or ends the watch."""
-        last = -_EXTEND_S
+        last = time.monotonic()  # the match has just been begun, or handed to us
 
         def still_at_it() -> None:
             nonlocal last

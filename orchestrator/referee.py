@@ -3,13 +3,14 @@
 It may be called again for a match that somebody else began: the session has the match's id, so the game goes on at its ply.
 """
 
-import json
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from orchestrator.book import Match, Recorded
 from orchestrator.client import ArenaClient, ServiceError
@@ -33,6 +34,17 @@ _ABSENT: Final = ("DISCONNECTED", "NO_SHOW")
 _BY_CLOCK: Final = (*_ABSENT, "TIMEOUT", "MATCH_LIMIT")
 #: The fault of a seat whose entrant takes no further part.
 WITHDRAWN: Final = "WITHDRAWN"
+
+
+class _Line(msgspec.Struct):
+    """What counts of a line of a replay."""
+
+    kind: str = ""
+    seat: int = -1
+    think_ms: int = 0
+
+
+_read_line: Final = msgspec.json.Decoder(_Line).decode
 
 
 class OurFault(Exception):
@@ -215,8 +227,8 @@ def think_times(replay: str, seats: int) -> tuple[tuple[int, ...], int]:
     think = [0] * seats
     decisions = 0
     for line in replay.splitlines():
-        entry = json.loads(line)
-        if entry.get("kind") == "act":
-            think[entry["seat"]] += entry["think_ms"]
+        entry = _read_line(line)
+        if entry.kind == "act":
+            think[entry.seat] += entry.think_ms
             decisions += 1
     return tuple(think), decisions

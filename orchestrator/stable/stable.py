@@ -31,6 +31,8 @@ from orchestrator.stable.sandbox import SandboxPolicy, in_force, missing
 _LOG: Final = logging.getLogger(__name__)
 _LOOK_S: Final = 0.2
 START_S: Final = 30.0
+#: A bot that was seen to be connected is not looked for again so soon, in seconds: matches begin many a second.
+_SEEN_S: Final = 1.0
 #: Between two looks whether a bot that plays for other workers too has room.
 _ROOM_S: Final = 1.0
 #: So much of an isolated bot's own name is in its name in the arena, which may have 64 characters.
@@ -116,6 +118,8 @@ class Stable:
         self._bots: dict[str, BotProcess] = {}
         #: Since when a bot has not been connected, by its name in the arena. Whoever is here is not in it.
         self._away: dict[str, float] = {}
+        #: When a bot was last seen to be connected, by the same name.
+        self._seen: dict[str, float] = {}
         self._room = Room()
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -148,6 +152,10 @@ class Stable:
         and has the time to be seated for the rest.
         """
         self.bring(entrants, session)
+        now = time.monotonic()
+        names = [self.arena_name(entrant, session) for entrant in entrants]
+        if all(now - self._seen.get(name, -_SEEN_S) < _SEEN_S for name in names):
+            return  # a bot that has left since could as well leave after we asked
         failed: dict[str, BotCannotStart] = {}
         while True:
             connected = self._client.connected()
@@ -156,10 +164,12 @@ class Stable:
             for entrant in entrants:
                 name = self.arena_name(entrant, session)
                 if name in connected:
+                    self._seen[name] = now
                     self._away.pop(name, None)
                     self._room.learn(name, connected[name].max_parallel_games)
                     continue
                 missing.append(entrant)
+                self._seen.pop(name, None)
                 away_s = now - self._away.setdefault(name, now)
                 bot = self._bots.get(name)
                 if bot is not None and bot.starts >= 2 and not bot.pid:  # one retry
@@ -269,6 +279,7 @@ class Stable:
             if self._entries[entrant].isolated:
                 name = self.arena_name(entrant, session)
                 self._away.pop(name, None)
+                self._seen.pop(name, None)
                 with self._lock:
                     bot = self._bots.pop(name, None)
                 if bot is not None:
