@@ -44,7 +44,7 @@ class Site:
                 column, row = box.SPACE_AT[space]
                 spots.append((card_row * box.GRID + row, card_column * box.GRID + column, space))
         #: All spaces by row, then column, of the whole map (R51).
-        self.reading = [space for _, _, space in sorted(spots)]
+        self.reading = tuple([space for _, _, space in sorted(spots)])
         side_of = dict(zip(cards, sides, strict=True))
         #: The spaces that start with a rubble token, in reading order.
         self.rubble = [space for space in self.reading if box.SPACE_RUBBLE[space] == side_of[box.SPACE_CARD[space]]]

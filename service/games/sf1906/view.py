@@ -8,6 +8,7 @@ A view has the shape of its message, ``Sf1906View`` in protos/rubble/v1/sf1906.p
 with few values are made once and shared by all views.
 """
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from service.games.sf1906 import box
@@ -143,6 +144,12 @@ _PERMITS: Final = [*box.PERMIT_IDS, ""]
 _OBJECTIVE_IDS: Final = [*box.OBJECTIVE_IDS, ""]
 
 
+@lru_cache(4096)
+def _spaces(reading: tuple[int, ...], owner: tuple[int, ...], rubble: int) -> tuple[SpaceView, ...]:
+    """All spaces in reading order; most decisions leave the map as it is."""
+    return tuple([_SPACES[space][owner[space]][rubble >> space & 1] for space in reading])
+
+
 def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerView:
     open_to_eye = who == eye or state.phase == OVER
     is_committee = state.solo is not None and who >= state.seats
@@ -172,7 +179,7 @@ def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerVi
 def view(state: State, eye: int | None) -> View:
     """What this seat, or a spectator, knows."""
     settle(state)
-    site, owner, rubble, solo = state.site, state.owner, state.rubble, state.solo
+    site, solo = state.site, state.solo
     action_cards = _ACTION_CARDS[len(state.players)]
     return View(
         state.edition.id,
@@ -189,7 +196,7 @@ def view(state: State, eye: int | None) -> View:
         tuple([action_cards[card] for card in state.ring]),
         site.columns,
         tuple([_PLOT_CARDS[card, side] for card, side in zip(site.cards, site.sides, strict=True)]),
-        tuple([_SPACES[space][owner[space]][rubble >> space & 1] for space in site.reading]),
+        _spaces(site.reading, tuple(state.owner), state.rubble),
         tuple([_OBJECTIVE_IDS[card] for card in state.common]),
         tuple([_PERMITS[permit] for permit in state.permit_row]),
         len(state.permit_deck),

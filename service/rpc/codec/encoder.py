@@ -21,6 +21,7 @@ from service.rpc.codec.memo import Memo, Table
 
 _CAP: Final = 4096  # of a table of values
 _ELEMENTS: Final = 16384  # of a table of small messages
+_LONG: Final = 16  # elements of a list
 
 
 class _Field(Protocol):
@@ -85,7 +86,7 @@ class _Each:
 
 
 class _Whole:
-    """A sub-message, or a list of small ones, looked up in one go."""
+    """A sub-message, looked up in one go."""
 
     def __init__(self, known: Memo[Any]) -> None:
         self._known = known
@@ -97,6 +98,31 @@ class _Whole:
             return self._known.make(value)
         self._known.lookups += 1
         return self._known[value]
+
+
+class _List:
+    """A list of small messages, looked up in one go.
+
+    Games share long lists between views, and hashing one takes longer than all the rest: so the very same list is known by its
+    identity. The table holds the lists too, so that no other value gets the identity of one in it.
+    """
+
+    def __init__(self, known: Memo[Any]) -> None:
+        self._known = known
+        self._same: dict[int, tuple[tuple[Plain, ...], bytes]] = {}
+
+    def __getitem__(self, values: tuple[Plain, ...], /) -> bytes:
+        self._known.lookups += 1
+        if len(values) < _LONG:
+            return self._known[values]
+        found = self._same.get(id(values))
+        if found is not None:
+            return found[1]
+        written = self._known[values]
+        if len(self._same) >= _CAP:
+            self._same.clear()
+        self._same[id(values)] = (values, written)
+        return written
 
 
 def _absent(field: FieldDescriptor) -> Plain:
@@ -141,7 +167,7 @@ def _sub_message(field: FieldDescriptor, message: Descriptor) -> _Field:
     if any(part.message_type is not None for part in message.fields):
         return _Each(Memo(name, make, _CAP))
     elements = Table(make, _ELEMENTS)
-    return _Whole(Memo(name, lambda values: b"".join([elements[value] for value in values]), _CAP))
+    return _List(Memo(name, lambda values: b"".join([elements[value] for value in values]), _CAP))
 
 
 def _present(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
