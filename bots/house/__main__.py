@@ -1,12 +1,14 @@
 """``python -m bots.house random|greedy|mcts``: a house bot as a process, connected like any other bot."""
 
 import argparse
+import asyncio
 import os
 import secrets
 import sys
 from collections.abc import Callable
 from functools import partial
 
+import uvloop
 from rubble_bot import Turn, run
 
 from bots.house import PLAYERS
@@ -62,6 +64,7 @@ def main() -> None:
         help="mcts: no answer takes longer, however long its clock",
     )
     arguments = parser.parse_args()
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     if arguments.player != "mcts":
         if arguments.simulations is not None:
             parser.error(f"--simulations: {arguments.simulations} means nothing for {arguments.player}; expected mcts")
