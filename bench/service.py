@@ -34,6 +34,8 @@ GAMES: Final = 32
 #: Before a slice counts: tables are laid, streams are open, tables of bytes are warm.
 _WARM_S: Final = 0.6
 _SAVED_S: Final = 10.0
+#: Turns of the first seat in a short game.
+_SHORT: Final = 2
 #: A hash of the bare server has a key of this length.
 _KEY: Final = "bench:bare:{:05d}"
 
@@ -211,15 +213,22 @@ class ServiceBench:
         return sum(size or 0 for size in sizes)
 
     def memory(self, games: int) -> dict[str, float]:
-        """What a fresh copy of the service keeps in memory after a tenth of the games of two players, and after all."""
+        """What a fresh copy of the service keeps in memory after a hundredth of many short games of two players, and after all."""
         copy = self._house.new_copy()
-        first = max(2, games // 10)
-        self.arena(first, 2, copy)
+        first = max(2, games // 100)
+        self._short_games(first, copy)
         before = copy.memory()
-        self.arena(games - first, 2, copy)
+        self._short_games(games - first, copy)
         after = copy.memory()
         copy.stop()
         return {"first_games": first, "games": games, "before": before, "after": after}
+
+    def _short_games(self, games: int, copy: Server) -> None:
+        """Games that are given up after a few moves and then forgotten, as an archive does with every session."""
+        request = self._bots(copy, 0, ["short-0", "short-1"], ["short-0", "short-1"], min(games, GAMES))
+        answers, _ = self._slice([{**request, "total": games, "plies": _SHORT}], None, [copy])
+        if answers[0]["over"] != games or answers[0]["refused"]:
+            raise NotSaved(f"{answers[0]['over']} of {games} short games ended; refused: {answers[0]['refused'][:1]}")
 
     # ------------------------------------------------------------------------------------------------------------ inside
     def _request(self, case: str, copy: Server, number: int, **more: Any) -> dict[str, Any]:
@@ -347,10 +356,10 @@ def measure_service(
         measures = bench.measures()
         if rivals is not None:
             measures["rivals:catanatron"] = rivals
-        bench.learn()
         used = dict.fromkeys(name for goal in possible for name in (goal.variant, goal.other))
         measured = Rounds()
         if used:
+            bench.learn()
             measured.run({name: measures[name] for name in used}, rounds, seconds, on_turn)
         report["about"] = {**about, "load": f"{load:.1f} before, {os.getloadavg()[0]:.1f} after the rounds"}
         report["sizes"] = {name: round(size, 1) for name, size in bench.sizes.items()}

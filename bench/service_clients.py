@@ -60,6 +60,16 @@ class Tables:
         created = await self._stub.CreateSession(request, metadata=self._metadata, timeout=60)
         return session, list(created.seat_tokens)
 
+    async def resign(self, session: str, seat: int) -> None:
+        """End a session of two seats."""
+        request = session_pb2.ResignRequest(session=session, seat=seat)
+        await self._stub.Resign(request, metadata=self._metadata, timeout=60)
+
+    async def forget(self, session: str) -> None:
+        """As an archive does with an ended session."""
+        request = session_pb2.ForgetSessionRequest(session=session)
+        await self._stub.ForgetSession(request, metadata=self._metadata, timeout=60)
+
 
 class Tally:
     """What happened in a slice: how often something was sent and answered, and when."""
@@ -140,6 +150,8 @@ class Bots:
         self.turn_bytes = self.choice_bytes = self.turns = self.messages = 0
         self.refused: list[str] = []
         self._left = slice_.get("total", 0)
+        #: After so many turns of its first seat a game is given up and forgotten; 0: it is played to its end.
+        self._plies = slice_.get("plies", 0)
         self.over = 0
         self.last_over = 0.0
         self._seat: dict[str, int] = {}
@@ -223,11 +235,18 @@ class Bots:
             kind = event.WhichOneof("event")
             if kind == "turn":
                 turn = event.turn
-                self.marks.append((turn.session, False, now))
+                if self._plies:
+                    if is_first and turn.turn > self._plies and self._is_ours(turn.session):
+                        assert self._tables is not None
+                        self._spawn(self._tables.resign(turn.session, 0))
+                        continue
+                else:
+                    self.marks.append((turn.session, False, now))
                 if is_open:
                     index = self._chance.randrange(len(turn.legal_actions))
                     ready.choices.add(session=turn.session, turn=turn.turn, index=index)
-                    self.marks.append((turn.session, True, now))
+                    if not self._plies:
+                        self.marks.append((turn.session, True, now))
                 if not self.turns % 64:
                     self.turn_bytes += event.ByteSize() * 64
                 self.turns += 1
@@ -241,15 +260,24 @@ class Bots:
 
     def _end_of(self, session: str, now: float) -> None:
         """The first seat's process lays the next table, if it laid this one."""
-        if not session.startswith(self._slice["name"] + "-"):
+        if not self._is_ours(session):
             return
         self.over += 1
         self.last_over = now
-        task = asyncio.create_task(self._lay())
-        self._laying.add(task)
-        task.add_done_callback(self._laying.discard)
+        if self._plies:
+            assert self._tables is not None
+            self._spawn(self._tables.forget(session))
+        self._spawn(self._lay())
         if self.over == self._left:
             self._done.set()
+
+    def _is_ours(self, session: str) -> bool:
+        return session.startswith(self._slice["name"] + "-")
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._laying.add(task)
+        task.add_done_callback(self._laying.discard)
 
 
 async def play(slice_: dict[str, Any]) -> dict[str, Any]:
