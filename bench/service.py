@@ -16,17 +16,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 from rich.table import Table
 
 from bench.rounds import Measure, Rounds, Spread
 from bench.service_house import House, Server
 from service.engine import engine_kind
 from service.sessions import keys
+from service.sessions.entries import Acted
 from service.sessions.link import RedisClient, connect
 from service.sessions.redis_store import RedisStore
-from service.sessions.session import ACT
-from service.sessions.stored import entry_from_plain
+from service.sessions.stored import decode_entry
 
 GAME: Final = "sf1906-2e"
 SEATS: Final = 4
@@ -297,8 +296,8 @@ class ServiceBench:
                 pipe.hget(keys.session(session), "r")
                 pipe.lrange(keys.log(session), 0, -1)
             found = pipe.execute()
-            logs = [[entry_from_plain(msgspec.msgpack.decode(entry)) for entry in log] for log in found[1::2]]
-            moves = sum(entry.kind == ACT for log in logs for entry in log)
+            logs = [[decode_entry(entry) for entry in log] for log in found[1::2]]
+            moves = sum(isinstance(entry, Acted) for log in logs for entry in log)
             if moves == sent:
                 break
             if time.monotonic() > end:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
@@ -18,10 +19,9 @@ from cli.show import draw, sheet
 from cli.terminal import complain, console, count_of, print_json
 from service.games.core import BadSetup, Eye
 from service.games.log import Sight, sights
-from service.sessions import session as life
-from service.sessions.replay import BadReplay, Replay, decode_replay, read_replay
+from service.sessions.entries import Acted, AnswerRefused, Ended, Entry, Forfeited, HouseActed, Revealed, action_of
+from service.sessions.replay import BadReplay, OutcomeLine, Replay, decode_replay, read_replay
 from service.sessions.replay_verify import Verdict, game_of, tables, verify_replay
-from service.sessions.session import Entry
 
 GOOD, BAD = 0, 1
 #: The largest file that is read, in bytes. A long game has a few hundred thousand.
@@ -233,7 +233,7 @@ class _Book:
         first = max(0, place - LAST_ENTRIES)
         entries = self.replay.entries[first:place]
         is_secret = game_of(self.replay).is_secret(self.states[place])
-        seen = sights(entries, self.eye, is_secret=is_secret, is_revealed=False)
+        seen = sights([action_of(entry) for entry in entries], self.eye, is_secret=is_secret, is_revealed=False)
         parts: list[RenderableType] = [Text(), self.heading(place), self.bots(), Text(), self.table(place), Text()]
         parts += [
             self.said(revision, entry, sight).append("  ←" if revision == place else "", "bold")
@@ -251,25 +251,30 @@ class _Book:
     def said(self, revision: int, entry: Entry, sight: Sight = Sight.WHOLE) -> Text:
         """An entry as a line; while it is secret, others learn only that something was said."""
         line = Text(f"{revision:>5}  ", style="dim")
-        if entry.seat >= 0:
+        if not isinstance(entry, Ended | Revealed):
             line.append(f"seat {entry.seat}  ", style="cyan")
         if sight is not Sight.WHOLE:
             return line.append("(in secret)", style="dim")
-        match entry.kind:
-            case life.ACT:
-                line.append(entry.text, style="bold").append(f"  {entry.think_ms:,} ms", style="dim")
-            case life.HOUSE:
-                line.append(entry.text).append("  by the house", style="dim")
-            case life.REFUSAL:
-                line.append(f"refused: {entry.text}", style="red")
-            case life.FAULT:
-                line.append(f"forfeited: {entry.text}", style="bold red")
-            case life.END:
-                line.append(entry.text.lower(), style="bold")
+        note = ""
+        match entry:
+            case Acted():
+                line.append(entry.action, style="bold").append(f"  {entry.think_ms:,} ms", style="dim")
+                note = entry.note
+            case HouseActed():
+                line.append(entry.action).append("  by the house", style="dim")
+            case AnswerRefused():
+                line.append(f"refused: {entry.reason}", style="red")
+                note = entry.note
+            case Forfeited():
+                line.append(f"forfeited: {entry.fault}", style="bold red")
+                note = entry.outage
+            case Ended():
+                line.append(entry.status.lower(), style="bold")
+                note = entry.note
             case _:
                 line.append(entry.kind, style="dim")
-        if entry.note:
-            line.append("  " + " ".join(entry.note.split()), style="italic dim")
+        if note:
+            line.append("  " + " ".join(note.split()), style="italic dim")
         return line
 
     def result(self) -> list[RenderableType]:
@@ -301,16 +306,21 @@ def _printable_json(value: Any) -> Any:
     return _printable(value) if isinstance(value, str) else value
 
 
+def _printable_entry(entry: Entry) -> Entry:
+    texts = {name: _printable(text) for name, text in msgspec.structs.asdict(entry).items() if type(text) is str}
+    return msgspec.structs.replace(entry, **texts)
+
+
 def _tamed(replay: Replay) -> Replay:
     """The replay with nothing in it that a terminal would obey. Actions that were played again have nothing such anyway."""
-    entries = [replace(entry, text=_printable(entry.text), note=_printable(entry.note)) for entry in replay.entries]
+    outcome = msgspec.to_builtins(replay.outcome)
     return replace(
         replay,
         session=_printable(replay.session),
         game=_printable(replay.game),
         bots=tuple(_printable(bot) for bot in replay.bots),
-        entries=tuple(entries),
-        outcome=_printable_json(replay.outcome),
+        entries=tuple(_printable_entry(entry) for entry in replay.entries),
+        outcome=msgspec.convert(_printable_json(outcome), OutcomeLine | None),
     )
 
 

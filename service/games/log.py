@@ -12,12 +12,10 @@ A = TypeVar("A")
 
 
 class Logged(Protocol):
-    """An entry of a log, as far as the right to read it depends on it."""
+    """An action in a log, as far as the right to read it depends on it."""
 
     @property
     def seat(self) -> Seat: ...
-    @property
-    def is_action(self) -> bool: ...
     @property
     def secret(self) -> bool:
         """Said while ``Game.is_secret`` was true."""
@@ -38,16 +36,17 @@ class Sight(Enum):
     NOTHING = "nothing"
 
 
-def sights(entries: Sequence[Logged], eye: Eye, *, is_secret: bool, is_revealed: bool) -> list[Sight]:
+def sights(entries: Sequence[Logged | None], eye: Eye, *, is_secret: bool, is_revealed: bool) -> list[Sight]:
     """How much of each entry this eye may know now. ``entries`` may begin anywhere in the log, and ends with its last entry.
 
+    None stands for an entry that is no action: everybody may know it.
     ``is_secret``: seats choose secretly now, so what others said since the last open action is not to be known yet.
     ``is_revealed``: the seeds are published, and with them all that ever happened.
     """
     found = []
     for entry in reversed(entries):
         sight = Sight.WHOLE
-        if entry.is_action:
+        if entry is not None:
             is_secret = is_secret and entry.secret
             if entry.seat != eye and is_secret:
                 sight = Sight.NOTHING
@@ -65,10 +64,6 @@ class Said:
     text: str
     secret: bool
     lasting: bool
-
-    @property
-    def is_action(self) -> bool:
-        return True
 
 
 @dataclass

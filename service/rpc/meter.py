@@ -10,7 +10,7 @@ from prometheus_client import Counter, Histogram
 
 from service import metrics
 from service.sessions.arena import Change
-from service.sessions.session import ACT, CANCELLED, END, FAULT, HOUSE, REFUSAL
+from service.sessions.entries import Acted, AnswerRefused, Ended, Forfeited, HouseActed, Status
 
 #: Long conversations are not requests: how long they last says nothing about us.
 _CONVERSATIONS: Final = ("/Play", "/Watch", "/WaitForEnd", "/ServerReflectionInfo")
@@ -69,19 +69,19 @@ def count_changes(change: Change) -> None:
     if not change.entries:
         metrics.SESSIONS_CREATED.labels(game).inc()
     for entry in change.entries:
-        if entry.kind == ACT:
+        if isinstance(entry, Acted):
             moves, think_seconds = _of_moves(game)
             moves.inc()
             think_seconds.observe(entry.think_ms / 1000)
-        elif entry.kind == HOUSE:
+        elif isinstance(entry, HouseActed):
             metrics.MOVES.labels(game, "house").inc()
-        elif entry.kind == REFUSAL:
+        elif isinstance(entry, AnswerRefused):
             metrics.REFUSALS.labels(game).inc()
-        elif entry.kind == FAULT:
-            metrics.FAULTS.labels(game, entry.text).inc()
-        elif entry.kind == END:
+        elif isinstance(entry, Forfeited):
+            metrics.FAULTS.labels(game, entry.fault).inc()
+        elif isinstance(entry, Ended):
             outcome = session.outcome
-            ending = "CANCELLED" if session.status == CANCELLED or outcome is None else outcome.ending
+            ending = "CANCELLED" if session.status is Status.CANCELLED or outcome is None else outcome.ending
             metrics.SESSIONS_ENDED.labels(game, ending).inc()
 
 

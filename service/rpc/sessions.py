@@ -21,6 +21,7 @@ from service.rpc.writing import PATIENCE_S, hand_over
 from service.sessions.arena import Answer, Arena, settle
 from service.sessions.bells import Bells
 from service.sessions.clock import TimeControl
+from service.sessions.entries import ACTIONS, Acted, Ended, Entry, Fault, Forfeited, HouseActed
 from service.sessions.errors import (
     BadRequest,
     HistoryChanged,
@@ -31,20 +32,7 @@ from service.sessions.errors import (
 )
 from service.sessions.log_view import is_hidden, readable
 from service.sessions.replay import write_replay
-from service.sessions.session import (
-    ACT,
-    ACTIVE,
-    END,
-    FAULT,
-    HOUSE,
-    MATCH_LIMIT,
-    RESIGNED,
-    Accepted,
-    Entry,
-    Header,
-    Reply,
-    Session,
-)
+from service.sessions.session import ACTIVE, Accepted, Header, Reply, Session
 from service.sessions.stored import entry_mark
 
 T = TypeVar("T")
@@ -60,10 +48,10 @@ _PAGE: Final = 100
 _PAGE_LIMIT: Final = 1000
 _PAGE_TOKEN: Final = re.compile(r"[0-9]{1,15}")
 #: The causes for which a seat may be given up.
-_RESIGNED_BY: Final[Mapping[int, int]] = {
-    common_pb2.FAULT_UNSPECIFIED: RESIGNED,
-    common_pb2.FAULT_RESIGNED: RESIGNED,
-    common_pb2.FAULT_MATCH_LIMIT: MATCH_LIMIT,
+_RESIGNED_BY: Final[Mapping[int, Fault]] = {
+    common_pb2.FAULT_UNSPECIFIED: Fault.RESIGNED,
+    common_pb2.FAULT_RESIGNED: Fault.RESIGNED,
+    common_pb2.FAULT_MATCH_LIMIT: Fault.MATCH_LIMIT,
 }
 #: Changes that are being made; the loop alone would not keep those alive whose callers have gone.
 _UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
@@ -221,7 +209,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         fault = _RESIGNED_BY.get(request.fault)
         if fault is None:
             raise BadRequest("fault", request.fault, "FAULT_RESIGNED or FAULT_MATCH_LIMIT")
-        if fault != RESIGNED and caller.kind is not Kind.OPERATOR:
+        if fault is not Fault.RESIGNED and caller.kind is not Kind.OPERATOR:
             raise Forbidden("only the operator may give a seat up for another cause than resigning")
         return session_pb2.ResignResponse(
             revision=await self._change(request.session, lambda session, now: session.resign(seat, now, fault))
@@ -366,19 +354,19 @@ def _question(session: Session, seat: int, now_ms: int) -> session_pb2.Question:
 def _watch_response(session: Session, after: int, entries: list[Entry]) -> session_pb2.WatchResponse:
     response = session_pb2.WatchResponse()
     for revision, entry in enumerate(entries, after + 1):
-        if entry.kind in (ACT, HOUSE):
+        if isinstance(entry, ACTIONS):
             action = session_pb2.ActionEvent(
                 seat=entry.seat,
-                text=entry.text,
-                think_ms=entry.think_ms,
-                house=entry.kind == HOUSE,
+                text=entry.action,
+                think_ms=entry.think_ms if isinstance(entry, Acted) else 0,
+                house=isinstance(entry, HouseActed),
                 hidden=is_hidden(entry),
             )
             response.events.add(revision=revision, action=action, mark=entry_mark(session.header, entry))
-        elif entry.kind == FAULT:
-            fault = session_pb2.FaultEvent(seat=entry.seat, fault=codec.fault_of(entry.text), outage=entry.note)
+        elif isinstance(entry, Forfeited):
+            fault = session_pb2.FaultEvent(seat=entry.seat, fault=codec.fault_value(entry.fault), outage=entry.outage)
             response.events.add(revision=revision, fault=fault, mark=entry_mark(session.header, entry))
-        elif entry.kind == END:
+        elif isinstance(entry, Ended):
             end = session_pb2.EndEvent(status=codec.status_value(session.status))
             if session.outcome is not None:
                 end.outcome.CopyFrom(codec.outcome_message(session.outcome))

@@ -15,10 +15,11 @@ from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from service.games.core import OptionValue
+from service.sessions.entries import Entry
 from service.sessions.errors import Conflict, SeatForfeited, SessionError, SessionExists, UnknownSession
 from service.sessions.outages import Outages
 from service.sessions.queues import SessionQueues
-from service.sessions.session import ACTIVE, FAULTS, Entry, Header, Late, Reply, Session, Stale, new_session
+from service.sessions.session import ACTIVE, Header, Late, Reply, Session, Stale, new_session
 from service.sessions.store import Bells, Store
 
 T = TypeVar("T")
@@ -42,7 +43,7 @@ class Change:
         self.seats = seats
 
 
-def _standing(session: Session) -> list[tuple[int, bool, int, int]]:
+def _standing(session: Session) -> list[tuple[int, bool, str, str]]:
     """What a seat would want to hear of, if it changes: its question, that its clock runs, its fault, the end."""
     status = session.status
     return [
@@ -50,7 +51,7 @@ def _standing(session: Session) -> list[tuple[int, bool, int, int]]:
     ]
 
 
-def _with_news(session: Session, before: list[tuple[int, bool, int, int]]) -> list[int]:
+def _with_news(session: Session, before: list[tuple[int, bool, str, str]]) -> list[int]:
     """The seats that have something to hear."""
     return [seat for seat, now in enumerate(_standing(session)) if now != before[seat]]
 
@@ -313,7 +314,7 @@ class Arena:
 
         def make(session: Session) -> tuple[Reply, list[Entry]]:
             entries = self._expire(session, connected)
-            fault = FAULTS[session.seats[seat].fault]
+            fault = session.seats[seat].fault
             if fault:
                 message = f"the answer came too late; seat {seat} was forfeited ({fault})"
                 return Late(SeatForfeited(message, seat=str(seat), fault=fault)), entries

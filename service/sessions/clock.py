@@ -3,24 +3,27 @@
 All times are in milliseconds. A clock is never changed: whoever asks a question or takes an answer gets another one.
 """
 
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from service.sessions.entries import Count
 
 #: What the way through the service may cost a bot, in milliseconds, before its clock is held against it.
 LAG_MS: Final = 150
 
 
-@dataclass(frozen=True, slots=True)
-class TimeControl:
+class TimeControl(Struct, frozen=True, array_like=True, gc=False):
     """How long a seat may think, in milliseconds."""
 
-    move_ms: int = 10_000
-    bank_ms: int = 60_000
-    increment_ms: int = 0
-    seating_ms: int = 60_000
+    move_ms: Count = 10_000
+    bank_ms: Count = 60_000
+    increment_ms: Count = 0
+    seating_ms: Count = 60_000
 
 
-class Clock(NamedTuple):
+class Clock(Struct, frozen=True, array_like=True, gc=False):
     """What a seat has left and has used, and since when it is asked."""
 
     control: TimeControl
@@ -39,7 +42,7 @@ class Clock(NamedTuple):
 
     def take_seat(self, now_ms: int) -> "Clock":
         """The seat has turned up; if it is asked already, its time begins now."""
-        return self._replace(is_seated=True, asked_ms=now_ms if self.asked_ms else 0)
+        return replace(self, is_seated=True, asked_ms=now_ms if self.asked_ms else 0)
 
     def spend(self, used_ms: int) -> "Clock":
         """The open question was answered in so long: what exceeds the move's own time is taken from the bank."""
@@ -49,7 +52,7 @@ class Clock(NamedTuple):
 
     def stop(self) -> "Clock":
         """The question is withdrawn: the seat or the session plays no more."""
-        return self._replace(asked_ms=0)
+        return replace(self, asked_ms=0)
 
     # ------------------------------------------------------------------------------------------------------------ asking
     @property

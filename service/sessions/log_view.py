@@ -1,14 +1,16 @@
 """The log of a session as an eye may read it. Watch and replays are made from this; nothing else decides it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from service.games.core import Eye
 from service.games.log import Sight, sights
-from service.sessions.session import ACTIVE, Entry, Session
+from service.sessions.entries import Acted, Entry, HouseActed, action_of
+from service.sessions.session import ACTIVE, Session
 
-#: The text of an action that the reader may not know. No action of any game has an empty notation.
+#: The notation of an action that the reader may not know. No action of any game has an empty notation.
 HIDDEN: Final = ""
 
 
@@ -16,20 +18,30 @@ def readable(session: Session, entries: Sequence[Entry], eye: Eye) -> list[Entry
     """The entries this eye may read now. ``entries`` may begin anywhere in the log, and ends with its last entry.
 
     The list stops before the first entry that must not be known of yet, because seats still choose secretly. An action that
-    stays secret is in it, so that revisions can be counted, with HIDDEN as its text and without its note; everybody reads it
-    when the seeds are revealed.
+    stays secret is in it, so that revisions can be counted, with HIDDEN as its notation and without its note; everybody reads
+    it when the seeds are revealed.
     """
     is_secret = session.status == ACTIVE and session.game.is_secret(session.state)
-    found = []
-    for entry, sight in zip(
-        entries, sights(entries, eye, is_secret=is_secret, is_revealed=session.revealed), strict=True
-    ):
+    actions = [action_of(entry) for entry in entries]
+    seen = sights(actions, eye, is_secret=is_secret, is_revealed=session.revealed)
+    found: list[Entry] = []
+    for entry, sight in zip(entries, seen, strict=True):
         if sight is Sight.NOTHING:
             break
-        found.append(entry if sight is Sight.WHOLE else replace(entry, text=HIDDEN, note=""))
+        found.append(entry if sight is Sight.WHOLE else hidden(entry))
     return found
 
 
+def hidden(entry: Entry) -> Entry:
+    """The entry without what the game keeps secret for longer than a phase."""
+    if isinstance(entry, Acted) and entry.lasting:
+        return replace(entry, action=HIDDEN, note="")
+    if isinstance(entry, HouseActed) and entry.lasting:
+        return replace(entry, action=HIDDEN)
+    return entry
+
+
 def is_hidden(entry: Entry) -> bool:
-    """Whether ``readable`` has taken the text out of this entry."""
-    return entry.lasting and entry.text == HIDDEN
+    """Whether ``readable`` has taken the action out of this entry."""
+    action = action_of(entry)
+    return action is not None and action.lasting and action.action == HIDDEN

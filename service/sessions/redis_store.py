@@ -11,30 +11,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-import msgspec
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.sessions import keys
+from service.sessions.entries import Entry
 from service.sessions.errors import StoreUnavailable, UnknownSession
 from service.sessions.link import AWAY, RedisClient, trouble_of
-from service.sessions.session import (
-    ACTIVE,
-    Entry,
-    Header,
-    Session,
-)
+from service.sessions.session import ACTIVE, Header, Session
 from service.sessions.store import NOBODY, Bells, Marks, Saved, changed_meanwhile
-from service.sessions.stored import (
-    entry_from_plain,
-    entry_to_plain,
-    header_from_plain,
-    header_to_plain,
-    live_to_plain,
-    session_from_plain,
-)
+from service.sessions.stored import decode_entry, decode_header, decode_session, encode, encode_session
 from service.sessions.wire import Wire
 
 _LOG: Final = logging.getLogger(__name__)
@@ -48,8 +36,6 @@ _BATCH: Final = 128
 #: takes it off their lists.
 SOON_S: Final = 10
 
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder().decode
 #: The fields that tell where a session stands.
 _MARK: Final = ["r", "w"]
 
@@ -156,8 +142,8 @@ class RedisStore:
         arguments = [
             keys.session(header.id),
             keys.log(header.id),
-            _encode(header_to_plain(header)),
-            _encode(live_to_plain(session)),
+            encode(header),
+            encode_session(session),
             session.mark,
             LIVE_TTL,
             notice(header.id, session.mark, header.created_ms),
@@ -172,7 +158,7 @@ class RedisStore:
         await self._client.ask(self.redis.zadd(keys.DUE, {header.id: header.created_ms + LATE_MS}, nx=True))
         await self._client.ask(self.redis.zadd(keys.SESSIONS, {header.id: header.created_ms}, nx=True))
         found = await self._client.run(CREATE, 2, *arguments)
-        return None if found is None else header_from_plain(_decode(found))
+        return None if found is None else decode_header(found)
 
     async def load(self, session_id: str) -> Session:
         header, live, mark = await self._client.ask(self.redis.hmget(keys.session(session_id), ["h", "b", "w"]))
@@ -206,14 +192,14 @@ class RedisStore:
         arguments += [
             before.encode("latin-1"),
             str(session.revision),
-            _encode(live_to_plain(session)),
+            encode_session(session),
             session.mark,
             ttl,
             notice(session_id, session.mark, entries[-1].at_ms if entries else 0),
             len(channels),
             *channels,
         ]
-        arguments += [_encode(entry_to_plain(entry)) for entry in entries]
+        arguments += [encode(entry) for entry in entries]
         self._waiting.append(_Save(session_id, arguments, saved))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
@@ -226,7 +212,7 @@ class RedisStore:
             raise UnknownSession(session_id)
         header, live, stored, entries = found
         session = known if known is not None and not header else _session(header, live, stored)
-        return session, [entry_from_plain(_decode(entry)) for entry in entries]
+        return session, [decode_entry(entry) for entry in entries]
 
     async def live(self) -> int:
         return int(await self._client.ask(self.redis.zcard(keys.DUE)))
@@ -293,7 +279,7 @@ class RedisStore:
 
 
 def _session(header: bytes, live: bytes, mark: bytes | None) -> Session:
-    session = session_from_plain(header_from_plain(_decode(header)), _decode(live))
+    session = decode_session(decode_header(header), live)
     session.mark = _text(mark)
     return session
 

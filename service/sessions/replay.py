@@ -7,47 +7,133 @@ and that one, while the seeds are held back, is the beginning of the file that h
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias, Union
 
 import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import astuple
 
 from service.games.core import Line, Outcome, Result
 from service.sessions.clock import TimeControl
-from service.sessions.log_view import is_hidden, readable
-from service.sessions.session import (
-    ACT,
-    ACTIVE,
-    CANCELLED,
-    END,
-    FAULT,
-    FAULTS,
-    HOUSE,
-    REFUSAL,
-    REVEAL,
-    SEATED,
+from service.sessions.entries import (
+    Acted,
+    AnswerRefused,
+    Count,
+    Ended,
     Entry,
-    Header,
-    Session,
-    commitment,
+    Fault,
+    Forfeited,
+    HouseActed,
+    Place,
+    Revealed,
+    Seated,
+    Status,
 )
+from service.sessions.log_view import is_hidden, readable
+from service.sessions.session import ACTIVE, Header, Session, commitment
 
 #: Raised when the lines change their shape.
 REPLAY_FORMAT: Final = 1
 #: What the header names as the hash before it.
 NO_HASH: Final = "0" * 64
-HEADER: Final = "header"
-OUTCOME: Final = "outcome"
-SEEDS: Final = "seeds"
-STATUSES: Final = ("", "ACTIVE", "FINISHED", "CANCELLED")
-
-#: What a line calls the text of its entry.
-_TEXT_NAMES: Final = {ACT: "action", HOUSE: "action", REFUSAL: "reason", FAULT: "fault", END: "status"}
-_LARGEST: Final = 2**63 - 1
 _LINE_LIMIT: Final = 1_000_000
+
+_Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
+_Name: TypeAlias = Annotated[str, Meta(min_length=1)]
+_Hash: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+
+# ------------------------------------------------------------------------------------------------------------- the lines
+class _Object(Struct, frozen=True, forbid_unknown_fields=True):
+    """A JSON object with exactly these fields."""
+
+
+class _Line(_Object, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    """What all lines have: their place in the chain, once they are in it."""
+
+    prev: _Hash = ""
+    hash: _Hash = ""
+
+
+class _Clocks(TimeControl, frozen=True, array_like=False, forbid_unknown_fields=True):
+    """A time control, with names."""
+
+
+class _Commitments(_Object, frozen=True):
+    table: _Hash
+    deck: _Hash
+
+
+class HeaderLine(_Line, frozen=True, tag="header"):
+    """The first line: who plays what."""
+
+    format: Count
+    session: _Name
+    game: _Name
+    version: Count
+    seats: Place
+    options: dict[str, str | _Whole]
+    bots: tuple[str, ...]
+    time_control: _Clocks
+    commitments: _Commitments
+    hold_seeds: bool
+    created_ms: Count
+
+
+class _Sheet(_Object, frozen=True):
+    """The score of a seat: label and points of each line."""
+
+    name: str
+    lines: list[tuple[str, _Whole]]
+
+
+class _HouseSheet(_Sheet, frozen=True):
+    rank: Place
+    score: _Whole
+
+
+class OutcomeLine(_Line, frozen=True, tag="outcome"):
+    """How an ended session ended. A cancelled one has no ranks, no scores and no sheet."""
+
+    status: Status
+    ending: str
+    faults: list[Fault]
+    ranks: list[Place]
+    scores: list[_Whole]
+    sheet: list[_Sheet]
+    house: list[_HouseSheet]
+
+
+class SeedsLine(_Line, frozen=True, tag="seeds"):
+    """The last line of a replay that has its seeds, as hex."""
+
+    revision: Place
+    at_ms: Count
+    table: _Hash
+    deck: _Hash
+
+
+#: By kind of entry: its line, which has the fields of the entry, its revision, and its place in the chain.
+_ENTRY_LINES: Final[dict[type[Entry], Any]] = {
+    kind: msgspec.defstruct(
+        f"{kind.__name__}Line",
+        [("revision", Place), ("prev", _Hash, ""), ("hash", _Hash, "")],
+        bases=(kind,),
+        tag=kind.kind,
+        tag_field="kind",
+        array_like=False,
+        kw_only=True,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
+        frozen=True,
+    )
+    for kind in (Acted, HouseActed, AnswerRefused, Seated, Forfeited, Ended)
+}
+_ANY_LINE: Final[Any] = Union[(HeaderLine, OutcomeLine, SeedsLine, *_ENTRY_LINES.values())]
 
 
 class BadReplay(Exception):
@@ -57,16 +143,6 @@ class BadReplay(Exception):
         super().__init__(f"line {line}: {reason}")
         self.line = line
         self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Seeded:
-    """The last line of a replay that has its seeds."""
-
-    revision: int
-    at_ms: int
-    table: bytes
-    deck: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +161,9 @@ class Replay:
     created_ms: int
     #: The n-th (from 1) is revision n and stands on line n + 1. The reveal is not among them: see ``seeds``.
     entries: tuple[Entry, ...]
-    #: The outcome's line without its place in the chain; None if the game was still running.
-    outcome: dict[str, Any] | None
-    seeds: Seeded | None
+    #: None if the game was still running.
+    outcome: OutcomeLine | None
+    seeds: SeedsLine | None
     #: One hash a line.
     hashes: tuple[str, ...]
 
@@ -100,8 +176,8 @@ class Replay:
             self.game,
             self.version,
             dict(self.options),
-            self.seeds.table,
-            self.seeds.deck,
+            bytes.fromhex(self.seeds.table),
+            bytes.fromhex(self.seeds.deck),
             self.time_control,
             self.bots,
             self.hold_seeds,
@@ -111,23 +187,22 @@ class Replay:
     def sheet(self) -> Outcome | None:
         """The outcome as the file tells it; None if there is none, or the session was cancelled."""
         told = self.outcome
-        if told is None or told["status"] == STATUSES[CANCELLED]:
+        if told is None or told.status is Status.CANCELLED:
             return None
         seats = [
-            _result(sheet["name"], rank, score, sheet["lines"])
-            for rank, score, sheet in zip(told["ranks"], told["scores"], told["sheet"], strict=True)
+            _result(sheet, rank, score) for sheet, rank, score in zip(told.sheet, told.ranks, told.scores, strict=True)
         ]
-        house = [_result(told["name"], told["rank"], told["score"], told["lines"]) for told in told["house"]]
-        return Outcome(tuple(seats), told["ending"], tuple(house))
+        house = [_result(sheet, sheet.rank, sheet.score) for sheet in told.house]
+        return Outcome(tuple(seats), told.ending, tuple(house))
 
 
-def _result(name: str, rank: int, score: int, lines: list[list[Any]]) -> Result:
-    return Result(name, rank, score, tuple(Line(label, points) for label, points in lines))
+def _result(sheet: _Sheet, rank: int, score: int) -> Result:
+    return Result(sheet.name, rank, score, tuple(Line(label, points) for label, points in sheet.lines))
 
 
 # --------------------------------------------------------------------------------------------------------------- writing
 #: The one way to write a value as JSON: keys sorted, no spaces, letters as they are.
-canonical: Final = msgspec.json.Encoder(order="deterministic").encode
+canonical: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 def hash_of(fields: Mapping[str, Any]) -> str:
@@ -150,15 +225,17 @@ def write_replay(session: Session, entries: Sequence[Entry]) -> str:
     is_over = session.status != ACTIVE
     if not is_over:
         told = list(takewhile(lambda entry: not is_hidden(entry), readable(session, told, None)))
-    lines = [_header_line(session)]
-    lines += [entry_line(place, entry) for place, entry in enumerate(told, 1) if entry.kind != REVEAL]
+    lines: list[Struct] = [_header_line(session)]
+    seeds: list[Struct] = []
+    for revision, entry in enumerate(told, 1):
+        if isinstance(entry, Revealed):
+            table, deck = header.table_seed.hex(), header.deck_seed.hex()
+            seeds.append(SeedsLine(revision=revision, at_ms=entry.at_ms, table=table, deck=deck))
+        else:
+            lines.append(_ENTRY_LINES[type(entry)](*astuple(entry), revision=revision))
     if is_over:
         lines.append(outcome_line(session))
-    if session.revealed:
-        place = next(place for place, entry in enumerate(told, 1) if entry.kind == REVEAL)
-        seeds = {"table": header.table_seed.hex(), "deck": header.deck_seed.hex()}
-        lines.append({"kind": SEEDS, "revision": place, "at_ms": told[place - 1].at_ms, **seeds})
-    return chain(lines)
+    return chain([msgspec.to_builtins(line) for line in lines + seeds])
 
 
 def chain(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -172,186 +249,42 @@ def chain(lines: Sequence[Mapping[str, Any]]) -> str:
     return b"".join(text + b"\n" for text in texts).decode()
 
 
-def _header_line(session: Session) -> dict[str, Any]:
+def _header_line(session: Session) -> HeaderLine:
     header = session.header
-    control = header.time_control
-    return {
-        "kind": HEADER,
-        "format": REPLAY_FORMAT,
-        "session": header.id,
-        "game": header.game,
-        "version": header.version,
-        "seats": header.seats,
-        "options": session.game.complete(header.seats, header.options),
-        "bots": list(header.bots),
-        "time_control": {
-            "move_ms": control.move_ms,
-            "bank_ms": control.bank_ms,
-            "increment_ms": control.increment_ms,
-            "seating_ms": control.seating_ms,
-        },
-        "commitments": {
-            "table": commitment(header.table_seed).hex(),
-            "deck": commitment(header.deck_seed).hex(),
-        },
-        "hold_seeds": header.hold_seeds,
-        "created_ms": header.created_ms,
-    }
-
-
-def entry_line(revision: int, entry: Entry) -> dict[str, Any]:
-    """An entry with exactly the fields that mean something for its kind."""
-    line: dict[str, Any] = {"kind": entry.kind, "revision": revision, "at_ms": entry.at_ms}
-    if entry.kind in _TEXT_NAMES:
-        line[_TEXT_NAMES[entry.kind]] = entry.text
-    if entry.kind != END:
-        line["seat"] = entry.seat
-    if entry.kind in {ACT, REFUSAL, FAULT}:
-        line["turn"] = entry.turn
-    if entry.kind == ACT:
-        line["think_ms"] = entry.think_ms
-    if entry.note:
-        line[_note_name(entry.kind)] = entry.note
-    if entry.secret:
-        line["secret"] = True
-    if entry.lasting:
-        line["lasting"] = True
-    return line
-
-
-def _note_name(kind: str) -> str:
-    return "outage" if kind == FAULT else "note"
-
-
-def outcome_line(session: Session) -> dict[str, Any]:
-    """How an ended session ended. A cancelled one has no ranks, no scores and no sheet."""
-    outcome = session.outcome
-    seats = outcome.seats if outcome else ()
-    house = outcome.house if outcome else ()
-    return {
-        "kind": OUTCOME,
-        "status": STATUSES[session.status],
-        "ending": outcome.ending if outcome else STATUSES[CANCELLED],
-        "faults": [FAULTS[clock.fault] for clock in session.seats],
-        "ranks": [result.rank for result in seats],
-        "scores": [result.score for result in seats],
-        "sheet": [{"name": result.name, "lines": _sheet(result)} for result in seats],
-        "house": [
-            {"name": result.name, "rank": result.rank, "score": result.score, "lines": _sheet(result)}
-            for result in house
-        ],
-    }
-
-
-def _sheet(result: Result) -> list[list[Any]]:
-    return [[line.label, line.points] for line in result.lines]
-
-
-# --------------------------------------------------------------------------------------------------------------- reading
-Check = Callable[[object], bool]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_said(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_truth(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_true(value: object) -> bool:
-    return value is True
-
-
-def _is_whole(value: object) -> bool:
-    return type(value) is int and -_LARGEST <= value <= _LARGEST
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _LARGEST
-
-
-def _is_place(value: object) -> bool:
-    return type(value) is int and 1 <= value <= _LARGEST
-
-
-def _is_hash(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
-
-
-def _one_of(*good: str) -> Check:
-    return lambda value: isinstance(value, str) and value in good
-
-
-def _list_of(check: Check) -> Check:
-    return lambda value: isinstance(value, list) and all(check(each) for each in value)
-
-
-def _fields(**checks: Check) -> Check:
-    return lambda value: (
-        isinstance(value, dict)
-        and value.keys() == checks.keys()
-        and all(check(value[name]) for name, check in checks.items())
+    return HeaderLine(
+        format=REPLAY_FORMAT,
+        session=header.id,
+        game=header.game,
+        version=header.version,
+        seats=header.seats,
+        options=session.game.complete(header.seats, header.options),
+        bots=header.bots,
+        time_control=_Clocks(*astuple(header.time_control)),
+        commitments=_Commitments(commitment(header.table_seed).hex(), commitment(header.deck_seed).hex()),
+        hold_seeds=header.hold_seeds,
+        created_ms=header.created_ms,
     )
 
 
-def _is_options(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_text(each) or _is_whole(each) for each in value.values())
+def outcome_line(session: Session) -> OutcomeLine:
+    """How an ended session ended."""
+    outcome = session.outcome or Outcome((), Status.CANCELLED.value)
+    return OutcomeLine(
+        status=session.status,
+        ending=outcome.ending,
+        faults=[seat.fault for seat in session.seats],
+        ranks=[result.rank for result in outcome.seats],
+        scores=[result.score for result in outcome.seats],
+        sheet=[_Sheet(result.name, _points(result)) for result in outcome.seats],
+        house=[_HouseSheet(result.name, _points(result), result.rank, result.score) for result in outcome.house],
+    )
 
 
-def _is_score_line(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and _is_text(value[0]) and _is_whole(value[1])
+def _points(result: Result) -> list[tuple[str, int]]:
+    return [(line.label, line.points) for line in result.lines]
 
 
-_LINES: Final = _list_of(_is_score_line)
-_HASHES: Final = _fields(table=_is_hash, deck=_is_hash)
-_ENTRY: Final[dict[str, Check]] = {"revision": _is_place, "at_ms": _is_count}
-#: By kind: the fields a line must have, each with the question whether its value can be right.
-_MUST: Final[dict[str, dict[str, Check]]] = {
-    HEADER: {
-        "format": _is_count,
-        "session": _is_said,
-        "game": _is_said,
-        "version": _is_count,
-        "seats": _is_place,
-        "options": _is_options,
-        "bots": _list_of(_is_text),
-        "time_control": _fields(move_ms=_is_count, bank_ms=_is_count, increment_ms=_is_count, seating_ms=_is_count),
-        "commitments": _HASHES,
-        "hold_seeds": _is_truth,
-        "created_ms": _is_count,
-    },
-    ACT: {**_ENTRY, "seat": _is_count, "turn": _is_place, "action": _is_text, "think_ms": _is_count},
-    HOUSE: {**_ENTRY, "seat": _is_count, "action": _is_text},
-    REFUSAL: {**_ENTRY, "seat": _is_count, "turn": _is_place, "reason": _is_text},
-    SEATED: {**_ENTRY, "seat": _is_count},
-    FAULT: {**_ENTRY, "seat": _is_count, "turn": _is_count, "fault": _one_of(*FAULTS[1:])},
-    END: {**_ENTRY, "status": _one_of(*STATUSES[2:])},
-    OUTCOME: {
-        "status": _one_of(*STATUSES[2:]),
-        "ending": _is_text,
-        "faults": _list_of(_one_of(*FAULTS)),
-        "ranks": _list_of(_is_place),
-        "scores": _list_of(_is_whole),
-        "sheet": _list_of(_fields(name=_is_text, lines=_LINES)),
-        "house": _list_of(_fields(name=_is_text, rank=_is_place, score=_is_whole, lines=_LINES)),
-    },
-    SEEDS: {**_ENTRY, "table": _is_hash, "deck": _is_hash},
-}
-#: Fields that are left out where there is nothing to say.
-_MAY: Final[dict[str, dict[str, Check]]] = {
-    ACT: {"note": _is_said, "secret": _is_true, "lasting": _is_true},
-    HOUSE: {"secret": _is_true, "lasting": _is_true},
-    REFUSAL: {"note": _is_said},
-    FAULT: {"outage": _is_said},
-    END: {"note": _is_said},
-}
-
-
+# --------------------------------------------------------------------------------------------------------------- reading
 def decode_replay(data: bytes) -> str:
     """The text of a file, or BadReplay."""
     try:
@@ -362,74 +295,77 @@ def decode_replay(data: bytes) -> str:
 
 def read_replay(text: str) -> Replay:
     """The replay in this text, if its form is right and its chain holds; else BadReplay."""
-    lines = _chained(text)
-    header = lines[0]
-    if header["seats"] != len(header["bots"]):
-        raise BadReplay(
-            1, f"seats is {header['seats']}, and bots has {len(header['bots'])} names; expected one for each seat"
-        )
-    seats = len(header["bots"])
+    header, *lines = _chained(text)
+    seats = len(header.bots)
+    if header.seats != seats:
+        raise BadReplay(1, f"seats is {header.seats}, and bots has {seats} names; expected one for each seat")
     entries: list[Entry] = []
-    outcome: dict[str, Any] | None = None
-    seeds: Seeded | None = None
-    for number, line in enumerate(lines[1:], 2):
-        kind = line["kind"]
-        if kind == HEADER:
+    outcome: OutcomeLine | None = None
+    seeds: SeedsLine | None = None
+    for number, line in enumerate(lines, 2):
+        if isinstance(line, HeaderLine):
             raise BadReplay(number, "a second header")
         if seeds is not None:
             raise BadReplay(number, "nothing may follow the seeds")
-        if kind == OUTCOME:
+        if isinstance(line, OutcomeLine):
             _check_outcome(number, line, seats, outcome, entries)
-            outcome = {name: value for name, value in line.items() if name not in {"prev", "hash"}}
+            outcome = line
             continue
         expected = len(entries) + 1
-        if line["revision"] != expected:
-            raise BadReplay(number, f"revision {line['revision']} where {expected} should be")
-        if kind == SEEDS:
+        if line.revision != expected:
+            raise BadReplay(number, f"revision {line.revision} where {expected} should be")
+        if isinstance(line, SeedsLine):
             if outcome is None:
                 raise BadReplay(number, "seeds before the outcome")
-            seeds = Seeded(expected, line["at_ms"], bytes.fromhex(line["table"]), bytes.fromhex(line["deck"]))
+            seeds = line
             continue
-        if outcome is not None or (entries and entries[-1].kind == END):
-            raise BadReplay(number, f"{kind!r} after the end")
-        if line.get("seat", 0) >= seats:
-            raise BadReplay(number, f"seat {line['seat']} of {seats}, which are counted from 0")
+        if outcome is not None or (entries and isinstance(entries[-1], Ended)):
+            raise BadReplay(number, f"{line.kind!r} after the end")
+        if not isinstance(line, Ended) and line.seat >= seats:
+            raise BadReplay(number, f"seat {line.seat} of {seats}, which are counted from 0")
         entries.append(_entry(line))
     return Replay(
-        header["session"],
-        header["game"],
-        header["version"],
-        header["options"],
-        tuple(header["bots"]),
-        TimeControl(**header["time_control"]),
-        (header["commitments"]["table"], header["commitments"]["deck"]),
-        header["hold_seeds"],
-        header["created_ms"],
+        header.session,
+        header.game,
+        header.version,
+        header.options,
+        header.bots,
+        TimeControl(*astuple(header.time_control)),
+        (header.commitments.table, header.commitments.deck),
+        header.hold_seeds,
+        header.created_ms,
         tuple(entries),
         outcome,
         seeds,
-        tuple(line["hash"] for line in lines),
+        tuple(line.hash for line in (header, *lines)),
     )
 
 
-def _chained(text: str) -> list[dict[str, Any]]:
+def _entry(line: Any) -> Entry:
+    """The entry of a line."""
+    kind: Any = type(line).__base__
+    entry: Entry = kind(*(getattr(line, name) for name in kind.__struct_fields__))
+    return entry
+
+
+def _chained(text: str) -> list[Any]:
     """The lines of a file, each with the fields of its kind and its place in the chain."""
     if not text:
         raise BadReplay(1, "the file is empty")
     *texts, rest = text.split("\n")
-    lines: list[dict[str, Any]] = []
+    lines = []
     prev = NO_HASH
-    for number, line in enumerate(texts, 1):
-        fields = _object(number, line)
+    for number, said in enumerate(texts, 1):
+        fields = _object(number, said)
         if number == 1:
             _check_format(fields)
-        _check_fields(number, fields)
-        if fields["prev"] != prev:
+        line = _line(number, fields)
+        if line.prev != prev:
             raise BadReplay(number, "the chain is broken: prev is not the hash of the line before")
-        if fields["hash"] != hash_of(fields):
+        if line.hash != hash_of(fields):
             raise BadReplay(number, "the line was changed: its hash is not the hash of what it says")
-        prev = fields["hash"]
-        lines.append(fields)
+        prev = line.hash
+        lines.append(line)
     if rest:
         raise BadReplay(len(texts) + 1, "the file was cut: its last line has no end")
     return lines
@@ -457,56 +393,52 @@ def _no_number(word: str) -> None:
 
 def _check_format(fields: dict[str, Any]) -> None:
     """Told apart from damage, for whoever opens a file of another kind or of another time."""
-    if fields.get("kind") != HEADER or not _is_count(fields.get("format")):
+    if fields.get("kind") != "header" or type(fields.get("format")) is not int:
         raise BadReplay(1, "this is not a replay: its first line is no header")
     if fields["format"] != REPLAY_FORMAT:
         raise BadReplay(1, f"a replay of format {fields['format']}; this version reads format {REPLAY_FORMAT}")
 
 
-def _check_fields(number: int, fields: dict[str, Any]) -> None:
+def _line(number: int, fields: dict[str, Any]) -> Any:
+    """The line with these fields, if it has all that its kind must have, nothing else, and nothing that goes without saying."""
+    try:
+        line = msgspec.convert(fields, _ANY_LINE)
+    except msgspec.ValidationError as error:
+        raise BadReplay(number, _reason(fields, str(error))) from None
+    written = json.loads(canonical(line))
+    for name, value in fields.items():
+        if name not in written or written[name] != value:
+            raise BadReplay(number, f"{name!r} of {fields['kind']!r} cannot be {value!r:.60}")
+    return line
+
+
+def _reason(fields: dict[str, Any], told: str) -> str:
+    """What msgspec found wrong with a line, with the value that it does not tell."""
     kind = fields.get("kind")
-    if not isinstance(kind, str) or kind not in _MUST:
-        raise BadReplay(number, f"{kind!r:.40} is no kind of line")
-    must = _MUST[kind] | {"prev": _is_hash, "hash": _is_hash}
-    may = _MAY.get(kind, {})
-    for name, check in must.items():
-        if name not in fields:
-            raise BadReplay(number, f"{kind!r} without {name!r}")
-        if not check(fields[name]):
-            raise BadReplay(number, f"{name!r} of {kind!r} cannot be {fields[name]!r:.60}")
-    for name in fields.keys() - must.keys() - {"kind"}:
-        if name not in may:
-            raise BadReplay(number, f"{kind!r} has no {name!r:.40}")
-        if not may[name](fields[name]):
-            raise BadReplay(number, f"{name!r} of {kind!r} cannot be {fields[name]!r:.60}")
+    expected, _, path = told.partition(" - at `$.")
+    name = re.split(r"[.\[`]", path)[0]
+    if name == "kind" or "kind" not in fields:
+        return f"{kind!r:.40} is no kind of line"
+    if name:
+        return f"{name!r} of {kind!r} cannot be {fields[name]!r:.60}: {expected}"
+    if missing := re.fullmatch("Object missing required field `(.*)`", told):
+        return f"{kind!r} without {missing[1]!r}"
+    if unknown := re.fullmatch("Object contains unknown field `(.*)`", told, re.DOTALL):
+        return f"{kind!r} has no {unknown[1]!r:.40}"
+    return f"{kind!r}: {told}"
 
 
 def _check_outcome(
-    number: int, line: dict[str, Any], seats: int, before: dict[str, Any] | None, entries: list[Entry]
+    number: int, line: OutcomeLine, seats: int, before: OutcomeLine | None, entries: list[Entry]
 ) -> None:
     if before is not None:
         raise BadReplay(number, "a second outcome")
-    if not entries or entries[-1].kind != END:
+    end = entries[-1] if entries else None
+    if not isinstance(end, Ended):
         raise BadReplay(number, "an outcome before the end")
-    if line["status"] != entries[-1].text:
-        raise BadReplay(number, f"status {line['status']}, and the session ended as {entries[-1].text}")
-    ranked = 0 if line["status"] == STATUSES[CANCELLED] else seats
+    if line.status is not end.status:
+        raise BadReplay(number, f"status {line.status}, and the session ended as {end.status}")
+    ranked = 0 if line.status is Status.CANCELLED else seats
     for name, length in (("faults", seats), ("ranks", ranked), ("scores", ranked), ("sheet", ranked)):
-        if len(line[name]) != length:
-            raise BadReplay(number, f"{name!r} has {len(line[name])} places instead of {length}")
-
-
-def _entry(line: dict[str, Any]) -> Entry:
-    """The entry that ``entry_line`` wrote."""
-    kind = line["kind"]
-    return Entry(
-        kind,
-        line.get("seat", -1),
-        line.get("turn", 0),
-        line[_TEXT_NAMES[kind]] if kind in _TEXT_NAMES else "",
-        line.get("think_ms", 0),
-        line.get(_note_name(kind), ""),
-        line.get("secret", False),
-        line["at_ms"],
-        line.get("lasting", False),
-    )
+        if len(getattr(line, name)) != length:
+            raise BadReplay(number, f"{name!r} has {len(getattr(line, name))} places instead of {length}")

@@ -5,36 +5,31 @@ end. So each line that somebody caused is said to a fresh session, and what that
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import asdict, replace
 
 from service import games
 from service.games.core import AnyGame, BadSetup
-from service.sessions import session as life
-from service.sessions.errors import ActionRefused, SessionError
-from service.sessions.replay import (
-    STATUSES,
-    BadReplay,
-    Replay,
-    outcome_line,
-    read_replay,
-)
-from service.sessions.session import (
-    ACT,
-    CANCELLED,
-    FAULTS,
-    HOUSE,
-    MATCH_LIMIT,
-    RESIGNED,
-    REVEAL,
-    TIMEOUT,
-    Accepted,
+from service.sessions.entries import (
+    ACTIONS,
+    Acted,
+    AnswerRefused,
+    Ended,
     Entry,
-    Refused,
-    Session,
-    commitment,
-    new_session,
+    Fault,
+    Forfeited,
+    HouseActed,
+    Revealed,
+    Seated,
+    Status,
+    action_of,
 )
+from service.sessions.errors import ActionRefused, SessionError
+from service.sessions.replay import BadReplay, Replay, outcome_line, read_replay
+from service.sessions.session import Accepted, Refused, Session, commitment, new_session
 
 HELD_BACK: Final = "seeds held back: game not replayed"
 RUNNING: Final = "still running: game not replayed"
@@ -80,7 +75,7 @@ def verify_replay(text: str, *, pin: str = "", allow_partial: bool = False) -> V
         replay.session,
         replay.game,
         len(replay.hashes),
-        sum(entry.kind in {ACT, HOUSE} for entry in replay.entries),
+        sum(isinstance(entry, ACTIONS) for entry in replay.entries),
         replay.hashes[-1],
         pinned,
     )
@@ -106,14 +101,13 @@ def _check(replay: Replay, allow_partial: bool) -> str:
         if not replay.hold_seeds:
             raise BadReplay(last, "the seeds are missing, though this session did not hold them back")
         return HELD_BACK
-    for name, seed, published in zip(
-        ("table", "deck"), (replay.seeds.table, replay.seeds.deck), replay.commitments, strict=True
-    ):
+    seeds = replay.header().seeds
+    for name, seed, published in zip(("table", "deck"), (seeds.table, seeds.deck), replay.commitments, strict=True):
         if commitment(seed).hex() != published:
             raise BadReplay(last, f"the {name} seed is not the one that was committed to before the first move")
     game_of(replay)
     _Referee(replay).run()
-    actions = sum(entry.kind in {ACT, HOUSE} for entry in replay.entries)
+    actions = sum(isinstance(entry, ACTIONS) for entry in replay.entries)
     return f"{actions} {'action' if actions == 1 else 'actions'} replayed"
 
 
@@ -143,8 +137,9 @@ def tables(replay: Replay) -> Iterator[Any]:
     state = game.new(len(replay.bots), replay.options, replay.header().seeds)
     yield game.copy(state)
     for entry in replay.entries:
-        if entry.kind in {ACT, HOUSE}:
-            game.apply(state, entry.seat, game.read(entry.text))
+        action = action_of(entry)
+        if action is not None:
+            game.apply(state, action.seat, game.read(action.action))
         yield game.copy(state)
 
 
@@ -155,7 +150,7 @@ class _Referee:
         assert replay.seeds is not None
         assert replay.outcome is not None
         self.outcome = replay.outcome
-        self.entries = [*replay.entries, Entry(REVEAL, at_ms=replay.seeds.at_ms)]
+        self.entries: list[Entry] = [*replay.entries, Revealed(replay.seeds.at_ms)]
         self.session: Session = new_session(replay.header(), replay.created_ms)
 
     def run(self) -> None:
@@ -181,61 +176,66 @@ class _Referee:
         """What the session writes when the entry at this place is what happened to it next."""
         said, session = self.entries[place], self.session
         now = said.at_ms
-        match said.kind:
-            case life.SEATED:
+        match said:
+            case Seated():
                 return session.take_seat(said.seat, now)
-            case life.ACT:
-                reply, made = session.answer(said.seat, said.turn, said.text, said.note, now, said.think_ms)
+            case Acted():
+                reply, made = session.answer(said.seat, said.turn, said.action, said.note, now, said.think_ms)
                 if isinstance(reply, Refused):
-                    reason = f"seat {said.seat} may not say {said.text!r} here: {reply.error}"
+                    reason = f"seat {said.seat} may not say {said.action!r} here: {reply.error}"
                     raise BadReplay(self._line(place), reason)
                 if not isinstance(reply, Accepted):
                     raise reply.error
                 return made
-            case life.REFUSAL:
-                refused = ActionRefused(said.text, "", said.note, readable=True)
+            case AnswerRefused():
+                refused = ActionRefused(said.reason, "", said.note, readable=True)
                 return session.refuse(said.seat, said.turn, refused, now)
-            case life.FAULT if said.text in (FAULTS[RESIGNED], FAULTS[MATCH_LIMIT]):
-                return session.resign(said.seat, now, FAULTS.index(said.text))
-            case life.FAULT:
+            case Forfeited() if said.fault in (Fault.RESIGNED, Fault.MATCH_LIMIT):
+                return session.resign(said.seat, now, said.fault)
+            case Forfeited():
                 return session.expire(
                     now, lambda seat: self._was_connected(seat, place), lambda seat: self._excuse(seat, place)
                 )
-            case life.HOUSE:  # nothing before it asked the house to move, so the operator did, for everybody
+            case HouseActed():  # nothing before it asked the house to move, so the operator did, for everybody
                 return session.adjudicate([], now)
-            case life.END if said.text == STATUSES[CANCELLED]:
+            case Ended() if said.status is Status.CANCELLED:
                 return session.cancel(said.note, now)
-            case life.END if self.outcome["ending"] == "ADJUDICATED":
-                return session.adjudicate(self.outcome["ranks"], now)
-            case life.REVEAL:
+            case Ended() if self.outcome.ending == "ADJUDICATED":
+                return session.adjudicate(self.outcome.ranks, now)
+            case Revealed():
                 return session.reveal(now)
         raise BadReplay(self._line(place), "the end, though the game is not over and nobody decided it")
 
+    def _faults(self, seat: int, place: int) -> Iterator[Forfeited]:
+        """What the file has for the seat from this place on."""
+        for entry in self.entries[place:]:
+            if isinstance(entry, Forfeited) and entry.seat == seat:
+                yield entry
+
     def _was_connected(self, seat: int, place: int) -> bool:
         """Whether the fault that the file has for the seat says so; nothing else in the file does."""
-        faults = (entry for entry in self.entries[place:] if entry.kind == life.FAULT and entry.seat == seat)
-        fault = next(faults, None)
-        return fault is not None and fault.text == FAULTS[TIMEOUT]
+        fault = next(self._faults(seat, place), None)
+        return fault is not None and fault.fault is Fault.TIMEOUT
 
     def _excuse(self, seat: int, place: int) -> tuple[int, str]:
         """What the file has for a seat whose clock has run out: its fault at this moment, or an outage that saved it."""
         now = self.entries[place].at_ms
-        for entry in self.entries[place:]:
-            if entry.kind == life.FAULT and entry.seat == seat and entry.at_ms == now:
-                return 0, entry.note
+        for fault in self._faults(seat, place):
+            if fault.at_ms == now:
+                return 0, fault.outage
         return now, ""
 
     def _why_not(self, place: int) -> str:
         said = self.entries[place]
-        match said.kind:
-            case life.SEATED:
+        match said:
+            case Seated():
                 return f"seat {said.seat} cannot take its place here"
-            case life.ACT:
+            case Acted():
                 return f"turn {said.turn} of seat {said.seat} was answered before"
-            case life.REFUSAL:
+            case AnswerRefused():
                 return f"turn {said.turn} is not an open question of seat {said.seat}"
-            case life.FAULT:
-                return f"{said.text} of seat {said.seat}, and no clock had run out"
+            case Forfeited():
+                return f"{said.fault} of seat {said.seat}, and no clock had run out"
         return f"{said.kind!r} cannot happen here"
 
     def _compare(self, place: int, made: Entry) -> None:
@@ -243,24 +243,29 @@ class _Referee:
         line, said = self._line(place), self.entries[place]
         if said == made:
             return
-        if said.kind != made.kind:
+        if type(said) is not type(made):
             raise BadReplay(line, f"{_shown(said)}, where the game brings {_shown(made)}")
-        names = [field.name for field in fields(Entry) if getattr(said, field.name) != getattr(made, field.name)]
-        name = names[0]
-        word = name if name != "text" else {ACT: "action", HOUSE: "action of the house"}.get(said.kind, said.kind)
-        raise BadReplay(line, f"{word} is {getattr(said, name)!r}, where the game brings {getattr(made, name)!r}")
+        _compare_fields(line, said, made)
 
     def _compare_outcome(self) -> None:
         made = outcome_line(self.session)
-        for name, value in made.items():
-            if self.outcome[name] != value:
-                reason = f"{name!r} is {self.outcome[name]!r:.80}, where the game brings {value!r:.80}"
-                raise BadReplay(len(self.entries) + 1, reason)
+        _compare_fields(
+            len(self.entries) + 1, self.outcome, replace(made, prev=self.outcome.prev, hash=self.outcome.hash)
+        )
+
+
+def _compare_fields(line: int, said: Struct, made: Struct) -> None:
+    """BadReplay, if the file does not say what the game brings."""
+    for name in said.__struct_fields__:
+        there, here = to_builtins(getattr(said, name)), to_builtins(getattr(made, name))
+        if there != here:
+            raise BadReplay(line, f"{name} is {there!r:.80}, where the game brings {here!r:.80}")
 
 
 def _shown(entry: Entry) -> str:
     """An entry in a few words."""
-    if entry.kind == REVEAL:
+    if isinstance(entry, Revealed):
         return "the seeds"
-    text = f" {entry.text!r}" if entry.text else ""
-    return f"{entry.kind!r}{text}" + (f" of seat {entry.seat}" if entry.seat >= 0 else "")
+    facts = asdict(entry)
+    said = [f" {str(facts[name])!r}" for name in ("action", "reason", "fault", "status") if name in facts]
+    return f"{entry.kind!r}{''.join(said)}" + (f" of seat {facts['seat']}" if "seat" in facts else "")

@@ -10,11 +10,25 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from service import games
 from service.games import core
 from service.games.chance import Seeds, Stream
 from service.games.core import AnyGame, OptionValue, Outcome, Result, Unreadable
 from service.sessions.clock import Clock, TimeControl
+from service.sessions.entries import (
+    Acted,
+    AnswerRefused,
+    Ended,
+    Entry,
+    Fault,
+    Forfeited,
+    HouseActed,
+    Revealed,
+    Seated,
+    Status,
+)
 from service.sessions.errors import (
     ActionRefused,
     BadRequest,
@@ -27,31 +41,13 @@ from service.sessions.errors import (
 
 NOTE_LIMIT: Final = 1000
 REFUSAL_LIMIT: Final = 3
-ACTIVE: Final = 1
-FINISHED: Final = 2
-CANCELLED: Final = 3
-
-NO_FAULT: Final = 0
-TIMEOUT: Final = 1
-DISCONNECTED: Final = 2
-REFUSED_ACTIONS: Final = 3
-RESIGNED: Final = 4
-NO_SHOW: Final = 5
-MATCH_LIMIT: Final = 6
-FAULTS: Final = ("", "TIMEOUT", "DISCONNECTED", "REFUSED_ACTIONS", "RESIGNED", "NO_SHOW", "MATCH_LIMIT")
-
-#: Kinds of log entries.
-ACT: Final = "act"  # a seat answered
-HOUSE: Final = "house"  # the house answered for a forfeited seat
-REFUSAL: Final = "refused"  # a seat's answer was refused
-SEATED: Final = "seated"  # a seat turned up, and its clock begins
-FAULT: Final = "fault"  # a seat was forfeited
-END: Final = "end"
-REVEAL: Final = "reveal"
+#: Raised when stored sessions change their shape; the first item of a stored header.
+FORMAT: Final = 2
+#: Asked for several times a move, and slow to find on its class.
+ACTIVE: Final = Status.ACTIVE
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
     """What never changes in a session."""
 
     id: str
@@ -82,29 +78,6 @@ class Header:
 def commitment(seed: bytes) -> bytes:
     """What is published of a seed before the first move."""
     return blake2b(seed, digest_size=32).digest()
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing that happened. Its place in the log is its revision."""
-
-    kind: str
-    seat: int = -1
-    turn: int = 0
-    #: An action's notation; for a fault its name; for a refusal its reason; for the end its status.
-    text: str = ""
-    think_ms: int = 0
-    #: For a fault: the outage of ours that fell into the time it had.
-    note: str = ""
-    #: Said while seats spoke secretly: nobody else may read it until they speak openly again.
-    secret: bool = False
-    at_ms: int = 0
-    #: The game keeps it secret: nobody else may read it until the seeds are revealed. See ``log_view``.
-    lasting: bool = False
-
-    @property
-    def is_action(self) -> bool:
-        return self.kind in (ACT, HOUSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +114,14 @@ class Stale:
 Reply: TypeAlias = Accepted | Refused | Late | Stale
 
 
-@dataclass(slots=True)
-class Seat:
+class Seat(Struct, array_like=True):
     """One seat's questions, clock and record."""
 
     clock: Clock
     #: How many questions were put to this seat; the last one is open if its clock says so.
     turn: int = 0
     refusals: int = 0
-    fault: int = NO_FAULT
+    fault: Fault = Fault.NONE
     #: The place of its fault in the order of faults.
     fault_order: int = 0
     #: The last accepted answer: its turn, its text, its place among the legal actions, its revision.
@@ -157,8 +129,8 @@ class Seat:
     answered_text: str = ""
     answered_index: int = 0
     answered_revision: int = 0
-    #: The mark of the save that put the open question. After a loss in the store the same turn may be asked in another
-    #: position: its number is the same, its mark is not.
+    #: The mark of the save that put the open question; empty until it is saved, and once it is answered. After a loss in the
+    #: store the same turn may be asked in another position: its number is the same, its mark is not.
     question: str = ""
     #: If it was forfeited although an outage of ours fell into the time it had: which outage.
     outage: str = ""
@@ -187,7 +159,7 @@ class Session:
         self.revision = 0
         #: The identity of this position in its store, unique to the save that wrote it; empty before the first one.
         self.mark = ""
-        self.status = ACTIVE
+        self.status: Status = ACTIVE
         control = header.time_control
         self.seats = [Seat(Clock(control, control.bank_ms)) for _ in header.bots]
         self.ended_ms = 0
@@ -232,7 +204,7 @@ class Session:
         if record.clock.is_seated or self.status != ACTIVE or record.fault:
             return []
         record.clock = record.clock.take_seat(now_ms)
-        return self._wrote(Entry(SEATED, seat, at_ms=now_ms))
+        return self._wrote(Seated(now_ms, seat))
 
     def answer(
         self,
@@ -276,12 +248,12 @@ class Session:
             return Refused(found), self.refuse(seat, turn, found, now_ms)
         index, action = found
         used = max(0, now_ms - clock.asked_ms) if think_ms is None else think_ms
-        record.clock = clock.spend(used)
+        record.clock, record.question = clock.spend(used), ""
         text = self.game.text(action)
         record.answered_index = index
         secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
         self.game.apply(self.state, seat, action)
-        entries = self._wrote(Entry(ACT, seat, turn, text, used, note, secret, now_ms, lasting))
+        entries = self._wrote(Acted(now_ms, seat, turn, text, used, note, secret, lasting))
         record.answered_turn, record.answered_text, record.answered_revision = turn, text, self.revision
         accepted = Accepted(self.revision, text, False)
         return accepted, entries + self._go_on(now_ms)
@@ -292,7 +264,7 @@ class Session:
 
     def _out(self, seat: int) -> SeatForfeited | SessionEnded | None:
         """Why the seat plays no more; None if it does."""
-        fault = FAULTS[self.seats[seat].fault]
+        fault = self.seats[seat].fault
         if fault:
             message = f"seat {seat} was forfeited ({fault}); the house plays it"
             return SeatForfeited(message, seat=str(seat), fault=fault)
@@ -373,9 +345,9 @@ class Session:
         if turn != record.turn or not record.is_asked:
             return []
         record.refusals += 1
-        entries = self._wrote(Entry(REFUSAL, seat, turn, refused.reason, note=refused.note[:NOTE_LIMIT], at_ms=now_ms))
+        entries = self._wrote(AnswerRefused(now_ms, seat, turn, refused.reason, refused.note[:NOTE_LIMIT]))
         if record.refusals >= REFUSAL_LIMIT:
-            entries += self._forfeit([seat], REFUSED_ACTIONS, now_ms)
+            entries += self._forfeit([seat], Fault.REFUSED_ACTIONS, now_ms)
         return entries
 
     def expire(
@@ -392,11 +364,11 @@ class Session:
                 lost_ms, outage = excuse(number)
                 if not clock.is_late(now_ms, lost_ms):
                     continue
-                fault = TIMEOUT if is_connected(number) else DISCONNECTED
-                entries += self._forfeit([number], fault if clock.is_seated else NO_SHOW, now_ms, outage)
+                fault = Fault.TIMEOUT if is_connected(number) else Fault.DISCONNECTED
+                entries += self._forfeit([number], fault if clock.is_seated else Fault.NO_SHOW, now_ms, outage)
         return entries
 
-    def resign(self, seat: int, now_ms: int, fault: int = RESIGNED) -> list[Entry]:
+    def resign(self, seat: int, now_ms: int, fault: Fault = Fault.RESIGNED) -> list[Entry]:
         """The seat gives up, or the operator takes it away for another cause."""
         self._known(seat)
         out = self._out(seat)
@@ -420,13 +392,13 @@ class Session:
             played = self.game.outcome(self.state)
             assert played is not None
             outcome = self._with_faults(played)
-            return entries + self._end(FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
-        return self._end(FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
+            return entries + self._end(Status.FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
+        return self._end(Status.FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
 
     def cancel(self, reason: str, now_ms: int) -> list[Entry]:
         """End the session without a result."""
         self._running()
-        return self._end(CANCELLED, None, now_ms, reason)
+        return self._end(Status.CANCELLED, None, now_ms, reason)
 
     def reveal(self, now_ms: int) -> list[Entry]:
         """Publish the seeds of an ended session. Nothing happens the second time."""
@@ -435,7 +407,7 @@ class Session:
         if self.revealed:
             return []
         self.revealed = True
-        return self._wrote(Entry(REVEAL, at_ms=now_ms))
+        return self._wrote(Revealed(now_ms))
 
     # ----------------------------------------------------------------------------------------------------------- inside
     def _running(self) -> None:
@@ -452,7 +424,6 @@ class Session:
             if not record.is_asked and not record.fault:
                 record.turn += 1
                 record.clock = record.clock.ask(now_ms)
-                record.question = ""
 
     def _go_on(self, now_ms: int) -> list[Entry]:
         """Let the house play for forfeited seats, then ask the next seats or end the game."""
@@ -462,7 +433,7 @@ class Session:
             if not acting:
                 played = self.game.outcome(self.state)
                 assert played is not None
-                return entries + self._end(FINISHED, self._with_faults(played), now_ms)
+                return entries + self._end(Status.FINISHED, self._with_faults(played), now_ms)
             absent = [seat for seat in acting if self.seats[seat].fault]
             if not absent:
                 self._ask(now_ms)
@@ -475,10 +446,9 @@ class Session:
         action = self.game.automaton(self.state, seat, stream)
         secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
         self.game.apply(self.state, seat, action)
-        text = self.game.text(action)
-        return self._wrote(Entry(HOUSE, seat, 0, text, secret=secret, at_ms=now_ms, lasting=lasting))
+        return self._wrote(HouseActed(now_ms, seat, self.game.text(action), secret, lasting))
 
-    def _forfeit(self, seats: list[int], fault: int, now_ms: int, outage: str = "") -> list[Entry]:
+    def _forfeit(self, seats: list[int], fault: Fault, now_ms: int, outage: str = "") -> list[Entry]:
         entries: list[Entry] = []
         for seat in seats:
             record = self.seats[seat]
@@ -486,12 +456,12 @@ class Session:
             record.fault = fault
             record.clock = record.clock.stop()
             record.outage = outage
-            entries += self._wrote(Entry(FAULT, seat, record.turn, FAULTS[fault], note=outage, at_ms=now_ms))
+            entries += self._wrote(Forfeited(now_ms, seat, record.turn, fault, outage))
         if sum(not record.fault for record in self.seats) < min(2, len(self.seats)):
             # Nobody is left to play against: the ranking is settled, and so is a solo game without its player.
             ranks = [1] * len(self.seats)
             outcome = self._with_faults(replace(self._bare_outcome(ranks), ending="FORFEIT"))
-            return entries + self._end(FINISHED, outcome, now_ms)
+            return entries + self._end(Status.FINISHED, outcome, now_ms)
         return entries + self._go_on(now_ms)
 
     def _bare_outcome(self, ranks: list[int]) -> Outcome:
@@ -515,13 +485,13 @@ class Session:
             results.append(replace(result, rank=rank))
         return replace(outcome, seats=tuple(results))
 
-    def _end(self, status: int, outcome: Outcome | None, now_ms: int, note: str = "") -> list[Entry]:
+    def _end(self, status: Status, outcome: Outcome | None, now_ms: int, note: str = "") -> list[Entry]:
         self.status = status
         self.outcome = outcome
         self.ended_ms = now_ms
         for record in self.seats:
             record.clock = record.clock.stop()
-        entries = self._wrote(Entry(END, text=("", "", "FINISHED", "CANCELLED")[status], note=note, at_ms=now_ms))
+        entries = self._wrote(Ended(now_ms, status, note))
         return entries if self.header.hold_seeds else entries + self.reveal(now_ms)
 
 

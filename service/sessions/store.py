@@ -6,13 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
+from service.sessions.entries import Entry
 from service.sessions.errors import Conflict, UnknownSession
-from service.sessions.session import (
-    Entry,
-    Header,
-    Session,
-)
-from service.sessions.stored import header_from_plain, header_to_plain, live_to_plain, session_from_plain
+from service.sessions.session import Header, Session
+from service.sessions.stored import decode_header, decode_session, encode, encode_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +88,10 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Sessions in a dict, as plain data, so that nobody shares an object with the store."""
+    """Sessions in a dict, as bytes, so that nobody shares an object with the store."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, tuple[object, object, str]] = {}
+        self._sessions: dict[str, tuple[bytes, bytes, str]] = {}
         self._logs: dict[str, list[Entry]] = {}
         self._marks = Marks()
 
@@ -102,20 +99,20 @@ class MemoryStore:
         del bells
         found = self._sessions.get(session.header.id)
         if found is not None:
-            return header_from_plain(found[0])
+            return decode_header(found[0])
         session.stamp(self._marks.draw())
         self._write(session)
         self._logs[session.header.id] = []
         return None
 
     def _write(self, session: Session) -> None:
-        self._sessions[session.header.id] = (header_to_plain(session.header), live_to_plain(session), session.mark)
+        self._sessions[session.header.id] = (encode(session.header), encode_session(session), session.mark)
 
     async def load(self, session_id: str) -> Session:
         found = self._sessions.get(session_id)
         if found is None:
             raise UnknownSession(session_id)
-        session = session_from_plain(header_from_plain(found[0]), found[1])
+        session = decode_session(decode_header(found[0]), found[1])
         session.mark = found[2]
         return session
 

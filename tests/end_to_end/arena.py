@@ -33,9 +33,9 @@ from service.embedded import EmbeddedRedis
 from service.games.chance import SEED_BYTES, Seeds
 from service.games.core import Outcome
 from service.lifetime import ends_with_us
+from service.sessions.entries import ACTIONS, Acted
 from service.sessions.replay import Replay, read_replay
 from service.sessions.replay_verify import Verdict, verify_replay
-from service.sessions.session import ACT, HOUSE
 
 #: Long enough for a busy machine; a condition that holds sooner is seen sooner.
 PATIENCE_S: Final = 120.0
@@ -380,8 +380,8 @@ def story_of(replay: Replay) -> Story:
     """What a replay tells, in the same form."""
     said: list[list[str]] = [[] for _ in replay.bots]
     for entry in replay.entries:
-        if entry.kind in (ACT, HOUSE):
-            said[entry.seat].append(entry.text)
+        if isinstance(entry, ACTIONS):
+            said[entry.seat].append(entry.action)
     return Story(tuple(map(tuple, said)), replay.sheet())
 
 
@@ -624,6 +624,6 @@ async def replay_of(door: Door, session: str) -> Replay:
 async def check_story(door: Door, session: str, game: str, seats: int, salt: str = "") -> None:
     """The session ended exactly as it would have without any disturbance."""
     replay = await replay_of(door, session)
-    turns = [(entry.seat, entry.turn) for entry in replay.entries if entry.kind == ACT]
+    turns = [(entry.seat, entry.turn) for entry in replay.entries if isinstance(entry, Acted)]
     assert len(turns) == len(set(turns)), "a question was answered twice"
     assert story_of(replay) == undisturbed(session, game, seats, salt)

@@ -10,8 +10,8 @@ import redis
 from rubble.v1 import bot_pb2, common_pb2, session_pb2
 from service.sessions import keys
 from service.sessions.clock import LAG_MS
+from service.sessions.entries import ACTIONS, Acted, Forfeited, HouseActed
 from service.sessions.replay import Replay
-from service.sessions.session import ACT, FAULT, HOUSE
 from tests.end_to_end.arena import (
     Arena,
     Bot,
@@ -34,7 +34,7 @@ def control(move_ms: int, bank_ms: int, increment_ms: int = 0, seating_ms: int =
 
 
 def faults(replay: Replay) -> list[tuple[int, str]]:
-    return [(entry.seat, entry.text) for entry in replay.entries if entry.kind == FAULT]
+    return [(entry.seat, entry.fault) for entry in replay.entries if isinstance(entry, Forfeited)]
 
 
 def banks(replay: Replay) -> list[int]:
@@ -42,7 +42,7 @@ def banks(replay: Replay) -> list[int]:
     times = replay.time_control
     left = [times.bank_ms for _ in replay.bots]
     for entry in replay.entries:
-        if entry.kind == ACT:
+        if isinstance(entry, Acted):
             over = max(0, entry.think_ms - times.move_ms)
             left[entry.seat] = max(0, left[entry.seat] - over) + times.increment_ms
     return left
@@ -128,10 +128,10 @@ async def _check_house_plays_on(operator: Door, session: str, seat: int, fault: 
     assert outcome is not None
     assert outcome.ending not in ("FORFEIT", "ADJUDICATED")
     assert outcome.ranks[seat] == len(outcome.ranks)
-    out = next(index for index, entry in enumerate(replay.entries) if entry.kind == FAULT)
-    after = [entry for entry in replay.entries[out:] if entry.kind in (ACT, HOUSE)]
-    assert any(entry.kind == HOUSE for entry in after)
-    assert all((entry.kind == HOUSE) == (entry.seat == seat) for entry in after)
+    out = next(index for index, entry in enumerate(replay.entries) if isinstance(entry, Forfeited))
+    after = [entry for entry in replay.entries[out:] if isinstance(entry, ACTIONS)]
+    assert any(isinstance(entry, HouseActed) for entry in after)
+    assert all((isinstance(entry, HouseActed)) == (entry.seat == seat) for entry in after)
     told = await operator.session(session)
     assert common_pb2.Fault.Name(told.seats[seat].fault) == f"FAULT_{fault}"
 
@@ -156,9 +156,9 @@ def test_a_seat_that_thinks_too_long_is_played_by_the_house(shared: Arena, game:
             assert all(bot.overs[session].fault == common_pb2.FAULT_UNSPECIFIED for bot in players)
             await _check_house_plays_on(operator, session, 1, "TIMEOUT")
             replay = await replay_of(operator, session)
-            at = {entry.kind: entry.at_ms for entry in replay.entries if entry.seat == 1 and entry.kind == FAULT}
-            asked = max(entry.at_ms for entry in replay.entries if entry.seat == 1 and entry.kind == ACT)
-            assert at[FAULT] - asked >= 2500 + LAG_MS
+            late = max(entry.at_ms for entry in replay.entries if isinstance(entry, Forfeited) and entry.seat == 1)
+            asked = max(entry.at_ms for entry in replay.entries if isinstance(entry, Acted) and entry.seat == 1)
+            assert late - asked >= 2500 + LAG_MS
 
     run(scenario)
 

@@ -10,6 +10,7 @@ from rubble.v1 import bot_pb2, session_pb2
 from service import games
 from service.games.chance import Seeds
 from service.rpc import codec
+from service.sessions.entries import Acted
 from tests.end_to_end.arena import (
     EASY,
     Arena,
@@ -66,7 +67,7 @@ def test_of_many_answers_to_one_question_exactly_one_is_taken(shared: Arena) -> 
             assert (await operator.session(session)).seats[0].refusals == 0
             await operator.ask(session_pb2.AdjudicateRequest(session=session))
             replay = await replay_of(operator, session)
-            turns = [entry.turn for entry in replay.entries if entry.kind == "act"]
+            turns = [entry.turn for entry in replay.entries if isinstance(entry, Acted)]
             assert turns == list(range(1, 13))
 
     run(scenario)

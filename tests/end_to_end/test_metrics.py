@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rubble.v1 import bot_pb2, session_pb2
-from service.sessions.session import ACT
+from service.sessions.entries import Acted
 from tests.end_to_end.arena import Arena, arena, bots, fresh, lay, refusal, replay_of, run, until, wait_for
 
 _FAMILIES = {
@@ -82,7 +82,7 @@ def test_a_scrape_tells_what_happened_in_all_processes(processes: int, tmp_path:
                     await bot.finished(s for s in sessions if any(s == start.session for start in bot.starts))
                 moves = 0
                 for session in sessions:
-                    moves += sum(entry.kind == ACT for entry in (await replay_of(operator, session)).entries)
+                    moves += sum(isinstance(entry, Acted) for entry in (await replay_of(operator, session)).entries)
                 created = await lay(operator, "sf1906-2e", ["", "", ""])
                 async with opened.door(created.seat_tokens[created.session.to_act[0]]) as seat:
                     await seat.look(created.session.session)

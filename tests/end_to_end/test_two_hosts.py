@@ -19,7 +19,7 @@ import pytest
 
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
-from service.sessions.session import ACT
+from service.sessions.entries import Acted
 from tests.end_to_end.arena import HOME, Door, fresh, lay, replay_of, run, until, wait_for
 
 _PORTS: Final = (50051, 50052)  # in a namespace of its own nobody else has them
@@ -175,7 +175,7 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
             await until(is_over, "all games end", 2 * _CABLE_S)
             for session in sessions:
                 replay = await replay_of(operator, session)
-                turns = [(entry.seat, entry.turn) for entry in replay.entries if entry.kind == ACT]
+                turns = [(entry.seat, entry.turn) for entry in replay.entries if isinstance(entry, Acted)]
                 assert len(turns) == len(set(turns)), "a question was answered twice"
                 assert not any(seat.fault for seat in (await operator.session(session)).seats), "nobody lost a seat"
         logs = "".join(log.read_text() for log in folder.glob("copy-*.log"))

@@ -11,8 +11,8 @@ from rubble.v1 import common_pb2, session_pb2
 from service import games
 from service.games.chance import Seeds
 from service.rpc import codec
+from service.sessions.entries import ACTIONS, Acted, Ended, Forfeited, HouseActed
 from service.sessions.replay import Replay
-from service.sessions.session import ACT, END, FAULT, HOUSE
 from tests.end_to_end.arena import (
     Arena,
     Door,
@@ -29,8 +29,6 @@ from tests.end_to_end.arena import (
     until,
 )
 
-_SHOWN = (ACT, HOUSE, FAULT, END)
-
 
 async def _follow(stream: Any) -> list[session_pb2.WatchEvent]:
     seen: list[session_pb2.WatchEvent] = []
@@ -42,22 +40,29 @@ async def _follow(stream: Any) -> list[session_pb2.WatchEvent]:
 
 
 def _expected(replay: Replay, from_revision: int) -> list[tuple[int, str, int, str]]:
-    return [
-        (revision, entry.kind, entry.seat, entry.text)
-        for revision, entry in enumerate(replay.entries, 1)
-        if entry.kind in _SHOWN and revision >= from_revision
-    ]
+    shown = []
+    for revision, entry in enumerate(replay.entries, 1):
+        if revision < from_revision:
+            continue
+        match entry:
+            case Acted() | HouseActed():
+                shown.append((revision, entry.kind, entry.seat, entry.action))
+            case Forfeited():
+                shown.append((revision, entry.kind, entry.seat, str(entry.fault)))
+            case Ended():
+                shown.append((revision, entry.kind, -1, str(entry.status)))
+    return shown
 
 
 def _told(event: session_pb2.WatchEvent) -> tuple[int, str, int, str]:
     match event.WhichOneof("event"):
         case "action":
-            return event.revision, HOUSE if event.action.house else ACT, event.action.seat, event.action.text
+            return event.revision, "house" if event.action.house else "act", event.action.seat, event.action.text
         case "fault":
             name = common_pb2.Fault.Name(event.fault.fault).removeprefix("FAULT_")
-            return event.revision, FAULT, event.fault.seat, name
+            return event.revision, "fault", event.fault.seat, name
         case _:
-            return event.revision, END, -1, "FINISHED"
+            return event.revision, "end", -1, "FINISHED"
 
 
 @pytest.mark.parametrize("game", ["relief", "sf1906-2e"])
@@ -109,13 +114,15 @@ def _check_views(game_id: str, session: str, replay: Replay, seen: list[session_
     views = {event.revision: event.view for event in seen if event.HasField("view")}
     shown = [codec.view_message(game, state, None)]
     for entry in replay.entries:
-        if entry.kind in (ACT, HOUSE):
-            game.apply(state, entry.seat, game.read(entry.text))
+        if isinstance(entry, ACTIONS):
+            game.apply(state, entry.seat, game.read(entry.action))
         shown.append(codec.view_message(game, state, None))
     assert views
     for revision, view in views.items():
         last = revision
-        while last < len(replay.entries) and replay.entries[last].secret:
+        for entry in replay.entries[revision:]:
+            if not (isinstance(entry, ACTIONS) and entry.secret):
+                break
             last += 1
         assert view in shown[revision : last + 1], revision
 

@@ -16,6 +16,7 @@ import pytest
 from rubble.v1 import bot_pb2, session_pb2
 from service.embedded import EmbeddedRedis
 from service.sessions.arena import Arena
+from service.sessions.entries import Acted
 from service.sessions.errors import StoreUnavailable
 from service.sessions.link import RedisClient, connect
 from service.sessions.redis_store import RedisStore
@@ -148,7 +149,9 @@ def test_seats_that_act_through_two_copies_play_one_game() -> None:
                             if (await door.look(session)).HasField("question"):
                                 await _answer_with(door, session, 0)
                     replay = await replay_of(operator, session)
-                    assert replay.entries[instead.revision - 1].text == instead.action.text
+                    entry = replay.entries[instead.revision - 1]
+                    assert isinstance(entry, Acted)
+                    assert entry.action == instead.action.text
 
     run(scenario)
 

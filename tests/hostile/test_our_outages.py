@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from rubble.v1 import common_pb2, session_pb2
+from service.sessions.entries import Forfeited
 from tests.end_to_end.arena import (
     HOME,
     Arena,
@@ -98,7 +99,7 @@ def test_a_seat_that_stays_away_after_an_outage_is_forfeited_and_the_outage_is_n
                 assert [seat.fault for seat in faulted] == [common_pb2.FAULT_TIMEOUT]
                 assert "OOM" in faulted[0].outage
                 replay = await replay_of(operator, session)
-                assert [entry.note for entry in replay.entries if entry.kind == "fault"] == [faulted[0].outage]
+                assert [entry.outage for entry in replay.entries if isinstance(entry, Forfeited)] == [faulted[0].outage]
             store.close()
 
     run(scenario)

@@ -13,6 +13,7 @@ import pytest
 
 from cli.app import run
 from service.games import all_games
+from service.sessions.entries import ACTIONS
 from service.sessions.replay import read_replay, write_replay
 from tests.sessions.tables import Table
 
@@ -225,13 +226,14 @@ def test_one_table_or_all_of_them(capsys: pytest.CaptureFixture[str], good: str)
 
 def test_a_secret_is_kept_from_other_eyes_while_it_is_one(capsys: pytest.CaptureFixture[str], good: str) -> None:
     replay = read_replay(Path(good).read_text())
-    place = next(place for place, entry in enumerate(replay.entries, 1) if entry.secret)
-    said = replay.entries[place - 1]
+    place, said = next(
+        (place, entry) for place, entry in enumerate(replay.entries, 1) if isinstance(entry, ACTIONS) and entry.secret
+    )
 
     assert "(in secret)" in asked(capsys, "show", good, "--at", str(place))[1]
     own = asked(capsys, "show", good, "--at", str(place), "--eye", str(said.seat))[1]
     assert "(in secret)" not in own
-    assert said.text in own
+    assert said.action in own
 
 
 def test_a_replay_without_seeds_is_listed_but_has_no_table(

@@ -8,9 +8,10 @@ import pytest
 from service.rpc import ends
 from service.rpc.ends import Ends
 from service.sessions.arena import Arena
+from service.sessions.entries import Status
 from service.sessions.errors import UnknownSession
 from service.sessions.redis_store import notice
-from service.sessions.session import ACTIVE, CANCELLED, Session
+from service.sessions.session import ACTIVE, Session
 from service.sessions.store import MemoryStore
 from tests.sessions.tables import START, accepted, header_of
 
@@ -45,7 +46,7 @@ def test_the_end_is_told_at_once_where_it_was_saved() -> None:
     async def scenario(here: Arena, there: Arena, waiting_here: Ends, waiting: "asyncio.Task[Session]") -> None:
         assert not waiting.done()
         await _cancel(here, "game")
-        assert (await waiting).status == CANCELLED
+        assert (await waiting).status == Status.CANCELLED
 
     _waiting(scenario)
 
@@ -55,7 +56,7 @@ def test_another_copy_tells_by_a_notice() -> None:
         await _cancel(there, "game")
         assert not waiting.done()
         waiting_here.hear(notice("game", "1", START))
-        assert (await waiting).status == CANCELLED
+        assert (await waiting).status == Status.CANCELLED
 
     _waiting(scenario)
 
@@ -65,7 +66,7 @@ def test_a_lost_notice_costs_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def scenario(here: Arena, there: Arena, waiting_here: Ends, waiting: "asyncio.Task[Session]") -> None:
         await _cancel(there, "game")
-        assert (await waiting).status == CANCELLED
+        assert (await waiting).status == Status.CANCELLED
 
     _waiting(scenario)
 

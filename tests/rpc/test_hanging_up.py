@@ -21,7 +21,8 @@ from service.rpc.sessions import SessionServicer
 from service.rpc.simulation import SimulationServicer
 from service.sessions.arena import Arena, Change
 from service.sessions.bells import Bells
-from service.sessions.session import ACT, Entry, Session
+from service.sessions.entries import Acted, Entry
+from service.sessions.session import Session
 from service.sessions.store import Bells as Rung
 from service.sessions.store import MemoryStore, Saved
 from tests.sessions.tables import START, header_of
@@ -68,7 +69,7 @@ def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None
         with pytest.raises(asyncio.CancelledError):
             await call
         store.answer()
-        assert [entry.kind for entry in heard[0].entries] == [ACT]
+        assert [type(entry) for entry in heard[0].entries] == [Acted]
 
     asyncio.run(scenario())
 

@@ -13,10 +13,10 @@ from service.rpc.hub import BotStream, Hub
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
+from service.sessions.entries import Acted
 from service.sessions.link import RedisClient
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
-from service.sessions.session import ACT
 from tests.sessions.tables import START, accepted, header_of
 
 PATIENCE_S = 60.0
@@ -170,7 +170,10 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
 
             await stream.all_settled()
             assert hub.arena.conflicts == 1
-            assert [entry.seat for entry in (await other.store.log(session_id, 0))[1] if entry.kind == ACT] == [1, 0]
+            assert [entry.seat for entry in (await other.store.log(session_id, 0))[1] if isinstance(entry, Acted)] == [
+                1,
+                0,
+            ]
             await hub.disconnect(stream)
 
     asyncio.run(scenario())

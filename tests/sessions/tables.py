@@ -3,26 +3,17 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from service import games
 from service.games.chance import Stream, seeds_of
 from service.sessions.arena import Answer, Arena, settle
 from service.sessions.clock import TimeControl
-from service.sessions.session import (
-    ACTIVE,
-    END,
-    REVEAL,
-    Accepted,
-    Entry,
-    Header,
-    Refused,
-    Reply,
-    Session,
-    new_session,
-)
+from service.sessions.entries import ACTIONS, Action, Ended, Entry, Fault, Revealed
+from service.sessions.session import ACTIVE, Accepted, Header, Refused, Reply, Session, new_session
 from service.sessions.store import NOBODY, Bells, Store
 
+E = TypeVar("E", bound=Entry)
 #: When every test begins, in milliseconds.
 START = 1_000_000
 CONTROL = TimeControl(move_ms=1_000, bank_ms=5_000, increment_ms=0, seating_ms=20_000)
@@ -56,8 +47,16 @@ class Table:
 
     # ------------------------------------------------------------------------------------------------------- looking
     @property
-    def kinds(self) -> list[str]:
-        return [entry.kind for entry in self.entries]
+    def kinds(self) -> list[type[Entry]]:
+        return [type(entry) for entry in self.entries]
+
+    @property
+    def actions(self) -> list[Action]:
+        return [entry for entry in self.entries if isinstance(entry, ACTIONS)]
+
+    def last(self, kind: type[E]) -> E:
+        """The last entry of a kind."""
+        return next(entry for entry in reversed(self.entries) if isinstance(entry, kind))
 
     @property
     def open(self) -> list[int]:
@@ -80,7 +79,7 @@ class Table:
     def turn(self, seat: int) -> int:
         return self.session.seats[seat].turn
 
-    def fault(self, seat: int) -> int:
+    def fault(self, seat: int) -> Fault:
         return self.session.seats[seat].fault
 
     # ------------------------------------------------------------------------------------------------------ changing
@@ -140,7 +139,9 @@ class Table:
 
     def ended_well(self) -> bool:
         """The end is the end, and the seeds follow unless they are held back."""
-        last = [END] if self.session.header.hold_seeds and not self.session.revealed else [END, REVEAL]
+        last: list[type[Entry]] = (
+            [Ended] if self.session.header.hold_seeds and not self.session.revealed else [Ended, Revealed]
+        )
         return self.kinds[-len(last) :] == last and not self.open and self.session.next_deadline_ms() == 0
 
 

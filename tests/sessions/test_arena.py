@@ -7,20 +7,9 @@ from typing import Any
 import pytest
 
 from service.sessions.arena import Answer, Arena, Change
+from service.sessions.entries import Acted, Entry, Fault
 from service.sessions.errors import BadRequest, SessionEnded, SessionError, StoreUnavailable, UnknownSession
-from service.sessions.session import (
-    ACT,
-    DISCONNECTED,
-    NO_FAULT,
-    TIMEOUT,
-    Accepted,
-    Entry,
-    Late,
-    Refused,
-    Reply,
-    Session,
-    Stale,
-)
+from service.sessions.session import Accepted, Late, Refused, Reply, Session, Stale
 from service.sessions.store import Bells, MemoryStore, Saved, Store
 from tests.sessions.tables import CONTROL, START, accepted, answer, header_of
 
@@ -81,7 +70,7 @@ def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -
         assert isinstance(reply, Stale)
         assert isinstance(reply.error, SessionEnded)
         ended = await arena.read(session_id)
-        assert [seat.fault for seat in ended.seats] == [TIMEOUT, NO_FAULT]
+        assert [seat.fault for seat in ended.seats] == [Fault.TIMEOUT, Fault.NONE]
 
     _in_the_leader_phase(2, scenario)
 
@@ -91,7 +80,7 @@ def test_a_late_answer_says_nothing_about_whether_the_others_are_connected() -> 
         session = await arena.read(session_id)
         clock.now = _past(session, 1)
         assert isinstance(await answer(arena, session_id, 1, session.seats[1].turn), Stale)
-        assert (await arena.read(session_id)).seats[0].fault == DISCONNECTED
+        assert (await arena.read(session_id)).seats[0].fault == Fault.DISCONNECTED
 
     _in_the_leader_phase(2, scenario, away=["bot-0"])
 
@@ -141,7 +130,7 @@ def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait() -> Non
         store.under_way.pop()()
         store.under_way.pop()()
         assert [type(reply) for reply in replies] == [Accepted, Accepted]
-        said = [entry for entry in (await store.log(session_id, 0))[1] if entry.kind == ACT]
+        said = [entry for entry in (await store.log(session_id, 0))[1] if isinstance(entry, Acted)]
         assert [(entry.seat, entry.think_ms) for entry in said] == [
             (0, heard - session.header.created_ms),
             (1, heard + 500 - session.header.created_ms - 1000),
@@ -177,7 +166,7 @@ def test_a_move_made_on_an_old_guess_is_made_again_on_what_is_stored() -> None:
         turns = [seat.turn for seat in session.seats]
         for copy, seat in ((arena, 0), (other, 1)):
             assert not (await accepted(copy, session_id, seat, turns[seat])).repeated
-        said = [entry.seat for entry in (await arena.store.log(session_id, 0))[1] if entry.kind == ACT]
+        said = [entry.seat for entry in (await arena.store.log(session_id, 0))[1] if isinstance(entry, Acted)]
         assert said == [0, 1]
         assert other.conflicts == 1
 
@@ -210,7 +199,7 @@ def test_whom_we_hear_is_slow_and_not_away() -> None:
         reply = await answer(arena, session_id, 0, session.seats[0].turn)
         assert isinstance(reply, Late)
         assert reply.error.facts == {"seat": "0", "fault": "TIMEOUT"}
-        assert (await arena.read(session_id)).seats[0].fault == TIMEOUT
+        assert (await arena.read(session_id)).seats[0].fault == Fault.TIMEOUT
 
     _in_the_leader_phase(2, scenario, away=["bot-0", "bot-1"])
 
@@ -248,7 +237,7 @@ def test_an_answer_is_told_and_shown_only_when_it_is_saved() -> None:
         assert (await store.load(session_id)).revision == since
         store.under_way.pop()()
         assert [type(reply) for reply in replies] == [Accepted]
-        assert [change.entries[0].seat for change in told] == [1]
+        assert [entry.seat for change in told for entry in change.entries[:1] if isinstance(entry, Acted)] == [1]
         assert (await looking).revision == (await store.load(session_id)).revision > since
 
     _in_the_leader_phase(2, scenario)
@@ -319,7 +308,7 @@ def test_a_change_goes_on_when_its_caller_has_left() -> None:
         caller.cancel()
         await asyncio.wait([caller])
         store.under_way.pop()()
-        assert [change.entries[0].seat for change in told] == [1]
+        assert [entry.seat for change in told for entry in change.entries[:1] if isinstance(entry, Acted)] == [1]
         assert (await arena.read(session_id)).seats[1].answered_turn == turn
 
     _in_the_leader_phase(2, scenario)

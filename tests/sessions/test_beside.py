@@ -12,10 +12,11 @@ from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
+from service.sessions.entries import Status
 from service.sessions.link import RedisClient
 from service.sessions.presence import Presence, Stream
 from service.sessions.redis_store import LATE_MS, RedisStore
-from service.sessions.session import ACTIVE, FINISHED
+from service.sessions.session import ACTIVE
 from service.sessions.sweep import Sweep
 from tests.sessions.tables import START, header_of
 
@@ -111,8 +112,8 @@ def test_a_session_that_cannot_be_read_does_not_keep_the_sweep_from_the_others(
             arena.forget(f"relief-{number}")
         now[0] += 10 * 60_000
         await sweep.once()
-        assert (await arena.read("relief-2")).status == FINISHED
-        assert (await arena.read("relief-3")).status == FINISHED
+        assert (await arena.read("relief-2")).status == Status.FINISHED
+        assert (await arena.read("relief-3")).status == Status.FINISHED
         assert await client.zscore(keys.DUE, "relief-1") == now[0] + LATE_MS  # it is not lost: another copy may know it
         assert "relief-1" in caplog.text
 
@@ -130,8 +131,8 @@ def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_o
         await client.hset(keys.session("relief-2"), mapping={"h": b"\x91\xcd\x03\xe7", "r": "7"})
         now[0] += 10 * 60_000
         await arena.ring_alarms()
-        assert (await arena.read("relief-1")).status == FINISHED
-        assert (await arena.read("relief-3")).status == FINISHED
+        assert (await arena.read("relief-1")).status == Status.FINISHED
+        assert (await arena.read("relief-3")).status == Status.FINISHED
 
     _with(server, scenario)
 

@@ -1,18 +1,16 @@
 """One function says which entries of a log an eye may read, and replays keep to it."""
 
-from dataclasses import replace
-
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from service import games
+from service.sessions.entries import ACTIONS, Acted, Entry, HouseActed
 from service.sessions.log_view import is_hidden, readable
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
-from service.sessions.session import ACT, HOUSE, Entry
-from service.sessions.stored import entry_from_plain, entry_mark, entry_to_plain
+from service.sessions.stored import entry_mark
 from tests.lasting_game import CELLAR
-from tests.sessions.tables import Table
+from tests.sessions.tables import START, Table
 
 
 @pytest.fixture(autouse=True)
@@ -23,16 +21,17 @@ def _cellar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _texts(entries: list[Entry]) -> list[tuple[int, str]]:
-    return [(entry.seat, entry.text) for entry in entries if entry.kind in (ACT, HOUSE)]
+    return [(entry.seat, entry.action) for entry in entries if isinstance(entry, ACTIONS)]
 
 
 def test_what_a_seat_says_secretly_is_shown_when_all_have_spoken() -> None:
     table = Table("relief", 2)
     table.seat_all()
-    while not table.entries[-1].secret:
+    table.answer()
+    while not table.actions[-1].secret:
         table.answer()
     assert readable(table.session, table.entries, None) == table.entries[:-1]
-    assert readable(table.session, table.entries, table.entries[-1].seat) == table.entries
+    assert readable(table.session, table.entries, table.actions[-1].seat) == table.entries
     table.play_until(lambda session: not session.game.is_secret(session.state))
     assert readable(table.session, table.entries, None) == table.entries
 
@@ -49,6 +48,7 @@ def test_a_lasting_secret_is_shown_without_its_text_until_the_seeds_are_revealed
         expected = [(seat, text if seat == eye or text.startswith("lay") else "") for seat, text in said]
         assert _texts(readable(table.session, table.entries, eye)) == expected
     shown = readable(table.session, table.entries, None)[0]
+    assert isinstance(shown, Acted)
     assert (shown.note, is_hidden(shown), shown.at_ms) == ("", True, first.at_ms)
     table.finish()
     assert is_hidden(readable(table.session, table.entries, None)[0])
@@ -60,33 +60,26 @@ def test_a_secret_that_lasts_does_not_hide_again_what_an_earlier_phase_has_revea
     """Said openly in turn, it says nothing about whether an earlier secret phase is over."""
     table = Table("cellar", 2)
     table.answer(0, 0)
-    revealed = Entry(ACT, 1, 1, "lay 1", secret=True)
-    buried = Entry(ACT, 0, 1, "bury 2", lasting=True)
-    pending = Entry(ACT, 0, 2, "lay 2", secret=True)
-    assert readable(table.session, [revealed, buried, pending], None) == [revealed, replace(buried, text="")]
+    revealed = Acted(START, 1, 1, "lay 1", 1, secret=True)
+    buried = Acted(START, 0, 1, "bury 2", 1, lasting=True)
+    pending = Acted(START, 0, 2, "lay 2", 1, secret=True)
+    assert readable(table.session, [revealed, buried, pending], None) == [revealed, replace(buried, action="")]
 
 
 def test_the_house_keeps_the_secret_of_a_seat_it_plays() -> None:
     table = Table("cellar", 3, number=3, options={"burying": "in turn"})
     table.resign(0)
-    assert (table.entries[-1].kind, table.entries[-1].lasting) == (HOUSE, True)
+    assert table.last(HouseActed).lasting
     assert is_hidden(readable(table.session, table.entries, None)[-1])
 
 
 def test_the_mark_of_a_secret_tells_nothing_of_it_and_stays_when_it_is_revealed() -> None:
     table = Table("cellar", 2)
     table.answer(0, 0)
-    entry = table.entries[0]
-    others = [replace(entry, text=text, note="x") for text in ("bury 1", "bury 2", "")]
+    entry = table.last(Acted)
+    others = [replace(entry, action=text, note="x") for text in ("bury 1", "bury 2", "")]
     assert {entry_mark(table.session.header, other) for other in others} == {entry_mark(table.session.header, entry)}
     assert entry_mark(table.session.header, replace(entry, at_ms=1)) != entry_mark(table.session.header, entry)
-
-
-def test_an_entry_is_stored_as_before_unless_its_secret_lasts() -> None:
-    entry = Entry(ACT, 1, 2, "bury 3", 4, "note", True, 5)
-    assert entry_to_plain(entry) == [ACT, 1, 2, "bury 3", 4, "note", True, 5]
-    for each in (entry, replace(entry, lasting=True)):
-        assert entry_from_plain(msgspec.msgpack.decode(msgspec.msgpack.encode(entry_to_plain(each)))) == each
 
 
 @pytest.mark.parametrize("burying", ["together", "in turn"])
@@ -110,6 +103,6 @@ def test_a_replay_stops_before_a_lasting_secret_until_the_game_is_over(burying: 
 
 def test_a_replay_whose_secrets_are_not_marked_is_bad() -> None:
     table = Table("cellar", 2).finish()
-    open_ = [replace(entry, lasting=False) for entry in table.entries]
+    open_ = [replace(entry, lasting=False) if isinstance(entry, ACTIONS) else entry for entry in table.entries]
     verdict = verify_replay(write_replay(table.session, open_))
     assert (verdict.ok, verdict.line, verdict.reason) == (False, 2, "lasting is False, where the game brings True")

@@ -11,15 +11,15 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
+from service.sessions.entries import Fault
 from service.sessions.link import trouble_of
 from service.sessions.outages import KEPT, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
 from service.sessions.pulse import Pulse
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
-from service.sessions.session import DISCONNECTED, NO_FAULT, TIMEOUT
 from service.sessions.steady_clock import SteadyClock
 from service.sessions.store import MemoryStore
-from service.sessions.stored import live_to_plain, session_from_plain
+from service.sessions.stored import decode_session, encode_session
 from tests.sessions.tables import START, Table, accepted, header_of
 
 FULL = "the store takes no writes: OOM"
@@ -101,7 +101,7 @@ class _Late:
             await self.arena.take_seat(self.id, seat)
         return self
 
-    async def faults(self) -> list[int]:
+    async def faults(self) -> list[Fault]:
         session = await self.arena.enforce(self.id)
         assert session is not None
         return [clock.fault for clock in session.seats]
@@ -114,12 +114,12 @@ def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
         table.outages.add([Outage(START + 1000, START + 111_000, FULL)])
 
         table.now = deadline + 110_000 + RETURN_MS
-        assert await table.faults() == [NO_FAULT, NO_FAULT]
+        assert await table.faults() == [Fault.NONE, Fault.NONE]
         table.now += 1
-        assert await table.faults() == [DISCONNECTED, NO_FAULT]
+        assert await table.faults() == [Fault.DISCONNECTED, Fault.NONE]
         session, entries = await table.arena.read_log(table.id, 0)
         assert [clock.outage for clock in session.seats] == [f"{FULL} for 110 s", ""]
-        assert [clock.outage for clock in session_from_plain(session.header, live_to_plain(session)).seats] == [
+        assert [clock.outage for clock in decode_session(session.header, encode_session(session)).seats] == [
             f"{FULL} for 110 s",
             "",
         ]
@@ -141,7 +141,7 @@ def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -
 
         await accepted(table.arena, table.id, 0, session.seats[0].turn)
         session = await table.arena.read(table.id)
-        assert (session.seats[0].fault, session.seats[0].clock.bank_ms) == (NO_FAULT, bank)
+        assert (session.seats[0].fault, session.seats[0].clock.bank_ms) == (Fault.NONE, bank)
 
     asyncio.run(scenario())
 
@@ -153,7 +153,7 @@ def test_who_was_late_without_us_is_late() -> None:
         table.now = (await table.arena.read(table.id)).seats[0].clock.deadline_ms + 1
         await table.faults()
         session = await table.arena.read(table.id)
-        assert (session.seats[0].fault, session.seats[0].outage) == (DISCONNECTED, "")
+        assert (session.seats[0].fault, session.seats[0].outage) == (Fault.DISCONNECTED, "")
 
     asyncio.run(scenario())
 
@@ -164,7 +164,7 @@ def test_a_replay_is_good_in_which_one_of_two_late_seats_was_saved_by_an_outage(
     table.now += 3_600_000
     entries = table.session.expire(table.now, lambda _: True, lambda seat: (7_200_000 if seat == 0 else 0, ""))
     table.wrote(entries)
-    assert [clock.fault for clock in table.session.seats] == [NO_FAULT, TIMEOUT, TIMEOUT]
+    assert [clock.fault for clock in table.session.seats] == [Fault.NONE, Fault.TIMEOUT, Fault.TIMEOUT]
     assert verify_replay(write_replay(table.session, table.entries)).ok
 
 
@@ -177,7 +177,7 @@ def test_an_outage_that_took_no_time_excuses_nobody() -> None:
         table.now = (await table.arena.read(table.id)).seats[0].clock.deadline_ms + 1
         await table.faults()
         session = await table.arena.read(table.id)
-        assert (session.seats[0].fault, session.seats[0].outage) == (DISCONNECTED, "")
+        assert (session.seats[0].fault, session.seats[0].outage) == (Fault.DISCONNECTED, "")
 
     asyncio.run(scenario())
 
@@ -189,10 +189,10 @@ def test_a_clock_that_stood_still_for_an_outage_is_looked_at_again_soon() -> Non
         table.outages.add([Outage(START + 1000, START + 3000, FULL)])
         table.now = deadline + 1
         await table.arena.ring_alarms()
-        assert (await table.arena.read(table.id)).seats[0].fault == NO_FAULT
+        assert (await table.arena.read(table.id)).seats[0].fault == Fault.NONE
         table.now = deadline + 10_000
         await table.arena.ring_alarms()
-        assert (await table.arena.read(table.id)).seats[0].fault == DISCONNECTED
+        assert (await table.arena.read(table.id)).seats[0].fault == Fault.DISCONNECTED
 
     asyncio.run(scenario())
 

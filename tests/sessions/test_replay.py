@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from service.games import all_games
 from service.games.chance import seeds_of
 from service.sessions.clock import LAG_MS
+from service.sessions.entries import Acted, AnswerRefused
 from service.sessions.replay import (
     NO_HASH,
     BadReplay,
@@ -26,7 +27,7 @@ from service.sessions.replay import (
     write_replay,
 )
 from service.sessions.replay_verify import HELD_BACK, RUNNING, Verdict, tables, verify_replay
-from service.sessions.session import ACT, HOUSE, REFUSAL, commitment
+from service.sessions.session import commitment
 from tests.sessions.tables import CONTROL, Table
 
 Lines = list[dict[str, Any]]
@@ -102,7 +103,7 @@ def test_a_replay_of_any_game_is_good(game: str, seats: int) -> None:
     verdict = verify_replay(written(table))
 
     assert (verdict.ok, verdict.reason.endswith("actions replayed"), verdict.is_replayed) == (True, True, True)
-    assert verdict.actions == sum(kind in {ACT, HOUSE} for kind in table.kinds)
+    assert verdict.actions == len(table.actions)
     assert (verdict.session, verdict.game, verdict.lines) == (table.session.header.id, game, len(table.entries) + 2)
 
 
@@ -252,11 +253,13 @@ def test_a_refused_text_is_not_repeated_and_files_that_repeat_one_are_still_good
     table = Table("sf1906-2e", 2)
     table.answer_wrongly(table.open[0], "sing")
     table.finish()
-    place = table.kinds.index(REFUSAL)
+    place = table.kinds.index(AnswerRefused)
     assert "sing" not in written(table)
-    assert "expected one of the verbs" in table.entries[place].note
+    assert "expected one of the verbs" in table.last(AnswerRefused).note
     old = [*table.entries]
-    old[place] = replace(old[place], note="cannot read 'sing' as an action; expected one of the verbs build, earn")
+    old[place] = replace(
+        table.last(AnswerRefused), note="cannot read 'sing' as an action; expected one of the verbs build, earn"
+    )
 
     assert verify_replay(write_replay(table.session, old)).is_replayed
 
@@ -334,7 +337,7 @@ def test_a_cancelled_session_has_an_outcome_without_ranks() -> None:
     replay = read_replay(written(table))
 
     assert replay.outcome is not None
-    assert (replay.outcome["status"], replay.outcome["ranks"], replay.sheet()) == ("CANCELLED", [], None)
+    assert (replay.outcome.status, replay.outcome.ranks, replay.sheet()) == ("CANCELLED", [], None)
 
 
 # ------------------------------------------------------------------------------------------------- changed, chain untouched
@@ -438,22 +441,22 @@ def test_the_first_bad_line_is_named() -> None:
 
 # ------------------------------------------------------------------------------------------------- changed, chain recomputed
 def change_action(lines: Lines) -> None:
-    one = next(line for line in lines if line["kind"] == ACT and "house" not in line)
-    other = next(line for line in lines if line["kind"] == ACT and line["action"] != one["action"])
+    one = next(line for line in lines if line["kind"] == "act" and "house" not in line)
+    other = next(line for line in lines if line["kind"] == "act" and line["action"] != one["action"])
     one["action"] = other["action"]
 
 
 def say_it_with_blanks(lines: Lines) -> None:
-    first(lines, ACT)["action"] += " "
+    first(lines, "act")["action"] += " "
 
 
 def change_seat(lines: Lines) -> None:
-    line = first(lines, ACT)
+    line = first(lines, "act")
     line["seat"] = (line["seat"] + 1) % lines[0]["seats"]
 
 
 def change_turn(lines: Lines) -> None:
-    first(lines, ACT, 3)["turn"] += 1
+    first(lines, "act", 3)["turn"] += 1
 
 
 def unmask(lines: Lines) -> None:
@@ -463,23 +466,23 @@ def unmask(lines: Lines) -> None:
 
 
 def mask(lines: Lines) -> None:
-    next(line for line in lines if line["kind"] == ACT and not line.get("secret"))["secret"] = True
+    next(line for line in lines if line["kind"] == "act" and not line.get("secret"))["secret"] = True
 
 
 def change_house(lines: Lines) -> None:
-    texts = [line["action"] for line in lines if line["kind"] == HOUSE]
-    line = first(lines, HOUSE)
+    texts = [line["action"] for line in lines if line["kind"] == "house"]
+    line = first(lines, "house")
     line["action"] = next(text for text in texts if text != line["action"])
 
 
 def house_becomes_answer(lines: Lines) -> None:
-    line = first(lines, HOUSE)
-    line |= {"kind": ACT, "turn": 99, "think_ms": 1}
+    line = first(lines, "house")
+    line |= {"kind": "act", "turn": 99, "think_ms": 1}
 
 
 def answer_becomes_house(lines: Lines) -> None:
-    line = first(lines, ACT)
-    line["kind"] = HOUSE
+    line = first(lines, "act")
+    line["kind"] = "house"
     del line["turn"], line["think_ms"]
     line.pop("note", None)
 
@@ -490,23 +493,23 @@ def drop_fault(lines: Lines) -> None:
 
 
 def drop_house(lines: Lines) -> None:
-    lines.remove(first(lines, HOUSE))
+    lines.remove(first(lines, "house"))
     renumber(lines)
 
 
 def drop_answer(lines: Lines) -> None:
-    lines.remove(first(lines, ACT))
+    lines.remove(first(lines, "act"))
     renumber(lines)
 
 
 def double_answer(lines: Lines) -> None:
-    line = first(lines, ACT)
+    line = first(lines, "act")
     lines.insert(lines.index(line), dict(line))
     renumber(lines)
 
 
 def swap_answers(lines: Lines) -> None:
-    one, other = lines.index(first(lines, ACT, 0)), lines.index(first(lines, ACT, 1))
+    one, other = lines.index(first(lines, "act", 0)), lines.index(first(lines, "act", 1))
     lines[one], lines[other] = lines[other], lines[one]
     renumber(lines)
 
@@ -638,27 +641,27 @@ def fewer_bots(lines: Lines) -> None:
 
 
 def wrong_revision(lines: Lines) -> None:
-    first(lines, ACT, 2)["revision"] += 1
+    first(lines, "act", 2)["revision"] += 1
 
 
 def a_fraction(lines: Lines) -> None:
-    first(lines, ACT)["turn"] = 1.0
+    first(lines, "act")["turn"] = 1.0
 
 
 def a_truth_for_a_number(lines: Lines) -> None:
-    first(lines, ACT)["seat"] = False
+    first(lines, "act")["seat"] = False
 
 
 def negative_time(lines: Lines) -> None:
-    first(lines, ACT)["think_ms"] = -1
+    first(lines, "act")["think_ms"] = -1
 
 
 def too_long_a_note(lines: Lines) -> None:
-    first(lines, ACT)["note"] = "x" * 1_001
+    first(lines, "act")["note"] = "x" * 1_001
 
 
 def a_new_field(lines: Lines) -> None:
-    first(lines, ACT)["mood"] = "good"
+    first(lines, "act")["mood"] = "good"
 
 
 def a_second_header(lines: Lines) -> None:
@@ -706,6 +709,48 @@ def test_a_forgery_with_a_good_chain_is_caught(forge: Callable[[Lines], None]) -
     assert refused(verify_replay(forged))
 
 
+NOT_HEX = r"Expected `str` matching regex '\\A[0-9a-f]{64}\\Z'"
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "reason"),
+    [
+        ("act", {"note": ""}, "'note' of 'act' cannot be ''"),
+        ("act", {"secret": False}, "'secret' of 'act' cannot be False"),
+        ("act", {"turn": 0}, "'turn' of 'act' cannot be 0: Expected `int` >= 1"),
+        ("act", {"seat": True}, "'seat' of 'act' cannot be True: Expected `int`, got `bool`"),
+        ("act", {"mood": "good"}, "'act' has no 'mood'"),
+        ("act", {"kind": "sing"}, "'sing' is no kind of line"),
+        ("fault", {"fault": "BORED"}, "'fault' of 'fault' cannot be 'BORED': Invalid enum value 'BORED'"),
+        ("fault", {"fault": ""}, "'fault': a seat is forfeited for a fault, and 'fault' is ''"),
+        ("end", {"status": "ACTIVE"}, "'end': a session ends as FINISHED or CANCELLED, and 'status' is 'ACTIVE'"),
+        ("outcome", {"faults": [1]}, "'faults' of 'outcome' cannot be [1]: Expected `str`, got `int`"),
+        ("outcome", {"ranks": [0]}, "'ranks' of 'outcome' cannot be [0]: Expected `int` >= 1"),
+        ("seeds", {"deck": "G"}, f"'deck' of 'seeds' cannot be 'G': {NOT_HEX}"),
+        ("seeds", {"deck": "0" * 64 + "\n"}, f"'deck' of 'seeds' cannot be '{'0' * 59}: {NOT_HEX}"),
+        ("header", {"time_control": {"move_ms": 1}}, "'time_control' of 'header' cannot be {'move_ms': 1}"),
+        (
+            "header",
+            {"options": {"map": True}},
+            "'options' of 'header' cannot be {'map': True}: Expected `int | str`, got `bool`",
+        ),
+        (
+            "header",
+            {"commitments": {}},
+            "'commitments' of 'header' cannot be {}: Object missing required field `table`",
+        ),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_value_and_what_was_expected(
+    kind: str, change: dict[str, Any], reason: str
+) -> None:
+    """The form is checked whether or not the game can be played again."""
+    number = 1 + lines_of(eventful()).index(first(lines_of(eventful()), kind))
+    verdict = verify_replay(rechained(eventful(), lambda lines: first(lines, kind).update(change)))
+
+    assert (verdict.line, verdict.reason) == (number, reason)
+
+
 def test_a_chain_recomputed_over_the_same_lines_is_the_same_chain() -> None:
     assert rechained(eventful(), lambda lines: None) == eventful()
 
@@ -718,9 +763,10 @@ def test_another_legal_action_anywhere_is_caught(data: st.DataObject) -> None:
     replay = read_replay(text)
     place = data.draw(st.integers(0, len(replay.entries) - 2))
     entry = replay.entries[place]
+    assert isinstance(entry, Acted)
     game = all_games()[replay.game]
     state = next(islice(tables(replay), place, None))
-    others = [said for action in game.legal_actions(state, entry.seat) if (said := game.text(action)) != entry.text]
+    others = [said for action in game.legal_actions(state, entry.seat) if (said := game.text(action)) != entry.action]
     if not others:
         return
     other = data.draw(st.sampled_from(others))
@@ -767,11 +813,11 @@ def test_any_other_value_changed_is_caught_even_with_a_good_chain(data: st.DataO
 
 
 def quicker(lines: Lines) -> None:
-    first(lines, ACT, 1)["think_ms"] = 3
+    first(lines, "act", 1)["think_ms"] = 3
 
 
 def another_note(lines: Lines) -> None:
-    first(lines, ACT)["note"] = "I saw it coming"
+    first(lines, "act")["note"] = "I saw it coming"
 
 
 def another_bot(lines: Lines) -> None:

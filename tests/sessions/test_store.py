@@ -16,12 +16,13 @@ from redis.asyncio import Redis
 from service.embedded import EmbeddedRedis
 from service.sessions import keys
 from service.sessions.arena import Arena
+from service.sessions.entries import Ended, Entry, Revealed
 from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
 from service.sessions.link import RedisClient
 from service.sessions.redis_store import ENDED_TTL, LATE_MS, LIVE_TTL, RedisStore, read_notice
-from service.sessions.session import END, REVEAL, Entry, Header, Session, new_session
+from service.sessions.session import Header, Session, new_session
 from service.sessions.store import Bells, MemoryStore, Store
-from service.sessions.stored import live_to_plain
+from service.sessions.stored import encode_session
 from tests.sessions.tables import START, accepted, header_of, save
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
@@ -78,7 +79,7 @@ def said(session: Session, choice: int = 0, note: str = "") -> list[Entry]:
 
 
 def same(one: Session, other: Session) -> bool:
-    return one.header == other.header and live_to_plain(one) == live_to_plain(other)
+    return one.header == other.header and encode_session(one) == encode_session(other)
 
 
 # -------------------------------------------------------------------------------------------------------------- the contract
@@ -203,7 +204,7 @@ def test_a_whole_game_move_by_move_from_what_is_stored(opened: Opened) -> None:
         assert (await store.log(session_id, 0))[1] == log
         assert (await store.log(session_id, 7))[1] == log[7:]
         assert (await store.log(session_id, len(log)))[1] == []
-        assert [entry.kind for entry in log[-2:]] == [END, REVEAL]
+        assert [type(entry) for entry in log[-2:]] == [Ended, Revealed]
 
     asked(opened, questions)
 
@@ -212,15 +213,15 @@ def test_nobody_shares_an_object_with_the_store(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh("relief", options={"objectives": "own"})
         await store.create(session)
-        stored = live_to_plain(await store.load(session.header.id))
+        stored = encode_session(await store.load(session.header.id))
         for _ in range(12):
             said(session)
         loaded = await store.load(session.header.id)
         for _ in range(12):
             said(loaded)
-        (await store.log(session.header.id, 0))[1].append(Entry(END))
+        (await store.log(session.header.id, 0))[1].append(Revealed(START))
 
-        assert live_to_plain(await store.load(session.header.id)) == stored
+        assert encode_session(await store.load(session.header.id)) == stored
         assert (await store.log(session.header.id, 0))[1] == []
 
     asked(opened, questions)
@@ -429,7 +430,7 @@ def test_a_second_create_leaves_the_clocks_where_they_are(server: EmbeddedRedis)
 
 
 def _fields(header: Header) -> dict[str, Any]:
-    return {name: getattr(header, name) for name in header.__slots__}
+    return {name: getattr(header, name) for name in header.__struct_fields__}
 
 
 def test_a_saved_move_is_announced_to_watchers_and_bots(server: EmbeddedRedis) -> None:

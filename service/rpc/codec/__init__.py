@@ -7,7 +7,6 @@ from parts that were encoded before; a new game needs nothing here.
 from service.rpc.codec.common import (
     clock_message,
     commitments_message,
-    fault_of,
     fault_value,
     option_message,
     option_value_message,
@@ -29,7 +28,6 @@ __all__ = [
     "action_message",
     "clock_message",
     "commitments_message",
-    "fault_of",
     "fault_value",
     "for_game",
     "in_response",

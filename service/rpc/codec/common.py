@@ -5,18 +5,13 @@ from typing import Final
 
 from rubble.v1 import common_pb2, game_pb2, session_pb2
 from service.games.core import AnyGame, Option, OptionValue, Outcome, Result
-from service.sessions import session as sessions
 from service.sessions.clock import TimeControl
+from service.sessions.entries import Fault, Status
 from service.sessions.errors import BadRequest
-from service.sessions.session import FAULTS, Header, Session, commitment
+from service.sessions.session import Header, Session, commitment
 
-#: By the number a session keeps.
-_FAULTS: Final = tuple(common_pb2.Fault.Value(f"FAULT_{word or 'UNSPECIFIED'}") for word in FAULTS)
-_STATUS: Final = {
-    sessions.ACTIVE: session_pb2.SESSION_STATUS_ACTIVE,
-    sessions.FINISHED: session_pb2.SESSION_STATUS_FINISHED,
-    sessions.CANCELLED: session_pb2.SESSION_STATUS_CANCELLED,
-}
+_FAULTS: Final = {fault: common_pb2.Fault.Value(f"FAULT_{fault or 'UNSPECIFIED'}") for fault in Fault}
+_STATUS: Final = {status: session_pb2.SessionStatus.Value(f"SESSION_STATUS_{status}") for status in Status}
 
 
 # --------------------------------------------------------------------------------------------------------------- options
@@ -115,18 +110,13 @@ def outcome_message(outcome: Outcome) -> common_pb2.Outcome:
     return common_pb2.Outcome(seats=_results(outcome.seats), house=_results(outcome.house), ending=outcome.ending)
 
 
-def fault_value(fault: int) -> common_pb2.Fault.ValueType:
+def fault_value(fault: Fault) -> common_pb2.Fault.ValueType:
     """Why a seat no longer plays for itself."""
     return _FAULTS[fault]
 
 
-def fault_of(word: str) -> common_pb2.Fault.ValueType:
-    """The same, by the word a log entry carries."""
-    return _FAULTS[FAULTS.index(word)]
-
-
 # -------------------------------------------------------------------------------------------------------------- sessions
-def status_value(status: int) -> session_pb2.SessionStatus.ValueType:
+def status_value(status: Status) -> session_pb2.SessionStatus.ValueType:
     """Where a session stands."""
     return _STATUS[status]
 

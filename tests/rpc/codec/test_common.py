@@ -1,17 +1,16 @@
 """What all sessions share, as messages: nothing told too early, nothing taken silently."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rubble.v1 import common_pb2, session_pb2
 from service.games.chance import seeds_of
 from service.games.core import Line, Outcome, Result
 from service.rpc import codec
-from service.sessions import session as sessions
 from service.sessions.clock import TimeControl
+from service.sessions.entries import Fault, Status
 from service.sessions.errors import BadRequest
-from service.sessions.session import FAULTS, Header, Session, commitment, new_session
+from service.sessions.session import Header, Session, commitment, new_session
 
 SEEDS = seeds_of(9)
 HEADER = Header(
@@ -45,14 +44,15 @@ def test_an_option_without_a_value_is_refused() -> None:
         codec.options_from({"map": common_pb2.OptionValue()})
 
 
-def test_every_fault_and_status_has_its_word() -> None:
-    for number, word in enumerate(FAULTS):
-        assert common_pb2.Fault.Name(codec.fault_value(number)) == f"FAULT_{word or 'UNSPECIFIED'}"
-        assert codec.fault_of(word) == codec.fault_value(number)
-    assert len(FAULTS) == len(common_pb2.Fault.keys())
-    words = {sessions.ACTIVE: "ACTIVE", sessions.FINISHED: "FINISHED", sessions.CANCELLED: "CANCELLED"}
-    for number, word in words.items():
-        assert session_pb2.SessionStatus.Name(codec.status_value(number)) == f"SESSION_STATUS_{word}"
+def test_every_fault_and_status_has_the_number_that_the_contract_gives_its_name() -> None:
+    faults = {codec.fault_value(fault): f"FAULT_{fault or 'UNSPECIFIED'}" for fault in Fault}
+    statuses = {codec.status_value(status): f"SESSION_STATUS_{status}" for status in Status}
+
+    assert faults == {value.number: value.name for value in common_pb2.Fault.DESCRIPTOR.values}
+    assert {0: "SESSION_STATUS_UNSPECIFIED"} | statuses == {
+        value.number: value.name for value in session_pb2.SessionStatus.DESCRIPTOR.values
+    }
+    assert not Fault.NONE and all(fault for fault in Fault if fault is not Fault.NONE)
 
 
 def test_an_outcome_carries_its_score_sheet() -> None:

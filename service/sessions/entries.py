@@ -1,0 +1,138 @@
+"""The log of a session: one struct for each kind of entry. The place of an entry in the log, counted from 1, is its revision.
+
+In a store an entry is an array whose first item is its tag. In a replay it is a line of JSON, see ``replay.py``.
+"""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+from msgspec import Meta, Struct
+
+#: A number that is not negative, and one that counts from 1.
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Place: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+
+class Status(StrEnum):
+    """Whether a session is being played. The contract has a number for each name: SESSION_STATUS_ACTIVE and so on."""
+
+    ACTIVE = "ACTIVE"
+    FINISHED = "FINISHED"
+    CANCELLED = "CANCELLED"
+
+
+class Fault(StrEnum):
+    """Why a seat no longer plays for itself; false if it does. The contract has a number for each: FAULT_TIMEOUT and so on."""
+
+    NONE = ""
+    TIMEOUT = "TIMEOUT"
+    DISCONNECTED = "DISCONNECTED"
+    REFUSED_ACTIONS = "REFUSED_ACTIONS"
+    RESIGNED = "RESIGNED"
+    NO_SHOW = "NO_SHOW"
+    MATCH_LIMIT = "MATCH_LIMIT"
+
+
+class _Entry(Struct, frozen=True, array_like=True, gc=False):
+    """What all entries have: when it happened, in milliseconds since 1970."""
+
+    #: What a replay calls this kind.
+    kind: ClassVar[str]
+
+    at_ms: Count
+
+
+class Acted(_Entry, frozen=True, tag=0):
+    """A seat answered its question."""
+
+    kind = "act"
+
+    seat: Count
+    turn: Place
+    #: In the notation of the game.
+    action: str
+    think_ms: Count
+    note: str = ""
+    #: Said while seats spoke secretly: nobody else may read it until they speak openly again.
+    secret: bool = False
+    #: The game keeps it secret: nobody else may read it until the seeds are revealed. See ``log_view``.
+    lasting: bool = False
+
+
+class HouseActed(_Entry, frozen=True, tag=1):
+    """The house answered for a forfeited seat."""
+
+    kind = "house"
+
+    seat: Count
+    action: str
+    #: As in ``Acted``.
+    secret: bool = False
+    lasting: bool = False
+
+
+class AnswerRefused(_Entry, frozen=True, tag=2):
+    """The answer of a seat was refused, and counted."""
+
+    kind = "refused"
+
+    seat: Count
+    turn: Place
+    reason: str
+    note: str = ""
+
+
+class Seated(_Entry, frozen=True, tag=3):
+    """A seat turned up, and its clock begins."""
+
+    kind = "seated"
+
+    seat: Count
+
+
+class Forfeited(_Entry, frozen=True, tag=4):
+    """A seat was forfeited: the house plays it from now on."""
+
+    kind = "fault"
+
+    seat: Count
+    #: Its last question; 0 if it was never asked.
+    turn: Count
+    fault: Fault
+    #: The outage of ours that fell into the time it had.
+    outage: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.fault:
+            raise ValueError("a seat is forfeited for a fault, and 'fault' is ''")
+
+
+class Ended(_Entry, frozen=True, tag=5):
+    """The session ended."""
+
+    kind = "end"
+
+    status: Status
+    #: Why the operator cancelled it.
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status is Status.ACTIVE:
+            raise ValueError("a session ends as FINISHED or CANCELLED, and 'status' is 'ACTIVE'")
+
+
+class Revealed(_Entry, frozen=True, tag=6):
+    """The seeds were published."""
+
+    kind = "reveal"
+
+
+Action: TypeAlias = Acted | HouseActed
+Entry: TypeAlias = Acted | HouseActed | AnswerRefused | Seated | Forfeited | Ended | Revealed
+
+ACTIONS: Final = (Acted, HouseActed)
+
+
+def action_of(entry: Entry) -> Action | None:
+    """The entry, if it is an action of a seat or of the house for it."""
+    return entry if isinstance(entry, ACTIONS) else None
