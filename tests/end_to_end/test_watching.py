@@ -13,21 +13,11 @@ from service.games.chance import Seeds
 from service.rpc import codec
 from service.sessions.replay import Replay
 from service.sessions.session import ACT, END, FAULT, HOUSE
-from tests.end_to_end.arena import (
-    Arena,
-    Door,
-    Refusal,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    refusal,
-    replay_of,
-    run,
-    seeds_of,
-    until,
-)
+from tests.harness.bots import bots
+from tests.harness.client import Door, Refusal, refusal
+from tests.harness.games import check_story, fresh, lay, replay_of, seeds_of
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 _SHOWN = (ACT, HOUSE, FAULT, END)
 
