@@ -138,6 +138,12 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
             hosts.cut()  # before the first move, so that nothing is over before it is seen
             for session, game in sessions.items():
                 await lay(operator, game, names, session)
+
+            async def all_are_seated() -> bool:
+                tables = [await operator.session(session) for session in sessions]
+                return all(seat.seated for table in tables for seat in table.seats)
+
+            await until(all_are_seated, "the copies have given out all seats", _CABLE_S)
             before = await _moves(operator, sessions)
 
             async def nobody_is_here() -> bool:
