@@ -5,34 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.bots.arena import Arena, start, stop
+from tests.harness.bot_processes import BotArena, bot_env
+from tests.harness.processes import PYTHON, Process
 
 
 @pytest.fixture(scope="session")
-def shared_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+def shared_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BotArena]:
     """A running service, and a bot called rival that plays against anybody."""
-    arena = Arena(tmp_path_factory.mktemp("arena"))
-    arena.open()
-    command = ("-m", "bots.house", "random", "--seed", "rival")
-    rival = start(*command, log=arena.log_of("rival"), settings=arena.settings("rival"))
-    yield arena
-    arena.stop_bots()
-    assert stop(rival) == 0
-    assert arena.close() == 0
+    with BotArena(tmp_path_factory.mktemp("arena")) as arena:
+        command = (PYTHON, "-m", "bots.house", "random", "--seed", "rival")
+        with Process(*command, log=arena.log_of("rival"), env=bot_env(arena.settings("rival"))) as rival:
+            yield arena
+            arena.stop_bots()
+            assert rival.stop() == 0
+        assert arena.stop_service() == 0
 
 
 @pytest.fixture
-def arena(shared_arena: Arena) -> Iterator[Arena]:
+def arena(shared_arena: BotArena) -> Iterator[BotArena]:
     """The shared service, without bots of other tests."""
     yield shared_arena
     shared_arena.stop_bots()
 
 
 @pytest.fixture
-def own_arena(tmp_path: Path) -> Iterator[Arena]:
+def own_arena(tmp_path: Path) -> Iterator[BotArena]:
     """A service that the test may stop."""
-    arena = Arena(tmp_path)
-    arena.open()
-    yield arena
-    arena.stop_bots()
-    arena.close()
+    with BotArena(tmp_path) as arena:
+        yield arena

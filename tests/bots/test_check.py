@@ -5,8 +5,6 @@ import itertools
 import json
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,11 +18,11 @@ from cli.bot_check.house import House
 from cli.bot_check.kit import Kit, Settings
 from cli.bot_check.minutes import Minutes
 from rubble.v1 import bot_pb2, common_pb2
-from tests.bots.arena import ROOT, STARTER, clean_environment
 from tests.bots.test_languages import LANGUAGES, built
+from tests.harness.bot_processes import STARTER, bot_env
+from tests.harness.processes import HOME, PYTHON, RUBBLE, Process, run_command
 
-HOSTILE = str(ROOT / "tests" / "orchestrator" / "hostile" / "guest.py")
-PYTHON = sys.executable
+HOSTILE = str(HOME / "tests" / "orchestrator" / "hostile" / "guest.py")
 
 
 async def findings(house: House, settings: Settings, only: Sequence[int] = ()) -> dict[int, run.Finding]:
@@ -59,7 +57,7 @@ def test_there_are_many_checks_and_each_says_what_it_proves() -> None:
 def test_the_page_about_it_lists_every_check(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/bot-check.md has the rows of --list."""
     assert rubble(["bot", "check", "--list", "--json"]) == 0
-    page = (ROOT / "docs" / "bot-check.md").read_text(encoding="utf-8")
+    page = (HOME / "docs" / "bot-check.md").read_text(encoding="utf-8")
 
     for check in json.loads(capsys.readouterr().out):
         assert f"| {check['number']} | {check['title']} | {check['proves']} |" in page
@@ -190,10 +188,8 @@ def test_counts_of_one_are_told_as_one() -> None:
 # ---------------------------------------------------------------------------------------------------------- good bots
 def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
     """A good bot on a few checks, and as a process: what is printed, and the exit code."""
-    command = [PYTHON, "-m", "cli.main", "bot", "check", "--json", "--only", "1-5,14,25,34,48", "--", PYTHON, STARTER]
-    done = subprocess.run(
-        command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=300, check=False
-    )
+    check = ("bot", "check", "--json", "--only", "1-5,14,25,34,48", "--", PYTHON, STARTER)
+    done = run_command(*RUBBLE, *check, env=bot_env())
 
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
@@ -212,14 +208,10 @@ def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -
             settings = Settings(command=(), own_key="a key of its own", patience_s=60)
             async with run.received(house, settings) as kit:
                 known = {"RUBBLE_ADDRESS": kit.gate.address, "RUBBLE_BOT_KEY": "a key of its own"}
-                with (tmp_path / "log").open("w") as log:
-                    bot = await asyncio.create_subprocess_exec(
-                        PYTHON, STARTER, stderr=log, env=clean_environment(known)
-                    )
-                checks = run.chosen(kit, (1, 2, 5, 7, 37, 57))
-                found = {finding.check.number: finding for finding in await run.run(kit, checks, lambda _: None)}
-                bot.terminate()
-                await bot.wait()
+                with Process(PYTHON, STARTER, log=tmp_path / "log", env=bot_env(known)) as bot:
+                    checks = run.chosen(kit, (1, 2, 5, 7, 37, 57))
+                    found = {finding.check.number: finding for finding in await run.run(kit, checks, lambda _: None)}
+                    await asyncio.to_thread(bot.stop)
         return found, (tmp_path / "log").read_text()
 
     found, log = asyncio.run(main())
@@ -331,11 +323,8 @@ except grpc.RpcError as error:
 def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -> None:
     """Check 1 names the reason and the bot's last words; the checks that need it are one line, not a row each."""
     (tmp_path / "bot.py").write_text(_CONNECTS.format(first=first), encoding="utf-8")
-    check = [PYTHON, "-m", "cli.main", "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109"]
-    done = subprocess.run(
-        [*check, "--", PYTHON, str(tmp_path / "bot.py")],
-        cwd=ROOT, env=clean_environment({"COLUMNS": "200"}), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    check = (*RUBBLE, "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109")
+    done = run_command(*check, "--", PYTHON, tmp_path / "bot.py", env=bot_env(COLUMNS="200"))
 
     assert done.returncode == 1, done.stderr
     assert REFUSED[first] in done.stdout

@@ -4,16 +4,16 @@ import pytest
 from rubble_bot import Turn
 
 from bots.house.players import Thoughts
-from rubble.v1 import common_pb2, session_pb2
+from rubble.v1 import common_pb2
 from service.games import all_games
 from service.games.chance import seeds_of
 from service.rpc import codec
-from tests.bots.arena import STARTER, Arena
+from tests.harness.bot_processes import STARTER, BotArena
 
 TABLES = [(game.id, seats) for game in all_games().values() for seats in game.seats]
 
 
-def test_house_bots_finish_every_game_at_every_table(arena: Arena) -> None:
+def test_house_bots_finish_every_game_at_every_table(arena: BotArena) -> None:
     names = ["greedy-a", "random-b", "greedy-c", "random-d"]
     for name in names:
         arena.house_bot(name, name.partition("-")[0])
@@ -33,7 +33,7 @@ def test_house_bots_finish_every_game_at_every_table(arena: Arena) -> None:
         assert "ERROR" not in log
 
 
-def test_the_starter_plays_all_games_and_beats_chance_over_a_few(arena: Arena) -> None:
+def test_the_starter_plays_all_games_and_beats_chance_over_a_few(arena: BotArena) -> None:
     arena.bot("starter", STARTER)
     games = list(all_games())
     sessions = [arena.session(game, ["starter", "rival"]) for game in games for _ in range(3)]
@@ -42,7 +42,7 @@ def test_the_starter_plays_all_games_and_beats_chance_over_a_few(arena: Arena) -
 
     scores = [(outcome.seats[0].score, outcome.seats[1].score) for outcome in outcomes]
     assert sum(own > other for own, other in scores) > len(scores) / 2
-    replay = arena.sessions.GetReplay(session_pb2.GetReplayRequest(session=sessions[0]), metadata=arena.operator).jsonl
+    replay = arena.replay(sessions[0])
     assert "worth " in replay  # the starter's notes
     arena.stop_bots()
     assert "WARNING" not in arena.log_of("starter").read_text()

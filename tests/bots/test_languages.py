@@ -9,14 +9,15 @@ import functools
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rubble.v1 import session_pb2
 from service.games import all_games
-from tests.bots.arena import PATIENCE_S, ROOT, Arena, clean_environment, stop
+from tests.harness.bot_processes import BotArena, bot_env
+from tests.harness.processes import HOME, Process, run_command
+from tests.harness.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -25,26 +26,18 @@ BUILD_S = 1800
 MISSING = 3
 LANGUAGES = sorted(
     folder.name
-    for folder in (ROOT / "bots").iterdir()
+    for folder in (HOME / "bots").iterdir()
     if os.access(folder / "build", os.X_OK) and os.access(folder / "run", os.X_OK)
 )
 
 
 def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
     """One of a folder's scripts, run to its end; one at a time, for all tests on this machine."""
-    lock = ROOT / ".rubble" / f"build-{language}.lock"
+    lock = HOME / ".rubble" / f"build-{language}.lock"
     lock.parent.mkdir(exist_ok=True)
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        return subprocess.run(
-            [ROOT / "bots" / language / name],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BUILD_S,
-            env=clean_environment(),
-            check=False,
-        )
+        return run_command(HOME / "bots" / language / name, env=bot_env(), patience_s=BUILD_S)
 
 
 @functools.cache
@@ -54,68 +47,43 @@ def built(language: str) -> Path:
     if made.returncode == MISSING:
         pytest.skip(f"bots/{language} was not built: {made.stderr.strip()}")
     assert made.returncode == 0, made.stdout + made.stderr
-    return ROOT / "bots" / language / "run"
+    return HOME / "bots" / language / "run"
 
 
 class Guests:
     """Bots of one language at one service."""
 
-    def __init__(self, language: str, arena: Arena) -> None:
+    def __init__(self, language: str, arena: BotArena) -> None:
         self.language = language
         self.arena = arena
         self.program = built(language)
-        self._processes: list[subprocess.Popen[str]] = []
 
-    def sit(self, name: str, **settings: str) -> subprocess.Popen[str]:
+    def sit(self, name: str, **settings: str) -> Process:
         """Start a bot of that name; an empty setting is left out."""
-        known = self.arena.settings(name) | settings
-        with self.log(name).open("a") as log:
-            process = subprocess.Popen(
-                [self.program],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                text=True,
-                env=clean_environment({key: value for key, value in known.items() if value}),
-                cwd=self.arena.folder,  # a bot must not depend on where it is started
-            )
-        self._processes.append(process)
-        return process
-
-    def log(self, name: str) -> Path:
-        return self.arena.log_of(name)
+        # A bot must not depend on where it is started.
+        return self.arena.start_bot(name, self.program, cwd=self.arena.folder, settings=settings)
 
     def words(self, name: str) -> str:
-        return self.log(name).read_text(errors="replace")
-
-    def leave(self) -> list[int]:
-        """Stop every bot that is still there; the exit codes of all."""
-        codes = [stop(process) for process in self._processes]
-        self._processes = []
-        return codes
+        return self.arena.log_of(name).read_text(errors="replace")
 
 
 @pytest.fixture(params=LANGUAGES)
-def guests(request: pytest.FixtureRequest, arena: Arena) -> Iterator[Guests]:
+def guests(request: pytest.FixtureRequest, arena: BotArena) -> Guests:
     """Bots of a language at the shared service."""
-    found = Guests(request.param, arena)
-    yield found
-    found.leave()
+    return Guests(request.param, arena)
 
 
 @pytest.fixture(params=LANGUAGES)
-def own_guests(request: pytest.FixtureRequest, own_arena: Arena) -> Iterator[Guests]:
+def own_guests(request: pytest.FixtureRequest, own_arena: BotArena) -> Guests:
     """The same at a service that the test may stop."""
-    found = Guests(request.param, own_arena)
-    yield found
-    found.leave()
+    return Guests(request.param, own_arena)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_second_build_has_nothing_to_do_and_the_folders_own_tests_pass(language: str) -> None:
     built(language)
     assert script(language, "build").returncode == 0
-    if not os.access(ROOT / "bots" / language / "test", os.X_OK):
+    if not os.access(HOME / "bots" / language / "test", os.X_OK):
         pytest.skip(f"bots/{language} has no script called test")
 
     tested = script(language, "test")
@@ -136,7 +104,7 @@ def test_it_plays_every_game_without_fault_and_better_than_chance(guests: Guests
     for session in sessions:
         seats = arena.sessions.GetSession(session_pb2.GetSessionRequest(session=session)).session.seats
         assert [seat.refusals for seat in seats] == [0, 0]
-    assert guests.leave() == [0], guests.words(name)
+    assert arena.stop_bots() == [0], guests.words(name)
 
 
 def test_it_plays_at_every_size_of_table(guests: Guests) -> None:
@@ -150,7 +118,7 @@ def test_it_plays_at_every_size_of_table(guests: Guests) -> None:
 
     for session in sessions:
         assert arena.finish(session).ending not in ("", "FORFEIT", "ADJUDICATED")
-    assert guests.leave() == [0] * 4
+    assert arena.stop_bots() == [0] * 4
 
 
 def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_guests: Guests) -> None:
@@ -162,11 +130,11 @@ def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_gue
         if event.revision >= 40:
             break
 
-    assert arena.close() == 0
-    arena.open()
+    assert arena.stop_service() == 0
+    arena.restart_service()
 
     assert arena.finish(session).ending not in ("", "FORFEIT", "ADJUDICATED")
-    assert own_guests.leave() == [0], own_guests.words(name)
+    assert arena.stop_bots() == [0, 0], own_guests.words(name)
 
 
 def test_a_wrong_key_is_told_and_ends_the_process(guests: Guests) -> None:
@@ -188,7 +156,7 @@ def test_the_older_of_two_processes_with_one_key_stops_with_a_word(guests: Guest
     assert older.wait(PATIENCE_S) == 1
     assert "another process plays with this bot's key now" in guests.words(name)
     arena.finish(arena.session("sf1906-2e", [name, "rival"]))
-    assert guests.leave() == [1, 0]
+    assert arena.stop_bots() == [1, 0]
 
 
 @pytest.mark.parametrize(

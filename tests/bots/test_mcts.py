@@ -20,8 +20,8 @@ from service.games.chance import SEED_BYTES, Stream, seeds_of
 from service.games.core import AnyGame, Seat
 from service.games.playing import Player, play_on, player_streams
 from service.rpc import codec
-from tests.bots.arena import Arena
 from tests.example_game import GAME as SALVAGE
+from tests.harness.bot_processes import BotArena
 
 TABLES = [(game, seats) for game in all_games().values() for seats in game.seats]
 NAMES = [f"{game.id}-{seats}" for game, seats in TABLES]
@@ -257,7 +257,7 @@ def test_an_error_in_a_thought_reaches_whoever_asked_and_the_desk_goes_on() -> N
 
 
 # ------------------------------------------------------------------------------------------------------- at a service
-def test_it_keeps_its_clock_with_many_games_at_once(arena: Arena) -> None:
+def test_it_keeps_its_clock_with_many_games_at_once(arena: BotArena) -> None:
     """Hardly more time than the way there and back takes; the bank is for a machine that is busy with other things."""
     arena.bot("searcher", "-m", "bots.house", "mcts", "--seed", "clock", "--think-ms", "50")
     tables = [("relief", 2), ("sf1906-2e", 1), ("sf1906-1e", 2), ("sf1906-2e", 1)]

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from cli import bot_list, bot_new
 from cli.app import run as rubble
 from orchestrator.roster import BUNDLED
 from service import games
-from tests.bots.arena import ROOT, Arena, clean_environment
+from tests.harness.bot_processes import BotArena, bot_env
+from tests.harness.processes import HOME, PYTHON, Process, check_output, run_command
 
 LANGUAGES = bot_new.languages()
 #: A new bot has to fetch and compile everything.
@@ -28,9 +28,7 @@ def files(folder: Path) -> set[str]:
 
 def tracked(language: str) -> set[str]:
     """What the repository keeps of a starter."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", f"bots/{language}"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    listed = run_command("git", "ls-files", "-z", f"bots/{language}")
     if listed.returncode != 0:
         pytest.skip("this is no clone")
     return {path.removeprefix(f"bots/{language}/") for path in listed.stdout.split("\0") if path}
@@ -45,7 +43,7 @@ def test_a_new_bot_is_the_starter_and_the_protos(
 
     made = files(tmp_path / "Ada")
     protos = {path for path in made if path.startswith("protos/")}
-    assert protos == {f"protos/{path}" for path in files(ROOT / "protos") if path.startswith("rubble/")}
+    assert protos == {f"protos/{path}" for path in files(HOME / "protos") if path.startswith("rubble/")}
     kept = {path for path in tracked(language) if not path.startswith("text_bot/")}
     assert {"README.md", "build", "run"} <= kept <= made - protos
     built = ("target/", "node_modules/", "dist/", "out/", "bin/", "gen/", ".gen/", ".venv/", "src/gen/")
@@ -116,36 +114,25 @@ def test_bad_input_is_one_line(
 @pytest.mark.parametrize(
     "language", ["python", *[pytest.param(one, marks=pytest.mark.slow) for one in LANGUAGES if one != "python"]]
 )
-def test_a_new_bot_is_built_and_plays(language: str, arena: Arena, tmp_path: Path) -> None:
+def test_a_new_bot_is_built_and_plays(language: str, arena: BotArena, tmp_path: Path) -> None:
     """Far from the repository, with nothing but its own folder."""
     assert rubble(["bot", "new", language, "ada", "--to", str(tmp_path)]) == 0
     folder = tmp_path / "ada"
-    environment = clean_environment({"PYTHON": str(ROOT / ".venv" / "bin" / "python")})
-    made = subprocess.run(
-        ["./build"], cwd=folder, env=environment, capture_output=True, text=True, timeout=BUILD_S, check=False
-    )
+    environment = bot_env({"PYTHON": str(HOME / ".venv" / "bin" / "python")})
+    made = run_command("./build", cwd=folder, env=environment, patience_s=BUILD_S)
     if made.returncode == MISSING:
         pytest.skip(f"a bot in {language} cannot be built here: {made.stderr.strip()}")
     assert made.returncode == 0, made.stdout + made.stderr
 
     name = f"new-{language}"
-    log = arena.log_of(name)
-    with log.open("w") as stderr:
-        bot = subprocess.Popen(
-            [folder / "run"], cwd=tmp_path, env=clean_environment(arena.settings(name)), stderr=stderr, text=True
-        )
-    try:
-        arena.finish(arena.session("relief", [name, "rival"]))
-        bot.terminate()
-        assert bot.wait(60) == 0, log.read_text()
-    finally:
-        bot.kill()
-        bot.wait()
+    bot = arena.start_bot(name, folder / "run", cwd=tmp_path)
+    arena.finish(arena.session("relief", [name, "rival"]))
+    assert arena.stop_bots() == [0], bot.said()
 
 
 def _plain_python(folder: Path, *, with_grpc: bool) -> Path:
     """An interpreter that knows nothing of this repository, and perhaps not even what a bot needs."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    check_output(PYTHON, "-m", "venv", "--without-pip", folder)
     if with_grpc:
         (site,) = folder.glob("lib/*/site-packages")
         for package in ("grpc", "google"):
@@ -159,18 +146,18 @@ def _plain_python(folder: Path, *, with_grpc: bool) -> Path:
 
 
 def _bot_py(python: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in clean_environment().items() if key != "PYTHONPATH"}
-    return subprocess.run([python, "bot.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    environment = {key: value for key, value in bot_env().items() if key != "PYTHONPATH"}
+    return run_command(python, "bot.py", cwd=folder, env=environment)
 
 
 def test_python_bot_py_says_what_to_do_at_every_step(tmp_path: Path) -> None:
     """Before ./build, with a Python that lacks grpcio, without settings: each time what is missing and what helps."""
     folder = bot_new.new("python", "ada", tmp_path)
     bare, fit = (_plain_python(tmp_path / name, with_grpc=name == "fit") for name in ("bare", "fit"))
-    environment = clean_environment({"PYTHON": sys.executable})
+    environment = bot_env({"PYTHON": PYTHON})
 
     unbuilt = _bot_py(fit, folder)
-    subprocess.run(["./build"], cwd=folder, env=environment, capture_output=True, check=True)
+    check_output("./build", cwd=folder, env=environment)
     lacking, unset = _bot_py(bare, folder), _bot_py(fit, folder)
 
     assert unbuilt.returncode == 1
@@ -185,22 +172,16 @@ def test_python_bot_py_says_what_to_do_at_every_step(tmp_path: Path) -> None:
         assert word in unset.stderr
 
 
-def test_python_bot_py_plays_in_its_own_folder(arena: Arena, tmp_path: Path) -> None:
+def test_python_bot_py_plays_in_its_own_folder(arena: BotArena, tmp_path: Path) -> None:
     """With any Python that has grpcio: what ./build wrote is found beside the SDK."""
     folder = bot_new.new("python", "ada", tmp_path)
-    environment = clean_environment({"PYTHON": sys.executable})
-    subprocess.run(["./build"], cwd=folder, env=environment, capture_output=True, check=True)
-    settings = {key: value for key, value in clean_environment(arena.settings("plain")).items() if key != "PYTHONPATH"}
-    with arena.log_of("plain").open("w") as stderr:
-        command = [str(_plain_python(tmp_path / "fit", with_grpc=True)), "bot.py"]
-        bot = subprocess.Popen(command, cwd=folder, env=settings, stderr=stderr, text=True)
-    try:
+    environment = bot_env({"PYTHON": PYTHON})
+    check_output("./build", cwd=folder, env=environment)
+    settings = {key: value for key, value in bot_env(arena.settings("plain")).items() if key != "PYTHONPATH"}
+    python = _plain_python(tmp_path / "fit", with_grpc=True)
+    with Process(python, "bot.py", log=arena.log_of("plain"), cwd=folder, env=settings) as bot:
         arena.finish(arena.session("relief", ["plain", "rival"]))
-        bot.terminate()
-        assert bot.wait(60) == 0, arena.log_of("plain").read_text()
-    finally:
-        bot.kill()
-        bot.wait()
+        assert bot.stop() == 0, bot.said()
 
 
 # --------------------------------------------------------------------------------------------------------------- list

@@ -2,30 +2,21 @@
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from cli.app import run
 from service.sessions.replay_verify import verify_replay
-from tests.bots.arena import PATIENCE_S, ROOT, Arena, clean_environment
-
-PLAY = [sys.executable, "-m", "cli.main", "play"]
+from tests.harness.bot_processes import BotArena, bot_env
+from tests.harness.processes import HOME, RUBBLE, run_command
+from tests.harness.waiting import PATIENCE_S
 
 
 def play(folder: Path, *arguments: str, said: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """One evening, with everything that will be said."""
-    return subprocess.run(
-        [*PLAY, *arguments, "--replays", str(folder / "replays")],
-        input=said,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        cwd=ROOT,
-        env=clean_environment({"TMPDIR": str(folder)} | settings),
-        check=False,
-    )
+    env = bot_env(settings, TMPDIR=str(folder))
+    return run_command(*RUBBLE, "play", *arguments, "--replays", folder / "replays", said=said, env=env)
 
 
 def left_behind(folder: Path) -> list[str]:
@@ -62,12 +53,12 @@ def test_a_whole_solo_game_through_a_pipe(tmp_path: Path) -> None:
     assert left_behind(tmp_path) == []
 
 
-def at(arena: Arena) -> dict[str, str]:
+def at(arena: BotArena) -> dict[str, str]:
     """What must be known to play at a running service."""
-    return {"RUBBLE_OPERATOR_TOKEN": arena.operator[0][1].removeprefix("Bearer ")}
+    return {"RUBBLE_OPERATOR_TOKEN": arena.copies[0].token}
 
 
-def test_what_the_bots_do_is_told(arena: Arena, tmp_path: Path) -> None:
+def test_what_the_bots_do_is_told(arena: BotArena, tmp_path: Path) -> None:
     arguments = ("--game", "sf1906-1e", "--bots", "greedy,random", "--seat", "1", "--seed", "5")
 
     played = play(tmp_path, *arguments, "--address", arena.address, said="1\n" * 8 + "q\n", **at(arena))
@@ -81,7 +72,7 @@ def test_what_the_bots_do_is_told(arena: Arena, tmp_path: Path) -> None:
     assert left_behind(tmp_path) == []
 
 
-def test_an_end_of_input_is_refused_clearly(arena: Arena, tmp_path: Path) -> None:
+def test_an_end_of_input_is_refused_clearly(arena: BotArena, tmp_path: Path) -> None:
     played = play(tmp_path, "--game", "relief", "--players", "2", "--address", arena.address, said="1\n", **at(arena))
 
     assert played.returncode == 2
@@ -91,7 +82,7 @@ def test_an_end_of_input_is_refused_clearly(arena: Arena, tmp_path: Path) -> Non
     assert left_behind(tmp_path) == []
 
 
-def test_quitting_resigns_at_the_service_one_was_sent_to(arena: Arena, tmp_path: Path) -> None:
+def test_quitting_resigns_at_the_service_one_was_sent_to(arena: BotArena, tmp_path: Path) -> None:
     arguments = ("--game", "relief", "--bots", "random", "--address", arena.address)
 
     played = play(tmp_path, *arguments, said="q\n", **at(arena))
@@ -105,13 +96,13 @@ def test_quitting_resigns_at_the_service_one_was_sent_to(arena: Arena, tmp_path:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: str(number.name))
 def test_whoever_interrupts_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(
-        [*PLAY, "--game", "relief", "--players", "3"],
+        [*RUBBLE, "play", "--game", "relief", "--players", "3"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
-        env=clean_environment({"TMPDIR": str(tmp_path)}),
+        cwd=HOME,
+        env=bot_env({"TMPDIR": str(tmp_path)}),
     )
     assert process.stdout is not None
     seen = ""

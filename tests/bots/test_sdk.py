@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
-import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
-import grpc
 import pytest
 from rubble_bot import Bot, Turn, run
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2
 from service.rpc.errors import Answers
 from service.rpc.limits import LimitReached
-from tests.bots.arena import PATIENCE_S, STOP_S, Arena, start
+from tests.harness.bot_processes import BotArena
+from tests.harness.in_process import grpc_server
+from tests.harness.waiting import PATIENCE_S
 
 Over = bot_pb2.GameOver
 
@@ -22,7 +23,7 @@ Over = bot_pb2.GameOver
 class Running:
     """A bot in a thread of this process; it stops when it has heard of so many ends."""
 
-    def __init__(self, arena: Arena, name: str, choose: Callable[[Turn], int | str], *, ends: int = 1) -> None:
+    def __init__(self, arena: BotArena, name: str, choose: Callable[[Turn], int | str], *, ends: int = 1) -> None:
         self.overs: list[Over] = []
         self.starts: list[bot_pb2.GameStart] = []
         self._ends = ends
@@ -49,7 +50,7 @@ def last(turn: Turn) -> int:
 
 
 # ----------------------------------------------------------------------------------------------------------------- faces
-def test_a_synchronous_choose_is_handed_all_it_needs(arena: Arena) -> None:
+def test_a_synchronous_choose_is_handed_all_it_needs(arena: BotArena) -> None:
     turns: list[Turn] = []
 
     def choose(turn: Turn) -> str:
@@ -71,7 +72,7 @@ def test_a_synchronous_choose_is_handed_all_it_needs(arena: Arena) -> None:
         assert len(turn.texts) == len(set(turn.texts)) == len(turn.legal_actions)
 
 
-def test_an_async_choose_plays_inside_a_running_loop(arena: Arena) -> None:
+def test_an_async_choose_plays_inside_a_running_loop(arena: BotArena) -> None:
     overs: list[Over] = []
 
     async def choose(turn: Turn) -> int:
@@ -93,7 +94,7 @@ def test_an_async_choose_plays_inside_a_running_loop(arena: Arena) -> None:
     assert len(overs[0].outcome.seats) == 2
 
 
-def test_a_long_thought_in_one_game_holds_up_no_other(arena: Arena) -> None:
+def test_a_long_thought_in_one_game_holds_up_no_other(arena: BotArena) -> None:
     quick_is_over = threading.Event()
     sessions: dict[str, str] = {}
 
@@ -112,7 +113,7 @@ def test_a_long_thought_in_one_game_holds_up_no_other(arena: Arena) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------------- mistakes
-def test_a_refused_answer_comes_back_with_its_reason(arena: Arena) -> None:
+def test_a_refused_answer_comes_back_with_its_reason(arena: BotArena) -> None:
     reasons: list[str] = []
 
     def choose(turn: Turn) -> int | str:
@@ -131,11 +132,11 @@ def test_a_refused_answer_comes_back_with_its_reason(arena: Arena) -> None:
     assert reasons == ["", "UNREADABLE", "NO_SUCH_INDEX"]
     assert over.fault == common_pb2.FAULT_UNSPECIFIED
     request = session_pb2.GetSessionRequest(session=session)
-    assert arena.sessions.GetSession(request, metadata=arena.operator).session.seats[0].refusals == 2
+    assert arena.sessions.GetSession(request, metadata=arena.operator_metadata).session.seats[0].refusals == 2
 
 
 @pytest.mark.parametrize("answer", [None, 3.5, -1])
-def test_a_choose_that_fails_loses_its_game_and_no_other(arena: Arena, answer: Any) -> None:
+def test_a_choose_that_fails_loses_its_game_and_no_other(arena: BotArena, answer: Any) -> None:
 
     def choose(turn: Turn) -> int:
         if turn.seats == 1:
@@ -153,7 +154,7 @@ def test_a_choose_that_fails_loses_its_game_and_no_other(arena: Arena, answer: A
     assert faults == {True: common_pb2.FAULT_TIMEOUT, False: common_pb2.FAULT_UNSPECIFIED}
 
 
-def test_a_wrong_key_is_told_and_ends_the_process(arena: Arena) -> None:
+def test_a_wrong_key_is_told_and_ends_the_process(arena: BotArena) -> None:
     process = arena.bot("stranger", "-m", "bots.house", "random", RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
     assert process.wait(PATIENCE_S) == 1
@@ -183,7 +184,7 @@ def test_a_setting_that_cannot_be_used_is_named(
 
 
 # ------------------------------------------------------------------------------------------------------ coming and going
-def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: Arena) -> None:
+def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: BotArena) -> None:
     older = arena.house_bot("twin", "random")
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))  # so it is connected
 
@@ -194,25 +195,22 @@ def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: Arena)
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))
 
 
-def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: Arena) -> None:
+def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: BotArena) -> None:
     source = (
         "import threading\nfrom rubble_bot import run\n"
         "def choose(turn):\n    print('thinking', flush=True)\n    threading.Event().wait()\n"
         "run(choose)\n"
     )
-    process = start("-c", source, log=arena.log_of("deep"), stdout=subprocess.PIPE, settings=arena.settings("deep"))
+    process = arena.bot("deep", "-c", source)
     session = arena.session("sf1906-2e", ["deep", "rival"])
-    assert process.stdout is not None
-    assert process.stdout.readline() == "thinking\n"
+    process.wait_for("thinking")
 
-    process.terminate()
+    assert process.stop() == 0
 
-    assert process.wait(STOP_S) == 0
-    process.stdout.close()
-    arena.sessions.CancelSession(session_pb2.CancelSessionRequest(session=session), metadata=arena.operator)
+    arena.sessions.CancelSession(session_pb2.CancelSessionRequest(session=session), metadata=arena.operator_metadata)
 
 
-def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: Arena) -> None:
+def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: BotArena) -> None:
     """The answer that was being thought about meanwhile is given to the new copy."""
     arena = own_arena
     in_the_middle, is_back = threading.Event(), threading.Event()
@@ -230,8 +228,8 @@ def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: 
     session = arena.session("sf1906-2e", ["patient", "rival"], move_ms=120_000)
     assert in_the_middle.wait(PATIENCE_S)
 
-    assert arena.close() == 0
-    arena.open()
+    assert arena.stop_service() == 0
+    arena.restart_service()
     is_back.set()
     outcome = arena.finish(session)
 
@@ -244,7 +242,7 @@ def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: 
     assert log.count("connected to") == 2
 
 
-def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: Arena) -> None:
+def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: BotArena) -> None:
     is_asked = threading.Event()
 
     def choose(turn: Turn) -> int:
@@ -256,7 +254,7 @@ def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: Arena) -> None
     session = arena.session("relief", ["absent", "rival"])
     assert is_asked.wait(PATIENCE_S)
     assert bot.join() == []
-    arena.sessions.CancelSession(session_pb2.CancelSessionRequest(session=session), metadata=arena.operator)
+    arena.sessions.CancelSession(session_pb2.CancelSessionRequest(session=session), metadata=arena.operator_metadata)
 
     again = Running(arena, "absent", last)
 
@@ -316,20 +314,15 @@ def test_answers_travel_together_and_are_given_again_after_draining(is_quick: bo
         return choose_at_once(turn)
 
     async def main() -> None:
-        server = grpc.aio.server()
-        bot_pb2_grpc.add_BotServiceServicer_to_server(straw, server)
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-
         def hear(over: Over) -> None:
             overs.append(over)
             if len(overs) == games:
                 bot.stop()
 
         asked = choose_at_once if is_quick else choose
-        bot = Bot(asked, address=f"127.0.0.1:{port}", key="any", games=games, on_over=hear, is_quick=is_quick)
-        await asyncio.wait_for(bot.play(), PATIENCE_S)
-        await server.stop(None)
+        async with grpc_server(partial(bot_pb2_grpc.add_BotServiceServicer_to_server, straw)) as port:
+            bot = Bot(asked, address=f"127.0.0.1:{port}", key="any", games=games, on_over=hear, is_quick=is_quick)
+            await asyncio.wait_for(bot.play(), PATIENCE_S)
 
     asyncio.run(main())
 
@@ -364,13 +357,10 @@ def test_a_bot_that_finds_no_place_comes_back_when_it_was_told_to(caplog: pytest
     full = FullArena()  # type: ignore[abstract]  # nobody asks it for keys
 
     async def main() -> None:
-        server = grpc.aio.server(interceptors=(Answers(),))
-        bot_pb2_grpc.add_BotServiceServicer_to_server(full, server)
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-        bot = Bot(last, address=f"127.0.0.1:{port}", key="any", on_over=lambda _: bot.stop())
-        await asyncio.wait_for(bot.play(), PATIENCE_S)
-        await server.stop(None)
+        add = partial(bot_pb2_grpc.add_BotServiceServicer_to_server, full)
+        async with grpc_server(add, interceptors=(Answers(),)) as port:
+            bot = Bot(last, address=f"127.0.0.1:{port}", key="any", on_over=lambda _: bot.stop())
+            await asyncio.wait_for(bot.play(), PATIENCE_S)
 
     with caplog.at_level(logging.WARNING, "rubble_bot"):
         asyncio.run(main())

@@ -1,15 +1,14 @@
 """The search bot outside Python: it knows the arena's worlds and nothing else."""
 
 import json
-import subprocess
-from collections.abc import Iterator
 
 import pytest
 
-from rubble.v1 import common_pb2, session_pb2
+from rubble.v1 import common_pb2
 from service.games import all_games
-from tests.bots.arena import Arena, clean_environment, stop
 from tests.bots.test_languages import built
+from tests.harness.bot_processes import BotArena, bot_env
+from tests.harness.processes import run_command
 
 pytestmark = pytest.mark.slow
 
@@ -20,51 +19,26 @@ GAME_S = 600.0
 class Searchers:
     """Search bots at a service."""
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: BotArena) -> None:
         self.arena = arena
         self.program = built("go").parent / "bin" / "search"
-        self._processes: list[subprocess.Popen[str]] = []
 
     def sit(self, name: str, *arguments: str) -> None:
-        with self.arena.log_of(name).open("a") as log:
-            process = subprocess.Popen(
-                [self.program, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                text=True,
-                env=clean_environment(self.arena.settings(name)),
-                cwd=self.arena.folder,
-            )
-        self._processes.append(process)
-
-    def leave(self) -> list[int]:
-        codes = [stop(process) for process in self._processes]
-        self._processes = []
-        return codes
+        self.arena.start_bot(name, self.program, *arguments, cwd=self.arena.folder)
 
     def finish(self, session: str) -> common_pb2.Outcome:
         """The outcome of a session in which nobody is at fault; it may take its time."""
-        request = session_pb2.WatchRequest(session=session)
-        for response in self.arena.sessions.Watch(request, metadata=self.arena.operator, timeout=GAME_S):
-            for event in response.events:
-                assert event.WhichOneof("event") != "fault", event
-                if event.WhichOneof("event") == "end":
-                    return event.end.outcome
-        raise AssertionError("the stream ended before the game")
+        return self.arena.finish(session, GAME_S)
 
     def notes(self, session: str) -> list[str]:
         """What was noted beside the actions of a finished session, in order."""
-        request = session_pb2.GetReplayRequest(session=session)
-        lines = self.arena.sessions.GetReplay(request, metadata=self.arena.operator).jsonl.splitlines()
+        lines = self.arena.replay(session).splitlines()
         return [note for line in lines if (note := json.loads(line).get("note"))]
 
 
 @pytest.fixture
-def searchers(arena: Arena) -> Iterator[Searchers]:
-    found = Searchers(arena)
-    yield found
-    found.leave()
+def searchers(arena: BotArena) -> Searchers:
+    return Searchers(arena)
 
 
 @pytest.mark.parametrize("game", list(all_games()))
@@ -78,7 +52,7 @@ def test_it_looks_into_worlds_for_every_answer_that_is_one(searchers: Searchers,
     assert len(notes) > 20
     assert all("worlds," in note and " 0 playouts" not in note for note in notes), notes
     assert outcome.ending not in ("", "FORFEIT", "ADJUDICATED")
-    assert searchers.leave() == [0]
+    assert searchers.arena.stop_bots() == [0]
 
 
 def test_it_speaks_in_time_whatever_it_would_still_like_to_know(searchers: Searchers) -> None:
@@ -92,14 +66,7 @@ def test_it_speaks_in_time_whatever_it_would_still_like_to_know(searchers: Searc
 
 
 def test_a_bad_flag_is_named(searchers: Searchers) -> None:
-    ended = subprocess.run(
-        [searchers.program, "-share", "2"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=clean_environment(),
-    )
+    ended = run_command(searchers.program, "-share", "2", env=bot_env())
 
     assert ended.returncode == 2
     assert "-share from 0.05 to 0.9" in ended.stderr

@@ -6,23 +6,24 @@ import sys
 import pytest
 from rubble_bot import Turn
 
-from rubble.v1 import common_pb2, game_pb2, relief_pb2, session_pb2
+from rubble.v1 import common_pb2, game_pb2, relief_pb2
 from service.games import all_games
 from service.games.chance import seeds_of
 from service.games.core import AnyGame
 from service.games.playing import play_on, player_streams
 from service.rpc import codec
 from tests.bots import stand_in
-from tests.bots.arena import ROOT, Arena
+from tests.harness.bot_processes import BotArena
+from tests.harness.processes import HOME
 
-sys.path.append(str(ROOT / "bots" / "python"))  # where text_bot lies; it is no part of a distribution
+sys.path.append(str(HOME / "bots" / "python"))  # where text_bot lies; it is no part of a distribution
 
 from text_bot.models import BadModel, NoAnswer, from_command, from_function
 from text_bot.prompt import prompt
 from text_bot.reading import Unclear, read
 from text_bot.talk import Talk
 
-TEXT_BOT = str(ROOT / "bots" / "python" / "text_bot")
+TEXT_BOT = str(HOME / "bots" / "python" / "text_bot")
 STAND_IN = ("--model", "tests.bots.stand_in:answer")
 TEXTS = ["place 2 act", "place 2 buy 0", "place 20 act", "permit deck", "use @1", "use @11", "trade W1 K2", "pass"]
 
@@ -151,7 +152,7 @@ def test_a_model_that_fails_or_has_no_time_costs_no_game() -> None:
 
 def test_a_program_is_a_model_too() -> None:
     turn = turn_in(all_games()["relief"], 2, 20)
-    program = from_command([sys.executable, str(ROOT / "tests" / "bots" / "stand_in.py")])
+    program = from_command([sys.executable, str(HOME / "tests" / "bots" / "stand_in.py")])
     assert Talk(program, rules_of).choose(turn) == len(turn.texts) - 1
 
     with pytest.raises(NoAnswer, match=r"ended with exit code 3: oh"):
@@ -163,7 +164,7 @@ def test_a_program_is_a_model_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["stand_in", "no_such_module:f", "tests.bots.stand_in:no_such", "tests.bots.arena:STARTER"]
+    "name", ["stand_in", "no_such_module:f", "tests.bots.stand_in:no_such", "tests.harness.bot_processes:STARTER"]
 )
 def test_a_model_that_cannot_be_had_is_named(name: str) -> None:
     with pytest.raises(BadModel, match=name):
@@ -171,14 +172,14 @@ def test_a_model_that_cannot_be_had_is_named(name: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------- whole games
-def test_the_text_bot_plays_every_game_at_a_real_service(arena: Arena) -> None:
+def test_the_text_bot_plays_every_game_at_a_real_service(arena: BotArena) -> None:
     arena.bot("texter", TEXT_BOT, *STAND_IN)
     sessions = [arena.session(game, ["texter", "rival"]) for game in all_games()]
 
     outcomes = [arena.finish(session) for session in sessions]
 
     assert all(outcome.ending not in ("", "FORFEIT", "ADJUDICATED") for outcome in outcomes)
-    replay = arena.sessions.GetReplay(session_pb2.GetReplayRequest(session=sessions[0]), metadata=arena.operator).jsonl
+    replay = arena.replay(sessions[0])
     assert "attempt 1: " in replay
     assert "attempt 2: Sorry. answer: " in replay
     assert "no usable answer" not in replay

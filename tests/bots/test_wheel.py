@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli import bot_new
-from tests.bots.arena import PATIENCE_S, ROOT, Arena, clean_environment
+from tests.harness.bot_processes import BotArena, bot_env
+from tests.harness.processes import HOME, PYTHON, Process, check_output, run_command
 from tools import sdk
 
 INSTALL_S = 900
@@ -25,15 +25,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The interpreter of an environment with the wheel and what it asks for, and nothing else."""
     folder = tmp_path_factory.mktemp("fresh")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    check_output(PYTHON, "-m", "venv", folder)
     interpreter = folder / "bin" / "python"
-    installed = subprocess.run(
-        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel],
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_S,
-        check=False,
-    )
+    pip = (interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    installed = run_command(*pip, wheel, patience_s=INSTALL_S)
     if re.search(r"No matching distribution|NewConnectionError|ConnectionError", installed.stderr):
         pytest.skip("grpcio and protobuf cannot be fetched here")
     assert installed.returncode == 0, installed.stderr
@@ -54,14 +49,8 @@ def test_the_wheel_holds_the_sdk_and_the_contract_and_asks_for_little(wheel: Pat
 
 def _install(folder: Path, target: Path) -> subprocess.CompletedProcess[str]:
     """``pip install FOLDER`` without a network: setuptools is in the workshop."""
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
-    return subprocess.run(
-        [*pip, "--no-deps", "--no-build-isolation", "--target", target, folder],
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_S,
-        check=False,
-    )
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    return run_command(*pip, "--no-deps", "--no-build-isolation", "--target", target, folder, patience_s=INSTALL_S)
 
 
 def _import_from(target: Path) -> str:
@@ -73,7 +62,7 @@ import rubble_bot
 from rubble.v1 import bot_pb2
 print(bot_pb2.__file__)
 """
-    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False)
+    done = run_command(PYTHON, "-I", "-c", program)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -82,7 +71,7 @@ def test_the_folder_of_the_sdk_can_be_installed_as_it_lies_there(tmp_path: Path)
     """``pip install bots/python``: the generated code comes along, and nothing is left behind in the repository."""
     before = _untracked()
 
-    installed = _install(ROOT / "bots" / "python", tmp_path / "site")
+    installed = _install(HOME / "bots" / "python", tmp_path / "site")
 
     assert installed.returncode == 0, installed.stderr
     assert _import_from(tmp_path / "site") == str(tmp_path / "site" / "rubble" / "v1" / "bot_pb2.py")
@@ -92,7 +81,7 @@ def test_the_folder_of_the_sdk_can_be_installed_as_it_lies_there(tmp_path: Path)
 
 def _untracked() -> str:
     command = ["git", "status", "--porcelain", "--untracked-files=all", "bots/python", "rubble"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = run_command(*command)
     if listed.returncode != 0:
         pytest.skip("this is no clone")
     return listed.stdout
@@ -103,8 +92,8 @@ def test_a_new_bots_folder_can_be_installed_once_it_is_built(tmp_path: Path) -> 
     refused = _install(folder, tmp_path / "site")
     assert refused.returncode != 0 and "run ./build first" in refused.stderr
 
-    environment = clean_environment({"PYTHON": sys.executable})
-    subprocess.run(["./build"], cwd=folder, env=environment, capture_output=True, check=True)
+    environment = bot_env({"PYTHON": PYTHON})
+    check_output("./build", cwd=folder, env=environment)
     installed = _install(folder, tmp_path / "site")
 
     assert installed.returncode == 0, installed.stderr
@@ -113,7 +102,7 @@ def test_a_new_bots_folder_can_be_installed_once_it_is_built(tmp_path: Path) -> 
 
 def _faces() -> dict[str, str]:
     """The two programs of the page, word for word."""
-    page = (ROOT / "bots" / "python" / "README.md").read_text(encoding="utf-8")
+    page = (HOME / "bots" / "python" / "README.md").read_text(encoding="utf-8")
     synchronous, asynchronous = (part.split("```")[0] for part in page.split("```python\n")[1:])
     return {"synchronous": synchronous, "asynchronous": asynchronous}
 
@@ -121,32 +110,20 @@ def _faces() -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("face", ["synchronous", "asynchronous"])
 def test_a_bot_of_the_page_plays_with_nothing_but_the_wheel(
-    face: str, python: Path, arena: Arena, tmp_path: Path
+    face: str, python: Path, arena: BotArena, tmp_path: Path
 ) -> None:
     program = tmp_path / "bot.py"
     program.write_text(_faces()[face], encoding="utf-8")
-    environment = clean_environment(arena.settings(face))
+    environment = bot_env(arena.settings(face))
     environment.pop("PYTHONPATH", None)
-    with (tmp_path / "log").open("w") as log:
-        bot = subprocess.Popen([python, "-I", program], cwd=tmp_path, env=environment, stderr=log, text=True)
-    try:
+    with Process(python, "-I", program, log=tmp_path / "log", cwd=tmp_path, env=environment) as bot:
         arena.finish(arena.session("sf1906-2e", [face, "rival"]))
-        if face == "synchronous":
-            bot.terminate()
-        assert bot.wait(PATIENCE_S) == 0, (tmp_path / "log").read_text()
-    finally:
-        bot.kill()
-        bot.wait()
+        assert (bot.stop() if face == "synchronous" else bot.wait()) == 0, bot.said()
 
 
 @pytest.mark.slow
 def test_the_wheel_brings_nothing_of_the_arena_along(python: Path) -> None:
-    listed = subprocess.run(
-        [python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    listed = check_output(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check")
 
-    names = {line.split("==")[0].lower().replace("_", "-") for line in listed.stdout.split()}
+    names = {line.split("==")[0].lower().replace("_", "-") for line in listed.split()}
     assert names - {"pip", "setuptools"} == {"rubble-bot", "grpcio", "protobuf", "typing-extensions"}

@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import threading
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -14,8 +11,9 @@ from typing import Any
 import pytest
 
 from orchestrator.book import Book
-from tests.deploy.tools import HOME, tool, tools_python
-from tests.orchestrator.harness import PATIENCE_S, wait_for
+from tests.deploy.tools import tool, tools_python
+from tests.harness.processes import PYTHON, RUBBLE, Process, clean_env, logs, run_command
+from tests.harness.waiting import wait_for
 
 
 class Local:
@@ -27,32 +25,24 @@ class Local:
         if not list(Path("/usr/lib/postgresql").glob("*/bin/postgres")):
             pytest.skip("PostgreSQL is not installed (Debian's package is postgresql)")
         self.folder = folder
-        self._complaints = (folder.parent / "up.log").open("w+")
-        self._process = subprocess.Popen(
-            [tools_python(), "-m", "deploy.local.up", str(folder)],
-            cwd=HOME,
-            env={**os.environ, "RUBBLE_PYTHON": sys.executable},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            text=True,
-        )
-        #: What it told last: addresses and process ids.
-        self.facts: dict[str, Any] = {}
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._errors = folder.parent / "up.log"
+        command = (tools_python(), "-m", "deploy.local.up", folder)
+        env = clean_env(RUBBLE_PYTHON=PYTHON)
+        self._process = Process(*command, log=folder.parent / "up.out", errors=self._errors, env=env)
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.facts = json.loads(line)
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it told last: addresses and process ids."""
+        told: dict[str, Any] = json.loads(self._process.said().rpartition("\n")[0].splitlines()[-1])
+        return told
 
     def __enter__(self) -> "Local":
         try:
-            wait_for(lambda: bool(self.facts) or self._process.poll() is not None, "everything is well")
-            assert self.facts, self.said()
-        except BaseException:
+            self._process.wait_for("{")
+        except BaseException as error:
             self.stop()
+            if isinstance(error, AssertionError):
+                raise AssertionError(f"{error}{self.said()}") from None
             raise
         return self
 
@@ -61,22 +51,11 @@ class Local:
 
     def stop(self) -> int:
         """Stop everything, in order; the exit code."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-        code = self._process.wait(PATIENCE_S)
-        self._reader.join(PATIENCE_S)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._complaints.close()
-        return code
+        return self._process.stop()
 
     def said(self) -> str:
         """What it complained of, and the ends of all logs."""
-        self._complaints.flush()
-        logs = "".join(
-            f"\n--- {path}\n{path.read_text(errors='replace')[-1500:]}" for path in self.folder.glob("*/log")
-        )
-        return Path(self._complaints.name).read_text() + logs
+        return self._errors.read_text() + logs(self.folder, "log")
 
     def kill(self, name: str) -> None:
         """kill -9 one of them, and wait until another has taken its place."""
@@ -86,22 +65,13 @@ class Local:
 
     def rubble(self, *arguments: str, is_ok: bool = True) -> str:
         """An organiser's command, through the balancer."""
-        env = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-        env |= {
-            "RUBBLE_API": self.facts["api"],
-            "RUBBLE_ADDRESS": self.facts["bots"],
-            "RUBBLE_OPERATOR_TOKEN_FILE": self.facts["token_file"],
-            "COLUMNS": "200",
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", "cli.main", *arguments],
-            cwd=HOME,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
+        env = clean_env(
+            RUBBLE_API=self.facts["api"],
+            RUBBLE_ADDRESS=self.facts["bots"],
+            RUBBLE_OPERATOR_TOKEN_FILE=self.facts["token_file"],
+            COLUMNS="200",
         )
+        done = run_command(*RUBBLE, *arguments, env=env)
         assert (done.returncode == 0) is is_ok, f"{arguments}: {done.stdout}{done.stderr}"
         return done.stdout
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, HOME, read_yaml, run, tool, tools_python
+from tests.deploy.tools import DEPLOY, read_yaml, tool, tools_python
+from tests.harness.processes import HOME, run_command
 
 COMPOSE = DEPLOY / "compose" / "compose.yaml"
 IMAGES = DEPLOY / "images"
@@ -27,11 +28,11 @@ def ours(compose: Any) -> dict[str, Any]:
 def test_docker_compose_reads_it(tmp_path: Path) -> None:
     """The real loader, where it is installed."""
     shutil.copytree(DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns("secrets", ".env"))
-    assert run(tmp_path / "deploy" / "compose" / "make-secrets").returncode == 0
+    assert run_command(tmp_path / "deploy" / "compose" / "make-secrets").returncode == 0
     command = [tool("docker-compose")] if shutil.which("docker") is None else ["docker", "compose"]
-    if command[0] == "docker" and run(*command, "version").returncode != 0:
+    if command[0] == "docker" and run_command(*command, "version").returncode != 0:
         command = [tool("docker-compose")]
-    read = run(*command, "-f", tmp_path / "deploy" / "compose" / "compose.yaml", "config", "--quiet")
+    read = run_command(*command, "-f", tmp_path / "deploy" / "compose" / "compose.yaml", "config", "--quiet")
     assert read.returncode == 0, read.stderr
     assert read.stderr == "", "a warning is a mistake in waiting"
 
@@ -88,29 +89,31 @@ def test_every_setting_of_the_example_is_used() -> None:
 
 def test_secrets_are_made_once_and_stay(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
-    assert run(DEPLOY / "compose" / "make-secrets", folder).returncode == 0
+    assert run_command(DEPLOY / "compose" / "make-secrets", folder).returncode == 0
     first = {path.name: path.read_text() for path in folder.iterdir()}
     assert first.keys() == read_yaml(COMPOSE)["secrets"].keys()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert len(first["operator_token"].strip()) >= 32 and len(first["signing_secrets"].strip()) >= 32
     (folder / "grafana_password").unlink()
-    assert run(DEPLOY / "compose" / "make-secrets", folder).returncode == 0
+    assert run_command(DEPLOY / "compose" / "make-secrets", folder).returncode == 0
     again = {path.name: path.read_text() for path in folder.iterdir()}
     assert {name for name in first if first[name] != again[name]} == {"grafana_password"}
 
 
 def test_the_balancer_asks_for_health_in_bytes_that_its_program_writes() -> None:
     config = (DEPLOY / "haproxy" / "haproxy.cfg").read_text(encoding="utf-8")
-    written = run("python3", DEPLOY / "haproxy" / "health.py").stdout.strip()
+    written = run_command("python3", DEPLOY / "haproxy" / "health.py").stdout.strip()
     assert re.findall(r"send-binary (\w+)", config) == [written, written]
     addresses = {name: f"127.0.0.1:{number}" for number, name in enumerate(re.findall(r"\$\{(\w+)\}", config), 1)}
-    checked = run(tool("haproxy"), "-c", "-f", DEPLOY / "haproxy" / "haproxy.cfg", env={**os.environ, **addresses})
+    checked = run_command(
+        tool("haproxy"), "-c", "-f", DEPLOY / "haproxy" / "haproxy.cfg", env={**os.environ, **addresses}
+    )
     assert checked.returncode == 0, checked.stderr
 
 
 # --------------------------------------------------------------------------------------------------------------- the image
 def test_the_dockerfile_is_clean() -> None:
-    linted = run(tools_python("hadolint"), "--failure-threshold", "style", IMAGES / "Dockerfile")
+    linted = run_command(tools_python("hadolint"), "--failure-threshold", "style", IMAGES / "Dockerfile")
     assert linted.returncode == 0, linted.stdout
 
 

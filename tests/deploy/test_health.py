@@ -2,19 +2,18 @@
 
 import http.server
 import subprocess
-import sys
 import threading
 
 import pytest
 
 from cli.app import run as rubble
-from tests.end_to_end.arena import HOME, arena, wait_for
+from tests.harness.processes import RUBBLE, run_command
+from tests.harness.service import arena
+from tests.harness.waiting import wait_for
 
 
 def _health(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "cli.main", "health", *arguments], cwd=HOME, capture_output=True, text=True, check=False
-    )
+    return run_command(*RUBBLE, "health", *arguments)
 
 
 def test_a_service_is_well_until_its_redis_dies() -> None:

@@ -2,13 +2,12 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, HOME
+from tests.deploy.tools import DEPLOY
+from tests.harness.processes import HOME, PYTHON, check_output, run_command
 from tools.compile import missing
 
 
@@ -20,31 +19,14 @@ def test_the_build_makes_a_rubble_that_plays_with_compiled_rules(tmp_path: Path)
     app, venv = tmp_path / "app", tmp_path / "venv"
     _send(app)
     for step in ("packages", "rubble"):
-        done = subprocess.run(
-            ["deploy/images/install.sh", step, str(venv)],
-            cwd=app,
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHON": sys.executable, "HOME": str(tmp_path)} | _mirrors(),
-            capture_output=True,
-            text=True,
-            timeout=3000,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHON": PYTHON, "HOME": str(tmp_path)} | _mirrors()
+        check_output("deploy/images/install.sh", step, venv, cwd=app, env=env, patience_s=3000)
     asked = "import service.games, service.engine; print(service.engine.engine_kind())"
-    kind = subprocess.run(
-        [venv / "bin" / "python", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert kind.stdout == "compiled\n", kind.stderr
-    played = subprocess.run(
-        [venv / "bin" / "rubble", "simulate", "--game", "relief", "--players", "2", "--games", "1"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert played.returncode == 0, played.stderr
+    assert check_output(venv / "bin" / "python", "-c", asked, cwd=tmp_path) == "compiled\n"
+    simulate = (venv / "bin" / "rubble", "simulate", "--game", "relief", "--players", "2", "--games", "1")
+    check_output(*simulate, cwd=tmp_path)
     for tool in ("pip", "pytest", "mypy", "setuptools"):
-        absent = subprocess.run([venv / "bin" / "python", "-c", f"import {tool}"], capture_output=True, check=False)
+        absent = run_command(venv / "bin" / "python", "-c", f"import {tool}", cwd=tmp_path)
         assert absent.returncode != 0, f"{tool} is left in the image"
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, read_yaml, run, tools_python
+from tests.deploy.tools import DEPLOY, read_yaml, tools_python
+from tests.harness.processes import run_command
 
 KUBERNETES = DEPLOY / "kubernetes"
 OVERLAYS = ("small", "large")
@@ -24,7 +25,7 @@ def _rendered(overlay: str) -> str:
     )
     if command is None:
         pytest.skip("neither kustomize nor kubectl is installed")
-    done = run(*command, KUBERNETES / "overlays" / overlay)
+    done = run_command(*command, KUBERNETES / "overlays" / overlay)
     assert done.returncode == 0, done.stderr
     assert "deprecated" not in done.stderr, done.stderr
     return done.stdout
@@ -45,13 +46,13 @@ def _by_kind(overlay: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_it_fits_the_schemas(overlay: Path) -> None:
-    checked = run(tools_python("kubernetes-validate"), "--strict", overlay)
+    checked = run_command(tools_python("kubernetes-validate"), "--strict", overlay)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_a_misspelt_field_would_be_found(overlay: Path) -> None:
     overlay.write_text(overlay.read_text().replace("readOnlyRootFilesystem", "readOnlyRootFileSystem", 1))
-    assert run(tools_python("kubernetes-validate"), "--strict", overlay).returncode != 0
+    assert run_command(tools_python("kubernetes-validate"), "--strict", overlay).returncode != 0
 
 
 def test_secrets_are_named_and_never_held(overlay: Path) -> None:

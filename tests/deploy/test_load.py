@@ -1,29 +1,16 @@
 """The load driver: a small load is carried to its end, and what it reports adds up."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from bench import load
-
-HOME = Path(__file__).parents[2]
+from tests.harness.processes import PYTHON, check_output
 
 
 def test_a_small_load_loses_nothing_and_tells_what_happened() -> None:
     command = ["--rate", "80", "--seconds", "3", "--bots", "10", "--games", "4", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.load", *command],
-        cwd=HOME,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = json.loads(check_output(PYTHON, "-m", "bench.load", *command))
     assert found["games"]["lost"] == 0 and found["errors"] == {} and found["tracebacks"] == 0
     assert found["games"]["begun"] == found["games"]["ended"] >= 4
     assert 0 < found["p50_s"] <= found["p95_s"] <= found["p99_s"] <= found["max_s"]

@@ -12,7 +12,8 @@ import pytest
 
 from tests.deploy.local import Local
 from tests.deploy.tools import DEPLOY, read_yaml
-from tests.orchestrator.harness import roster_text, script, wait_for
+from tests.harness.tournaments import roster_text, script
+from tests.harness.waiting import wait_for
 
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 CLOCK = "[time_control]\nmove_ms = 60000\nbank_ms = 600000\n"

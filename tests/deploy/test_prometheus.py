@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, HOME, read_yaml, run, tool
+from tests.deploy.tools import DEPLOY, read_yaml, tool
+from tests.harness.processes import HOME, run_command
 
 RULES = DEPLOY / "prometheus"
 
@@ -28,12 +29,12 @@ def copy(tmp_path: Path) -> Path:
 
 def test_config_and_rules_are_valid() -> None:
     for command in (("config", "prometheus.yml"), ("rules", "rules.yml", "alerts.yml")):
-        checked = run(tool("promtool"), "check", *command, cwd=RULES)
+        checked = run_command(tool("promtool"), "check", *command, cwd=RULES)
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_every_story_comes_true() -> None:
-    told = run(tool("promtool"), "test", "rules", "alerts_test.yml", cwd=RULES)
+    told = run_command(tool("promtool"), "test", "rules", "alerts_test.yml", cwd=RULES)
     assert told.returncode == 0, told.stdout + told.stderr
 
 
@@ -62,7 +63,7 @@ def test_the_stories_can_fail(copy: Path, expression: str, kind: str) -> None:
     """An alert that never fires fails every story of firing, one that always fires every story of silence."""
     alerts_file = copy / "alerts.yml"
     alerts_file.write_text(_without_conditions(alerts_file.read_text(encoding="utf-8"), expression), encoding="utf-8")
-    told = run(tool("promtool"), "test", "rules", "alerts_test.yml", cwd=copy)
+    told = run_command(tool("promtool"), "test", "rules", "alerts_test.yml", cwd=copy)
     assert told.returncode != 0
     expected = Counter(story.split()[0] for story in stories() if f" {kind}, " in story)
     failed = Counter(re.findall(r'expr: "ALERTS\{alertname=\\"(\w+)', told.stdout + told.stderr))

@@ -23,8 +23,13 @@ from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.spec import Spec
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
-from tests.deploy.tools import DEPLOY, run
-from tests.end_to_end.arena import Bot, Copy, Door, lay
+from tests.deploy.tools import DEPLOY
+from tests.harness.bots import Bot
+from tests.harness.client import Door
+from tests.harness.games import lay
+from tests.harness.processes import run_command
+from tests.harness.service import Copy
+from tests.harness.waiting import until
 
 MIGRATIONS = Path(book_module.__file__).parent / "migrations"
 
@@ -80,7 +85,7 @@ def test_a_sqlite_book_is_saved_while_it_is_written_to(tmp_path: Path) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        saved = run(DEPLOY / "book-backup", url, tmp_path / "copy.sqlite")
+        saved = run_command(DEPLOY / "book-backup", url, tmp_path / "copy.sqlite")
     finally:
         is_done.set()
         writer.join()
@@ -108,12 +113,12 @@ def test_a_postgresql_book_is_saved_and_restored(databases: list[str], tmp_path:
     _fill(book, 40)
     _record(book, 11)
     (tmp_path / "url").write_text(first)
-    saved = run(DEPLOY / "book-backup", f"@{tmp_path / 'url'}", tmp_path / "book.dump")
+    saved = run_command(DEPLOY / "book-backup", f"@{tmp_path / 'url'}", tmp_path / "book.dump")
     assert saved.returncode == 0, saved.stderr
     expected = (book.progress("cup"), book.games("cup"))
     book.close()
 
-    loaded = run("pg_restore", "--no-owner", "--dbname", second.replace("+psycopg", ""), tmp_path / "book.dump")
+    loaded = run_command("pg_restore", "--no-owner", "--dbname", second.replace("+psycopg", ""), tmp_path / "book.dump")
     assert loaded.returncode == 0, loaded.stderr
     restored = Book(second)
     assert (restored.progress("cup"), restored.games("cup")) == expected
@@ -125,10 +130,10 @@ def test_a_postgresql_book_is_saved_and_restored(databases: list[str], tmp_path:
 def test_a_backup_is_never_written_over_and_a_wrong_address_is_named(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("precious")
-    refused = run(DEPLOY / "book-backup", f"sqlite:///{tmp_path / 'book.sqlite'}", kept)
+    refused = run_command(DEPLOY / "book-backup", f"sqlite:///{tmp_path / 'book.sqlite'}", kept)
     assert refused.returncode == 1 and "never written over" in refused.stderr and kept.read_text() == "precious"
     for url, told in (("mysql://host/book", "'mysql'"), (f"sqlite:///{tmp_path / 'none'}", "no file")):
-        refused = run(DEPLOY / "book-backup", url, tmp_path / "new")
+        refused = run_command(DEPLOY / "book-backup", url, tmp_path / "new")
         assert refused.returncode == 1 and told in refused.stderr and not (tmp_path / "new").exists()
         assert "Traceback" not in refused.stderr
 
@@ -210,10 +215,7 @@ async def _key(door: Door, bot: str) -> str:
 
 async def _is_welcome(copy: Copy, key: str) -> bool:
     async with Bot("guest", key, [copy.address], once=True) as bot:
-        end = asyncio.get_running_loop().time() + 60
-        while not bot.welcomes and not bot.is_done:
-            assert asyncio.get_running_loop().time() < end
-            await asyncio.sleep(0.02)  # between two looks
+        await until(lambda: bool(bot.welcomes) or bot.is_done, "an answer to its Hello")
         if not bot.welcomes:
             assert bot.endings[0] is not None and bot.endings[0].code is grpc.StatusCode.UNAUTHENTICATED
         return bool(bot.welcomes)
@@ -227,7 +229,8 @@ def test_signing_secrets_are_rotated_without_locking_anybody_out(tmp_path: Path)
             copies: list[Copy] = []
 
             def serve(secrets: str) -> Copy:
-                copies.append(Copy(tmp_path, "--redis", store.url, settings={"RUBBLE_SECRETS": secrets}))
+                log, settings = tmp_path / f"{len(copies)}.log", {"RUBBLE_SECRETS": secrets}
+                copies.append(Copy(log, tmp_path, "--redis", store.url, settings=settings))
                 return copies[-1]
 
             try:

@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-HOME: Final = Path(__file__).parents[2]
+from tests.harness.processes import HOME, run_command
+
 DEPLOY: Final = HOME / "deploy"
 TOOLS: Final = HOME / ".rubble" / "tools"
 _PATH: Final = f"{TOOLS / 'bin'}:{os.environ['PATH']}"
@@ -31,17 +31,10 @@ def tools_python(program: str = "python") -> str:
     return str(found)
 
 
-def run(*command: str | Path, **how: Any) -> "subprocess.CompletedProcess[str]":
-    """A program to its end, whatever that is."""
-    return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=300, **how
-    )
-
-
 def read_yaml(path: Path) -> Any:
     """A YAML file as plain data; several documents as a list of them."""
     program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1], encoding='utf-8')))))"
-    done = run(tools_python(), "-c", program, path)
+    done = run_command(tools_python(), "-c", program, path)
     assert done.returncode == 0, done.stderr
     documents = json.loads(done.stdout)
     return documents[0] if len(documents) == 1 else documents

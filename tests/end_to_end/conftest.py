@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.end_to_end.arena import Arena
-from tests.end_to_end.arena import arena as open_arena
+from tests.harness.service import Arena
+from tests.harness.service import arena as open_arena
 
 
 @pytest.fixture(scope="session")

@@ -12,21 +12,11 @@ from service.sessions import keys
 from service.sessions.clock import LAG_MS
 from service.sessions.entries import ACTIONS, Acted, Forfeited, HouseActed
 from service.sessions.replay import Replay
-from tests.end_to_end.arena import (
-    Arena,
-    Bot,
-    Door,
-    arena,
-    bots,
-    fresh,
-    lay,
-    refusal,
-    replay_of,
-    run,
-    scripted,
-    silent,
-    until,
-)
+from tests.harness.bots import Bot, bots, scripted, silent
+from tests.harness.client import Door, refusal
+from tests.harness.games import fresh, lay, replay_of
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 
 def control(move_ms: int, bank_ms: int, increment_ms: int = 0, seating_ms: int = 600_000) -> common_pb2.TimeControl:

@@ -6,7 +6,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.end_to_end.arena import NAMES, Arena, Bot, Door, arena, bots, check_story, fresh, lay, run, until
+from tests.harness.bots import Bot, bots
+from tests.harness.client import NAMES, Door
+from tests.harness.games import check_story, fresh, lay
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 _TABLES = (("sf1906-1e", 3), ("sf1906-2e", 3), ("relief", 3), ("relief", 3), ("sf1906-2e", 3), ("sf1906-1e", 3))
 

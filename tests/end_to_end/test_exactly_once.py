@@ -11,21 +11,11 @@ from service import games
 from service.games.chance import Seeds
 from service.rpc import codec
 from service.sessions.entries import Acted
-from tests.end_to_end.arena import (
-    EASY,
-    Arena,
-    Door,
-    Refusal,
-    bots,
-    fresh,
-    lay,
-    refusal,
-    replay_of,
-    run,
-    seeds_of,
-    silent,
-    until,
-)
+from tests.harness.bots import bots, silent
+from tests.harness.client import Door, Refusal, refusal
+from tests.harness.games import EASY, fresh, lay, replay_of, seeds_of
+from tests.harness.service import Arena
+from tests.harness.waiting import run, until
 
 
 def test_of_many_answers_to_one_question_exactly_one_is_taken(shared: Arena) -> None:

@@ -2,32 +2,21 @@
 
 import asyncio
 import contextlib
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
 from rubble.v1 import bot_pb2, session_pb2
-from tests.end_to_end.arena import (
-    HOME,
-    Arena,
-    Bot,
-    Door,
-    Refusal,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    refusal,
-    run,
-    until,
-)
+from tests.harness.bots import Bot, bots
+from tests.harness.client import Door, Refusal, refusal
+from tests.harness.games import check_story, fresh, lay
+from tests.harness.processes import PYTHON, Process
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 _PLAY = "/rubble.v1.BotService/Play"
 
@@ -223,7 +212,7 @@ async def _refused(call: Any, choice: bot_pb2.Choice) -> bot_pb2.Refused:
 _GHOST = """
 import asyncio, sys
 from rubble.v1 import bot_pb2
-from tests.end_to_end.arena import Bot, silent
+from tests.harness.bots import Bot, silent
 async def main():
     async with Bot("ghost", sys.argv[2], [sys.argv[1]], policy=silent) as bot:
         await bot.welcomed()
@@ -234,37 +223,32 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_bot_process_that_is_killed_or_frozen(shared: Arena, how: signal.Signals) -> None:
+def test_a_bot_process_that_is_killed_or_frozen(shared: Arena, tmp_path: Path, how: signal.Signals) -> None:
     """Killed it is soon missed; frozen it can be taken over from by the bot's next stream."""
 
     async def scenario() -> None:
         name, key = await _key(shared)
         async with _others_play(shared), shared.operator() as operator:
-            command = [sys.executable, "-c", _GHOST, shared.addresses[0], key]
-            with subprocess.Popen(command, cwd=HOME, stdout=subprocess.PIPE) as ghost:
-                assert ghost.stdout is not None
-                try:
-                    assert await asyncio.to_thread(ghost.stdout.readline) == b"here\n"
-                    session = fresh("ghost")
-                    await lay(operator, "sf1906-2e", [name], session)
+            with Process(PYTHON, "-c", _GHOST, shared.addresses[0], key, log=tmp_path / "ghost.log") as ghost:
+                await asyncio.to_thread(ghost.wait_for, "here")
+                session = fresh("ghost")
+                await lay(operator, "sf1906-2e", [name], session)
 
-                    async def is_seated() -> bool:
-                        return (await operator.session(session)).seats[0].seated
+                async def is_seated() -> bool:
+                    return (await operator.session(session)).seats[0].seated
 
-                    await until(is_seated, "the ghost has its seat")
-                    os.kill(ghost.pid, how)
-                    if how is signal.SIGKILL:
+                await until(is_seated, "the ghost has its seat")
+                ghost.send_signal(how)
+                if how is signal.SIGKILL:
 
-                        async def is_gone() -> bool:
-                            listed = (await operator.ask(bot_pb2.ListConnectedRequest())).bots
-                            return name not in {bot.bot for bot in listed}
+                    async def is_gone() -> bool:
+                        listed = (await operator.ask(bot_pb2.ListConnectedRequest())).bots
+                        return name not in {bot.bot for bot in listed}
 
-                        await until(is_gone, "the dead bot is missed")
-                    async with Bot(name, key, shared.addresses) as heir:
-                        await heir.finished([session])
-                    await check_story(operator, session, "sf1906-2e", 1)
-                finally:
-                    ghost.kill()
+                    await until(is_gone, "the dead bot is missed")
+                async with Bot(name, key, shared.addresses) as heir:
+                    await heir.finished([session])
+                await check_story(operator, session, "sf1906-2e", 1)
 
     run(scenario)
 

@@ -1,10 +1,8 @@
 """Reflection: whoever knows only the address can play a whole game."""
 
-import os
 import random
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,9 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from tests.end_to_end.arena import HOME, NAMES, Arena
+from tests.harness.client import NAMES
+from tests.harness.processes import HOME, clean_env, run_command
+from tests.harness.service import Arena
 
 
 def test_a_whole_game_is_played_with_what_the_server_tells_about_itself(shared: Arena) -> None:
@@ -62,15 +62,8 @@ def test_the_commands_of_the_grpcurl_page_work_as_they_stand(shared: Arena, tmp_
         pytest.skip("grpcurl and jq are not both on the PATH")
     page = (HOME / "docs" / "grpcurl.md").read_text()
     script = "set -euo pipefail\n" + "".join(re.findall(r"```bash\n(.*?)```", page, re.DOTALL))
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "ADDR": shared.addresses[0], "STATE_DIR": str(shared.folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    env = clean_env(ADDR=shared.addresses[0], STATE_DIR=str(shared.state))
+    done = run_command("bash", "-c", script, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     for said in (
         "rubble.v1.SessionService",

@@ -10,7 +10,11 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from rubble.v1 import bot_pb2, common_pb2, game_pb2, session_pb2, simulation_pb2
-from tests.end_to_end.arena import _UNARY, EASY, NAMES, Arena, Door, Refusal, bots, fresh, lay, refusal, run, silent
+from tests.harness.bots import bots, silent
+from tests.harness.client import NAMES, UNARY, Door, Refusal, refusal
+from tests.harness.games import EASY, fresh, lay
+from tests.harness.service import Arena
+from tests.harness.waiting import run
 
 _BUGS = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNIMPLEMENTED}
 #: Strings that have broken something somewhere.
@@ -157,7 +161,7 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -
                     return True
 
                 for _ in range(60):
-                    kinds = [kind for _, kind, _ in _UNARY.values()]
+                    kinds = [kind for _, kind, _ in UNARY.values()]
                     answers = await asyncio.gather(
                         *(ask(here if number % 2 else there, kind) for number, kind in enumerate(kinds))
                     )
@@ -169,7 +173,7 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -
     run(scenario)
 
 
-@pytest.mark.parametrize("path", [path for path, _, _ in _UNARY.values()] + [f"/{NAMES[1]}/Watch", f"/{NAMES[2]}/Play"])
+@pytest.mark.parametrize("path", [path for path, _, _ in UNARY.values()] + [f"/{NAMES[1]}/Watch", f"/{NAMES[2]}/Play"])
 def test_bytes_that_are_no_message_are_refused_as_such(shared: Arena, path: str) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:

@@ -7,21 +7,11 @@ import grpc
 from rubble.v1 import bot_pb2, common_pb2, session_pb2
 from service.sessions.entries import Ended
 from service.sessions.replay_verify import HELD_BACK, verify_replay
-from tests.end_to_end.arena import (
-    EASY,
-    Arena,
-    Door,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    refusal,
-    replay_of,
-    run,
-    seeds_of,
-    until,
-)
+from tests.harness.bots import bots
+from tests.harness.client import Door, refusal
+from tests.harness.games import EASY, check_story, fresh, lay, replay_of, seeds_of
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 
 def test_the_same_request_twice_is_one_session(shared: Arena) -> None:

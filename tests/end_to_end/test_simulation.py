@@ -14,7 +14,11 @@ from service.games.chance import SEED_BYTES, Seeds, Stream
 from service.games.core import AnyGame
 from service.rpc import codec
 from service.rpc.auth import Signer
-from tests.end_to_end.arena import Arena, Door, arena, bots, choice_of, lay, refusal, run, seeds_of, silent, until
+from tests.harness.bots import bots, silent
+from tests.harness.client import Door, refusal
+from tests.harness.games import choice_of, lay, seeds_of
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 
 def _open(handle: bytes) -> Any:
@@ -125,7 +129,7 @@ def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> Non
                 ):
                     told = await refusal(_simulate(seat, changed))
                     assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
-                secrets = (shared.folder / "secrets").read_text().split()
+                secrets = (shared.state / "secrets").read_text().split()
                 signer = Signer(secrets)
                 owner = signer.read(tokens[0]).id
                 for age_s, reason in ((-1, "HANDLE_EXPIRED"), (60, "")):

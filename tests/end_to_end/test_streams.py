@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 import time
 from typing import Any
 
@@ -9,18 +10,10 @@ import grpc
 import pytest
 
 from rubble.v1 import bot_pb2, session_pb2
-from tests.end_to_end.arena import (
-    Arena,
-    Bot,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    run,
-    silent,
-    until,
-)
+from tests.harness.bots import Bot, bots, silent
+from tests.harness.games import check_story, fresh, lay
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 
 def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared: Arena) -> None:
@@ -167,10 +160,10 @@ def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
                 async with opened.door(copy=0) as watcher:
                     stream = watcher.watch(next(iter(sessions)))
                     await stream.read()
-                    opened.copies[0].terminate()
-                    await until(lambda: opened.copies[0].process.poll() is not None, "the copy has ended")
+                    opened.copies[0].send_signal(signal.SIGTERM)
+                    await until(lambda: opened.copies[0].poll() is not None, "the copy has ended")
                     stream.cancel()
-                assert opened.copies[0].process.returncode == 0
+                assert opened.copies[0].poll() == 0
                 for bot in moved:
                     await bot.welcomed(2)
                     assert bot.drainings == 1

@@ -9,7 +9,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +19,17 @@ import pytest
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
 from service.sessions.entries import Acted
-from tests.end_to_end.arena import HOME, Door, fresh, lay, replay_of, run, until, wait_for
+from tests.harness.client import Door
+from tests.harness.games import fresh, lay, replay_of
+from tests.harness.processes import HOME, PYTHON, Process, clean_env, run_command
+from tests.harness.waiting import run, until
 
 _PORTS: Final = (50051, 50052)  # in a namespace of its own nobody else has them
 _CABLE_S: Final = 300.0
 
 
 def _ip(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    return run_command("ip", *words)
 
 
 class Hosts:
@@ -91,25 +93,10 @@ def _hosts() -> Iterator[Hosts]:
         hosts.remove()
 
 
-@contextlib.contextmanager
-def _on(host: str, folder: Path, name: str, command: list[str], **settings: str) -> Iterator[Path]:
-    """A process on a host; its log."""
-    log = folder / f"{name}.log"
-    env = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            ["ip", "netns", "exec", host, sys.executable, "-m", *command],
-            cwd=HOME,
-            env={**env, "PYTHONUNBUFFERED": "1", **settings},
-            stdin=subprocess.DEVNULL,
-            stdout=written,
-            stderr=written,
-        )
-    try:
-        yield log
-    finally:
-        process.kill()
-        process.wait()
+def _on(host: str, folder: Path, name: str, command: list[str], **settings: str) -> Process:
+    """A process on a host."""
+    words = ("ip", "netns", "exec", host, PYTHON, "-m", *command)
+    return Process(*words, log=folder / f"{name}.log", env=clean_env(settings))
 
 
 async def _moves(operator: Door, sessions: dict[str, str]) -> int:
@@ -124,8 +111,8 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
     with contextlib.ExitStack() as stack:
         for port in _PORTS:
             serve = ["cli.main", "serve", "--listen", f"0.0.0.0:{port}", "--state-dir", str(folder / "state")]
-            log = stack.enter_context(_on(hosts.arena, folder, f"copy-{port}", [*serve, "--redis", redis_url]))
-            wait_for(lambda log=log: "serving on" in log.read_text(), "a copy serves")  # type: ignore[misc]
+            copy = stack.enter_context(_on(hosts.arena, folder, f"copy-{port}", [*serve, "--redis", redis_url]))
+            copy.wait_for("serving on ")
         token = (folder / "state" / "operator_token").read_text().strip()
         async with Door(f"{hosts.near}:{_PORTS[0]}", token) as operator:
             names = [fresh("guest") for _ in range(3)]
@@ -151,6 +138,12 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
             hosts.cut()  # before the first move, so that nothing is over before it is seen
             for session, game in sessions.items():
                 await lay(operator, game, names, session)
+
+            async def all_are_seated() -> bool:
+                tables = [await operator.session(session) for session in sessions]
+                return all(seat.seated for table in tables for seat in table.seats)
+
+            await until(all_are_seated, "the copies have given out all seats", _CABLE_S)
             before = await _moves(operator, sessions)
 
             async def nobody_is_here() -> bool:

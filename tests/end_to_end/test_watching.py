@@ -13,21 +13,11 @@ from service.games.chance import Seeds
 from service.rpc import codec
 from service.sessions.entries import ACTIONS, Acted, Ended, Forfeited, HouseActed
 from service.sessions.replay import Replay
-from tests.end_to_end.arena import (
-    Arena,
-    Door,
-    Refusal,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    refusal,
-    replay_of,
-    run,
-    seeds_of,
-    until,
-)
+from tests.harness.bots import bots
+from tests.harness.client import Door, Refusal, refusal
+from tests.harness.games import check_story, fresh, lay, replay_of, seeds_of
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 
 async def _follow(stream: Any) -> list[session_pb2.WatchEvent]:

@@ -1,12 +1,14 @@
 """Whole games: every game, every number of seats, bots on two copies; each replay plays again to the same end."""
 
 import contextlib
-import subprocess
-import sys
 from pathlib import Path
 
 from rubble.v1 import session_pb2
-from tests.end_to_end.arena import HOME, TABLES, Arena, bots, check_story, choice_of, fresh, lay, run
+from tests.harness.bots import bots
+from tests.harness.games import TABLES, check_story, choice_of, fresh, lay
+from tests.harness.processes import RUBBLE, check_output
+from tests.harness.service import Arena
+from tests.harness.waiting import run
 
 
 def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Arena, tmp_path: Path) -> None:
@@ -41,9 +43,7 @@ def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Aren
     run(scenario)
     files = sorted(map(str, tmp_path.glob("*.jsonl")))
     assert len(files) == len(TABLES)
-    command = [sys.executable, "-m", "cli.main", "replay", "verify", *files]
-    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_output(*RUBBLE, "replay", "verify", *files)
 
 
 def test_open_seats_play_with_tokens_alone(shared: Arena) -> None:

@@ -14,9 +14,13 @@ from orchestrator.roster import UNPROTECTED, GameFacts, read_roster
 from orchestrator.schedule.ids import seeds_of
 from rubble.v1 import session_pb2
 from service.sessions.session import commitment
-from tests.end_to_end.arena import Arena, Refusal, bots, fresh, lay, refusal, run
-from tests.end_to_end.arena import arena as open_arena
-from tests.orchestrator.harness import roster_text
+from tests.harness.bots import bots
+from tests.harness.client import Refusal, refusal
+from tests.harness.games import fresh, lay
+from tests.harness.service import Arena
+from tests.harness.service import arena as open_arena
+from tests.harness.tournaments import roster_text
+from tests.harness.waiting import run
 
 _RELIEF: Final = GameFacts("relief", 1, (2, 3))
 _SEED: Final = 1906

@@ -17,20 +17,11 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from bench import flooders
 from rubble.v1 import bot_pb2, session_pb2
-from tests.end_to_end.arena import (
-    Arena,
-    Bot,
-    Refusal,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    refusal,
-    run,
-    silent,
-    until,
-)
+from tests.harness.bots import Bot, bots, silent
+from tests.harness.client import Refusal, refusal
+from tests.harness.games import check_story, fresh, lay
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 _MIB = 1 << 20
 
@@ -44,7 +35,7 @@ def flooded() -> Iterator[Arena]:
 
 def _peak(opened: Arena) -> int:
     """The largest memory of the service since it was last asked to forget it, in bytes."""
-    status = Path(f"/proc/{opened.copies[0].process.pid}/status").read_text()
+    status = Path(f"/proc/{opened.copies[0].pid}/status").read_text()
     return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
@@ -53,7 +44,7 @@ async def _within(opened: Arena, most: int) -> AsyncIterator[None]:
     """Meanwhile the service takes at most so much more memory, and two bots play a game as if nothing happened."""
     async with bots(opened, 2) as players, opened.operator() as operator:
         # So that 5 starts a new peak: see proc(5), clear_refs.
-        Path(f"/proc/{opened.copies[0].process.pid}/clear_refs").write_text("5")
+        Path(f"/proc/{opened.copies[0].pid}/clear_refs").write_text("5")
         before = _peak(opened)
         session = fresh("beside")
         await lay(operator, "relief", [bot.name for bot in players], session)

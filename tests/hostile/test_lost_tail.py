@@ -23,8 +23,11 @@ from service.sessions.redis_store import RedisStore
 from service.sessions.replay import write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import ACTIVE
-from tests.end_to_end import arena as end_to_end
-from tests.end_to_end.arena import Bot, Door, arena, bots, check_story, fresh, lay, replay_of, run, scripted, until
+from tests.harness.bots import Bot, bots, scripted
+from tests.harness.client import Door, Refusal
+from tests.harness.games import check_story, fresh, lay, replay_of
+from tests.harness.service import arena
+from tests.harness.waiting import run, until
 from tests.sessions.tables import START, accepted, header_of
 
 
@@ -320,19 +323,19 @@ def test_a_watcher_is_never_shown_a_mixture_of_two_histories() -> None:
                         raise grpc.aio.AioRpcError(
                             code, await watch.initial_metadata(), await watch.trailing_metadata(), await watch.details()
                         )
-                    told = end_to_end.Refusal.of(ended.value)
+                    told = Refusal.of(ended.value)
                     assert (told.code, told.reason) == (grpc.StatusCode.ABORTED, "HISTORY_CHANGED")
                     assert [event.action.text for event in seen if event.revision == lost.revision] == [
                         lost.action.text
                     ]
 
-                    async def first_of(revision: int, mark: int) -> "session_pb2.WatchEvent | end_to_end.Refusal":
+                    async def first_of(revision: int, mark: int) -> "session_pb2.WatchEvent | Refusal":
                         """What a watch that is resumed after this event shows first."""
                         call = anybody.watch(session, revision + 1, mark)
                         try:
                             return (await call.read()).events[0]  # type: ignore[no-any-return]
                         except grpc.aio.AioRpcError as error:
-                            return end_to_end.Refusal.of(error)
+                            return Refusal.of(error)
                         finally:
                             call.cancel()
 
@@ -340,7 +343,7 @@ def test_a_watcher_is_never_shown_a_mixture_of_two_histories() -> None:
                     beyond = await first_of(lost.revision + 5, seen[-1].mark)
                     good = await first_of(seen[-2].revision, seen[-2].mark)
                     for refused in (stale, beyond):
-                        assert isinstance(refused, end_to_end.Refusal)
+                        assert isinstance(refused, Refusal)
                         assert refused.reason == "HISTORY_CHANGED"
                     assert isinstance(good, session_pb2.WatchEvent)
                     assert good.action.text == instead.action.text

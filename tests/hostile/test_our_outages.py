@@ -1,8 +1,6 @@
 """When we fail, nobody is blamed: a store that takes no writes, and a service that stands still."""
 
 import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -10,20 +8,12 @@ import redis
 
 from rubble.v1 import common_pb2, session_pb2
 from service.sessions.entries import Forfeited
-from tests.end_to_end.arena import (
-    HOME,
-    Arena,
-    Door,
-    arena,
-    bots,
-    check_story,
-    fresh,
-    lay,
-    replay_of,
-    run,
-    silent,
-    until,
-)
+from tests.harness.bots import bots, silent
+from tests.harness.client import Door
+from tests.harness.games import check_story, fresh, lay, replay_of
+from tests.harness.processes import RUBBLE, run_command
+from tests.harness.service import Arena, arena
+from tests.harness.waiting import run, until
 
 #: Less than the outages last: without them everybody would be late.
 _SHORT = common_pb2.TimeControl(move_ms=1500, bank_ms=500, seating_ms=600_000)
@@ -31,9 +21,7 @@ _SHORT = common_pb2.TimeControl(move_ms=1500, bank_ms=500, seating_ms=600_000)
 
 def _health(address: str) -> tuple[int, str]:
     """What `rubble health` says, and its exit code."""
-    asked = subprocess.run(
-        [sys.executable, "-m", "cli.main", "health", address], cwd=HOME, capture_output=True, text=True, check=False
-    )
+    asked = run_command(*RUBBLE, "health", address)
     return asked.returncode, asked.stdout + asked.stderr
 
 
@@ -126,10 +114,10 @@ def test_a_service_that_stood_still_forfeits_nobody() -> None:
                 await answer(door)
             store.set("rubble:test", 1, px=6000)  # longer than the clock
             for copy in opened.copies:
-                copy.process.send_signal(signal.SIGSTOP)
+                copy.send_signal(signal.SIGSTOP)
             await until(lambda: not store.exists("rubble:test"), "six seconds have passed")
             for copy in opened.copies:
-                copy.process.send_signal(signal.SIGCONT)
+                copy.send_signal(signal.SIGCONT)
             for _ in range(4):
                 for door in doors:
                     await answer(door)

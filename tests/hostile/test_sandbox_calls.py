@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import resource
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +13,17 @@ import pytest
 from orchestrator.stable import calls
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import SandboxPolicy
+from tests.harness.processes import HOME, Process
+from tests.harness.waiting import wait_for
 from tests.hostile.bots.meddler import ATTACKS, PERHAPS
-from tests.orchestrator.harness import HOME, wait_for
 
 filtered = pytest.mark.skipif(bool(calls.missing_filter()), reason=calls.missing_filter())
 
 
 @pytest.fixture
 def victim() -> Iterator[int]:
-    with subprocess.Popen(["sleep", "1000"]) as process:
+    with Process("sleep", "1000") as process:
         yield process.pid
-        process.kill()
 
 
 def _meddle(folder: Path, victim: int, *, is_confined: bool) -> set[str]:

@@ -10,7 +10,8 @@ import pytest
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import SandboxPolicy
-from tests.orchestrator.harness import HOME, alive_with, wait_for
+from tests.harness.processes import HOME, alive_with
+from tests.harness.waiting import wait_for
 
 _LIMITS = {"memory_mb": 96, "processes": 40, "disk_mb": 48, "files": 1024}
 #: What it asks for, in MiB or processes: far more than each of its limits.

@@ -12,7 +12,7 @@ from orchestrator.client import ArenaClient
 from orchestrator.spec import Entry
 from orchestrator.stable.output import OutputLog
 from orchestrator.stable.stable import BotCannotStart, Stable
-from tests.orchestrator.harness import Arena
+from tests.harness.tournaments import TournamentArena
 
 _THIEF = Path(__file__).parent / "bots" / "log_thief.py"
 _SPARSE_BYTES = 400 << 20
@@ -20,12 +20,12 @@ _LITTLE_BYTES = 8 << 20
 
 
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    with Arena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentArena]:
+    with TournamentArena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
         yield opened
 
 
-def _end_of(arena: Arena, folder: Path, victim: str) -> BotCannotStart:
+def _end_of(arena: TournamentArena, folder: Path, victim: str) -> BotCannotStart:
     """How the worker tells of a bot that attacks its log, ends, and is started once more."""
     entry = Entry("thief", (sys.executable, str(_THIEF), victim))
     with ArenaClient(arena.settings.door) as client:
@@ -38,7 +38,7 @@ def _end_of(arena: Arena, folder: Path, victim: str) -> BotCannotStart:
     return caught.value
 
 
-def test_a_link_in_place_of_the_log_is_not_followed(arena: Arena, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_log_is_not_followed(arena: TournamentArena, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("ours")
     told = _end_of(arena, tmp_path / "bots", str(victim))
@@ -48,7 +48,7 @@ def test_a_link_in_place_of_the_log_is_not_followed(arena: Arena, tmp_path: Path
     assert log.read_text() == "said by the bot\n" * 2 and log.stat().st_mode & 0o077 == 0
 
 
-def test_a_huge_log_does_not_fill_the_workers_memory(arena: Arena, tmp_path: Path) -> None:
+def test_a_huge_log_does_not_fill_the_workers_memory(arena: TournamentArena, tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         told = _end_of(arena, tmp_path / "bots", "sparse")

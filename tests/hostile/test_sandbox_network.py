@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ import pytest
 from orchestrator.stable import namespaces
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import SandboxPolicy, missing
-from tests.orchestrator.harness import HOME, wait_for
+from tests.harness.processes import HOME, PYTHON, run_command
+from tests.harness.waiting import wait_for
 
 viewed = pytest.mark.skipif(bool(namespaces.offered()), reason=f"no namespaces: {namespaces.offered()}")
 _MIB = 8
@@ -130,8 +130,7 @@ def test_a_machine_without_ipv6_has_a_network_for_bots_too(has_ipv6: bool) -> No
     first = "pass" if has_ipv6 else "open('/proc/sys/net/ipv6/conf/all/disable_ipv6', 'w').write('1')"
     if not has_ipv6 and not Path("/proc/sys/net/ipv6").exists():
         first = "pass"
-    command = [sys.executable, "-c", _LISTEN.format(first=first)]
-    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    done = run_command(PYTHON, "-c", _LISTEN.format(first=first))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == ("['127.0.0.1', '::1']" if has_ipv6 else "['127.0.0.1']")
 

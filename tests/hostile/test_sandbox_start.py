@@ -1,15 +1,15 @@
 """A bot's folder and environment have no effect on what runs before its limits are set."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import SandboxPolicy
-from tests.orchestrator.harness import roster_text, wait_for
+from tests.harness.processes import PYTHON, run_command
+from tests.harness.tournaments import roster_text
+from tests.harness.waiting import wait_for
 
 #: Modules that our own processes load, and names that Python loads by itself.
 _SHADOWS = (
@@ -68,14 +68,7 @@ def test_a_tournament_that_is_run_in_a_bots_folder_loads_nothing_from_it(tmp_pat
     shadow_modules(folder, marker)
     bots = {"greedy": "greedy", "random": "random"}
     (folder / "roster.toml").write_text(roster_text(bots, name="cup", game="relief", players=2, deals=1))
-    done = subprocess.run(
-        [Path(sys.executable).with_name("rubble"), "run", "roster.toml", "--out", str(tmp_path / "out"), "--quiet"],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("RUBBLE_")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    rubble = Path(PYTHON).with_name("rubble")
+    done = run_command(rubble, "run", "roster.toml", "--out", str(tmp_path / "out"), "--quiet", cwd=folder)
     assert not marker.exists(), marker.read_text()
     assert done.returncode == 0, done.stderr

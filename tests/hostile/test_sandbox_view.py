@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +16,9 @@ from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import SandboxPolicy
 from orchestrator.stable.stable import protections, unconfined
 from orchestrator.stable.view import is_inside, view_for
+from tests.harness.processes import HOME, Process, alive_with
+from tests.harness.waiting import wait_for
 from tests.hostile.bots.peeper import HONEST
-from tests.orchestrator.harness import HOME, alive_with, wait_for
 
 viewed = pytest.mark.skipif(bool(namespaces.offered()), reason=f"no namespaces: {namespaces.offered()}")
 
@@ -39,14 +39,13 @@ def test_a_bot_sees_only_what_it_needs(tmp_path: Path) -> None:
     shutil.copy(HOME / "tests" / "hostile" / "bots" / "peeper.py", folder)
     for path in (folder / "data", tmp_path / "secret", home / "secret"):
         path.write_text("ours")
-    with subprocess.Popen(["sleep", "1000"]) as victim:
+    with Process("sleep", "1000") as victim:
         facts = {"victim": victim.pid, "secret": tmp_path / "secret", "home_secret": home / "secret", "folder": folder}
         env = {"FACTS": json.dumps(facts, default=str), "HOME": str(home)}
         bot = _bot(folder, tmp_path / "scratch", [sys.executable, "peeper.py"], **env)
         bot.look_after()
         wait_for(lambda: "worked: " in bot.last_words() or not bot.pid, "the end of its attacks")
         bot.end()
-        victim.kill()
     assert set(json.loads(bot.last_words().removeprefix("worked: "))) == set(HONEST)
     assert not Path("/tmp/rubble-peeper").exists() and not Path("/dev/shm/rubble-peeper").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["data", "peeper.py"]

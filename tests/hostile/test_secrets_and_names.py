@@ -31,8 +31,9 @@ from orchestrator.stable.stable import Stable
 from rubble.v1 import tournament_pb2
 from service.embedded import EmbeddedRedis
 from tests.certificates import OPENSSL, Authority
-from tests.orchestrator.api.host import Host
-from tests.orchestrator.harness import HOME, Arena, alive_with, logs, roster_text, script, start_roster, wait_for
+from tests.harness.processes import HOME, alive_with, logs
+from tests.harness.tournaments import Host, TournamentArena, roster_text, script, start_roster
+from tests.harness.waiting import wait_for
 
 _GAPS: Final = missing(SandboxPolicy.for_bot(Path.cwd(), "127.0.0.1:1"))
 #: What is no file of its own in a folder, or looks like another one, or is too long for a file system.
@@ -76,8 +77,8 @@ def test_every_name_is_one_file_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    with Arena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
+def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentArena]:
+    with TournamentArena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
         yield opened
 
 
@@ -86,7 +87,7 @@ def _said(folder: Path) -> list[str]:
     return [log.read_text() for log in folder.rglob("output.log")]
 
 
-def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: Arena, tmp_path: Path) -> None:
+def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: TournamentArena, tmp_path: Path) -> None:
     """A book of an earlier version may hold such names, whatever rosters say today."""
     write = (
         "import os, pathlib; pathlib.Path(os.environ['TMPDIR'], 'mine').write_text('x'); print(os.environ['TMPDIR'])"

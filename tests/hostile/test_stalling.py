@@ -6,8 +6,11 @@ import grpc
 import pytest
 
 from rubble.v1 import common_pb2, session_pb2
-from tests.end_to_end.arena import Arena, lay, refusal, run, until
-from tests.end_to_end.arena import arena as open_arena
+from tests.harness.client import refusal
+from tests.harness.games import lay
+from tests.harness.service import Arena
+from tests.harness.service import arena as open_arena
+from tests.harness.waiting import run, until
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
 """The bench program runs. What it measures is nobody's business here."""
 
 import json
-import subprocess
-import sys
 
 from bench.rounds import Rounds, Spread
-from bench.workers import ROOT
+from tests.harness.processes import PYTHON, check_output, run_command
 
 
 def test_every_variant_has_its_turn_in_every_round() -> None:
@@ -23,27 +21,23 @@ def test_every_variant_has_its_turn_in_every_round() -> None:
 
 
 def test_a_small_run_prints_json() -> None:
-    command = [sys.executable, "-m", "bench", "--only", "N1,N5", "--rounds", "1", "--seconds", "0.001", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    report = json.loads(done.stdout)
+    command = (PYTHON, "-m", "bench", "--only", "N1,N5", "--rounds", "1", "--seconds", "0.001", "--json")
+    report = json.loads(check_output(*command))
 
     assert [row["number"] for row in report["results"]] == ["N1", "N1", "N5", "N5"]
     assert report["left_out"] == []
 
 
 def test_an_unknown_number_is_named() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", "--only", "N99"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = run_command(PYTHON, "-m", "bench", "--only", "N99")
 
     assert done.returncode == 2
     assert "'N99' is not possible; expected some of N1,N2,N3,N4,N5" in done.stderr
 
 
 def test_a_small_run_of_the_service_prints_json() -> None:
-    command = [sys.executable, "-m", "bench", "--only", "N7,N7b,N11", "--rounds", "1", "--seconds", "0.2", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    service = json.loads(done.stdout)["service"]
+    command = (PYTHON, "-m", "bench", "--only", "N7,N7b,N11", "--rounds", "1", "--seconds", "0.2", "--json")
+    service = json.loads(check_output(*command))["service"]
 
     assert [row["number"] for row in service["results"]] == ["N7", "N7b"]
     assert all(row["rate"][1] > 0 for row in service["results"])

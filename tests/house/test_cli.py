@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ import pytest
 
 from cli.app import run
 from service.games import all_games
+from tests.harness.processes import HOME, RUBBLE, check_output, clean_env, run_command
 
-ROOT = Path(__file__).parents[2]
-RUBBLE = [sys.executable, "-m", "cli.main"]
 #: For a process whose standard error is read: no word about compiled rules that have grown old.
 QUIET = os.environ | {"RUBBLE_PURE": "1"}
 SIMULATE = ["simulate", "--game", "relief", "--players", "2", "--games", "3", "--seed", "5", "--json"]
@@ -93,10 +91,9 @@ def test_one_policy_stands_for_all_seats(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_equal_arguments_give_equal_digests_in_any_process(capsys: pytest.CaptureFixture[str]) -> None:
-    environment = os.environ | {"PYTHONHASHSEED": "1906"}
-    elsewhere = subprocess.run([*RUBBLE, *SIMULATE], cwd=ROOT, env=environment, capture_output=True, check=True)
+    elsewhere = check_output(*RUBBLE, *SIMULATE, env=clean_env(PYTHONHASHSEED="1906"))
 
-    assert json.loads(elsewhere.stdout)["digest"] == json_of(capsys, *SIMULATE)["digest"]
+    assert json.loads(elsewhere)["digest"] == json_of(capsys, *SIMULATE)["digest"]
 
 
 @pytest.mark.parametrize("other", [["--seed", "6"], ["--games", "4"], ["--policy", "greedy"], ["--players", "3"]])
@@ -215,7 +212,7 @@ def test_ctrl_c_ends_with_130_and_one_line(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_reader_who_leaves_is_no_error_to_talk_about() -> None:
-    process = subprocess.Popen([*RUBBLE, "games"], cwd=ROOT, env=QUIET, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([*RUBBLE, "games"], cwd=HOME, env=QUIET, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
 
@@ -229,7 +226,7 @@ def test_a_reader_who_leaves_is_no_error_to_talk_about() -> None:
 def test_a_full_disk_is_told_in_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*RUBBLE, "games"], cwd=ROOT, env=QUIET, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*RUBBLE, "games"], cwd=HOME, env=QUIET, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
 
     assert done.returncode == 1
@@ -238,8 +235,7 @@ def test_a_full_disk_is_told_in_one_line() -> None:
 
 
 def test_a_terminal_without_our_letters_still_gets_its_tables() -> None:
-    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([*RUBBLE, "games"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = run_command(*RUBBLE, "games", env=clean_env(PYTHONIOENCODING="ascii"))
 
     assert done.returncode == 0
     assert "relief" in done.stdout
@@ -278,9 +274,7 @@ def test_an_address_that_cannot_be_listened_on_is_told_in_one_line(processes: st
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         arguments = ["serve", "--listen", address, "--state-dir", str(tmp_path), "--processes", processes]
-        done = subprocess.run(
-            [sys.executable, "-m", "cli.main", *arguments], capture_output=True, text=True, timeout=120, check=False
-        )
+        done = run_command(*RUBBLE, *arguments)
     assert done.returncode == 1, done.stderr
     told = done.stderr.splitlines()[-1]  # gRPC may have said something of its own before
     assert told.startswith(f"cannot listen on {address}: ")

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,8 @@ import pytest
 import typer
 
 from cli.app import make_app
-from tests.bots.arena import clean_environment
-from tests.orchestrator.harness import wait_for
+from tests.harness.bot_processes import bot_env
+from tests.harness.processes import Process, check_output, run_command
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -93,7 +92,6 @@ def test_the_commands_of_the_pages_are_found() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ the first ten minutes
-PATIENCE_S = 120.0
 BLOCKS = re.findall(
     r"^```[a-z]*\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
@@ -114,40 +112,30 @@ class Reader:
             (folder / part).symlink_to(ROOT / part)
         free = dict.fromkeys(("RUBBLE_LISTEN", "RUBBLE_API_LISTEN", "RUBBLE_METRICS"), "127.0.0.1:0")
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._env = clean_environment(free | {"PATH": path, "COLUMNS": "160", "PYTHON": sys.executable})
-        self._started: list[subprocess.Popen[str]] = []
+        self._env = bot_env(free | {"PATH": path, "COLUMNS": "160", "PYTHON": sys.executable})
+        self._started: list[Process] = []
 
-    def start(self, command: str, log: str) -> subprocess.Popen[str]:
+    def start(self, command: str, log: str) -> Process:
         """Type it into a terminal and leave it running; what it says is in the log."""
-        with (self.folder / log).open("w") as said:
-            process = subprocess.Popen(
-                ["bash", "-c", command],
-                **self._where(), stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+        process = Process("bash", "-c", command, log=self.folder / log, env=self._env, cwd=self.folder)
         self._started.append(process)
         return process
 
     def run(self, command: str) -> str:
         """Type it and wait for its end; what it said."""
-        ended = subprocess.run(
-            ["bash", "-c", command], **self._where(),
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False,
-        )  # fmt: skip
+        ended = run_command("bash", "-c", f"{{ {command}; }} 2>&1", env=self._env, cwd=self.folder)
         assert ended.returncode == 0, ended.stdout + self.said("up.log")
-        return str(ended.stdout)
+        return ended.stdout
 
     def said(self, log: str) -> str:
         return (self.folder / log).read_text() if (self.folder / log).exists() else ""
-
-    def _where(self) -> dict[str, Any]:
-        return {"cwd": self.folder, "env": self._env, "stdin": subprocess.DEVNULL, "text": True}
 
     def leave(self) -> None:
         """Ctrl-C in every terminal, the last one first."""
         for process in reversed(self._started):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)
-            process.wait(PATIENCE_S)
+            process.wait()
 
 
 @pytest.fixture
@@ -163,8 +151,7 @@ def test_write_a_bot_ends_with_a_game(reader: Reader) -> None:
     """The README's commands as they are printed: an arena, a bot that dials in, its games, the table."""
     up, create, bot, watch = _commands("rosters/first-game.toml")
     arena = reader.start(up, "up.log")
-    wait_for(lambda: "Next:" in reader.said("up.log") or arena.poll() is not None, "rubble up", PATIENCE_S)
-    assert arena.poll() is None, reader.said("up.log")
+    arena.wait_for("Next:")
 
     assert "key of mybot: mybot.env" in reader.run(create)
     reader.start(bot, "bot.log")
@@ -188,14 +175,12 @@ def test_a_bot_of_ones_own_ends_with_a_game(reader: Reader) -> None:
 def test_messages_name_the_path_that_exists(tmp_path: Path) -> None:
     """Without activation, a next step starts with the path of the script itself; with it, with plain rubble."""
     script = Path(sys.executable).parent / "rubble"
-    elsewhere = clean_environment({"PATH": "/usr/bin:/bin"})
-    activated = clean_environment({"PATH": f"{script.parent}:/usr/bin:/bin"})
+    elsewhere = bot_env({"PATH": "/usr/bin:/bin"})
+    activated = bot_env({"PATH": f"{script.parent}:/usr/bin:/bin"})
     made = [
-        subprocess.run(
-            [script, "bot", "new", "python", name], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
-        )
+        check_output(script, "bot", "new", "python", name, cwd=tmp_path, env=env)
         for name, env in (("ada", elsewhere), ("bob", activated))
     ]
 
-    assert f"\n  {script} bot check -- ./run" in made[0].stdout
-    assert "\n  rubble bot check -- ./run" in made[1].stdout
+    assert f"\n  {script} bot check -- ./run" in made[0]
+    assert "\n  rubble bot check -- ./run" in made[1]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.engine import FOLDER, fingerprint
+from tests.harness.processes import run_command
 
 PRINT_KIND = (
     "import service.games.chance as chance, service.engine; print(service.engine.engine_kind(), chance.__file__)"
@@ -38,14 +39,7 @@ def stamp(home: Path, **changes: object) -> None:
 
 def ask(home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name != "RUBBLE_PURE"}
-    return subprocess.run(
-        [sys.executable, "-c", PRINT_KIND],
-        cwd=home,
-        env=clean | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_command(sys.executable, "-c", PRINT_KIND, cwd=home, env=clean | environment)
 
 
 def test_without_a_stamp_the_sources_run(home: Path) -> None:

@@ -1,13 +1,13 @@
 """The starters of other languages in ``make play``: whoever can be had is entered, and nobody's absence is an error."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from cli.roster import absent
 from orchestrator.roster import GameFacts, read_roster
+from tests.harness.processes import check_output
 from tools.guests import build, build_all, enter, key_of, languages
 
 
@@ -89,7 +89,7 @@ def test_what_was_too_slow_comes_once_somebody_has_built_it(tmp_path: Path, monk
 
 def test_a_key_changes_with_a_source_and_with_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.guests.ROOT", tmp_path)
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    check_output("git", "init", "--quiet", tmp_path)
     (tmp_path / "protos").mkdir()
     folder = _starter(tmp_path / "bots", "zig", "command -v zig >/dev/null")
     keys = [key_of(folder)]

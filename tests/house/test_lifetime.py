@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.orchestrator.harness import HOME, wait_for
+from tests.harness.processes import HOME
+from tests.harness.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has died")
 

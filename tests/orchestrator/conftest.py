@@ -5,18 +5,18 @@ from collections.abc import Iterator
 import pytest
 
 from orchestrator.client import ArenaClient
-from tests.orchestrator.harness import Arena
+from tests.harness.tournaments import TournamentArena
 
 
 @pytest.fixture(scope="module")
-def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentArena]:
     """Redis and a service."""
-    with Arena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
+    with TournamentArena(tmp_path_factory.mktemp("arena"), workers=0) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def client(bare_arena: Arena) -> Iterator[ArenaClient]:
+def client(bare_arena: TournamentArena) -> Iterator[ArenaClient]:
     """An operator of it."""
     with ArenaClient(bare_arena.settings.door) as opened:
         yield opened

@@ -20,7 +20,8 @@ from orchestrator.settings import Settings
 from service import games
 from service.games.chance import Seeds
 from service.games.core import Outcome
-from tests.orchestrator.harness import Arena, logs, roster_text, script
+from tests.harness.processes import logs
+from tests.harness.tournaments import TournamentArena, roster_text, script
 from tests.orchestrator.hostile.steady import index_of
 
 _NAMES: Final = ("ann", "bob", "cat")
@@ -44,7 +45,7 @@ def enter(book: Book, matches: int, name: str = "cup") -> Tournament:
 
 
 def play_out(
-    arena: Arena, book: Book, tournament: Tournament, patience_s: float, look: Callable[[Progress], None]
+    arena: TournamentArena, book: Book, tournament: Tournament, patience_s: float, look: Callable[[Progress], None]
 ) -> float:
     """Hand out matches until all are played; how long it took. ``look`` is called between two rounds of handing out."""
     return hand_out(arena.settings, book, tournament, patience_s, look, arena.folder)

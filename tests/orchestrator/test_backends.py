@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from orchestrator.book import Book, Progress
+from tests.harness.processes import alive_with
+from tests.harness.tournaments import TournamentArena
+from tests.harness.waiting import wait_for
 from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
-from tests.orchestrator.harness import Arena, alive_with, wait_for
 
 
 def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: str, rabbitmq: str) -> None:
-    with Arena(tmp_path / "arena", concurrency=4, book=postgres_book, broker=rabbitmq) as arena:
+    with TournamentArena(tmp_path / "arena", concurrency=4, book=postgres_book, broker=rabbitmq) as arena:
         book = Book(postgres_book)
         tournament = enter(book, 12)
         killed: list[int] = []

@@ -1,9 +1,6 @@
 """Celery as its users know it: its own commands find the application, and its events tell what workers and tasks do."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +15,9 @@ from orchestrator import planning
 from orchestrator.book import Book
 from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE, PLAY_MATCH, TICK, make_app
 from orchestrator.roster import GameFacts, read_roster
-from tests.orchestrator.harness import HOME, PATIENCE_S, Arena, logs, roster_text, wait_for
+from tests.harness.processes import PYTHON, clean_env, logs, run_command
+from tests.harness.tournaments import TournamentArena, roster_text
+from tests.harness.waiting import PATIENCE_S, wait_for
 
 Event = dict[str, Any]
 
@@ -27,7 +26,7 @@ Event = dict[str, Any]
 class Listening:
     """Every event that workers send, as Flower receives them."""
 
-    arena: Arena
+    arena: TournamentArena
     app: Celery
     heard: list[Event]
 
@@ -42,10 +41,8 @@ class Listening:
 
     def inspect(self, what: str) -> dict[str, Any]:
         """What ``celery inspect`` prints, by node."""
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-        command = [sys.executable, "-m", "celery", "-A", "orchestrator.tasks", "inspect", what, "--json", "-t", "10"]
-        env = {**inherited, "RUBBLE_BROKER": self.arena.settings.broker}
-        ended = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False)
+        command = (PYTHON, "-m", "celery", "-A", "orchestrator.tasks", "inspect", what, "--json", "-t", "10")
+        ended = run_command(*command, env=clean_env(RUBBLE_BROKER=self.arena.settings.broker))
         assert ended.returncode == 0, ended.stdout + ended.stderr
         found: dict[str, Any] = json.loads(ended.stdout)
         return {node.split(".")[0]: answer for node, answer in found.items()}
@@ -60,7 +57,7 @@ def _has(event: Event, wanted: tuple[str, str]) -> bool:
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     folder: Path = tmp_path_factory.mktemp("celery")
-    with Arena(folder, concurrency=2, has_beat=True) as arena:
+    with TournamentArena(folder, concurrency=2, has_beat=True) as arena:
         app = make_app(arena.settings.broker)
         heard: list[Event] = []
         with app.connection_for_read() as connection:

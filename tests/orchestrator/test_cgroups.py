@@ -8,7 +8,9 @@ import pytest
 
 from orchestrator.stable import cgroups, process
 from orchestrator.stable.cgroups import BotGroup, own_group
-from tests.orchestrator.harness import HOME, script, wait_for
+from tests.harness.processes import HOME
+from tests.harness.tournaments import script
+from tests.harness.waiting import wait_for
 
 _OWN = own_group(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
 writable = pytest.mark.skipif(not _OWN or not os.access(_OWN, os.W_OK), reason="no cgroup here is ours to write")

@@ -1,8 +1,5 @@
 """From a roster to messages in a real broker: nothing twice, never more than the window, and nothing lost with the broker."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,7 +21,9 @@ from orchestrator.roster import GameFacts, Roster, read_roster
 from orchestrator.settings import BadSetting, Settings, read_settings
 from orchestrator.worker import Worker
 from service.embedded import EmbeddedRedis
-from tests.orchestrator.harness import HOME, roster_text, wait_for
+from tests.harness.processes import PYTHON, Process, clean_env, run_command
+from tests.harness.tournaments import broker_of, roster_text, settings_for
+from tests.harness.waiting import wait_for
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 _WINDOW = 6
@@ -99,28 +98,19 @@ class Office:
     def waiting(self) -> int:
         return int(str(self.broker.llen(MATCH_QUEUE)))
 
-    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+    def start(self, *arguments: str) -> Process:
         """A process with our settings."""
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-        env = {**inherited, **self.settings.to_env()}
-        return subprocess.Popen([sys.executable, "-m", *arguments], cwd=HOME, env=env)
+        return Process(PYTHON, "-m", *arguments, env=clean_env(self.settings.to_env()))
 
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Office]:
     with EmbeddedRedis(tmp_path) as server:
-        settings = Settings(
-            book=f"sqlite:///{tmp_path / 'book.sqlite'}",
-            broker=f"redis+socket://{server.socket}?virtual_host=1",
-            door=Door("127.0.0.1:1", "nobody answers there"),
-            folder=tmp_path / "bots",
-            concurrency=2,
-            window=_WINDOW,
-        )
+        settings = settings_for(tmp_path, server, 2, _WINDOW)
         clock = Clock()
         book = Book(settings.book, clock)
         tournament = planning.enter(book, _roster())
-        with redis.Redis.from_url(f"{server.url}?db=1") as broker:
+        with broker_of(server) as broker:
             yield Office(book, clock, broker, settings, tournament.id, make_app(settings.broker))
         book.close()
 
@@ -159,8 +149,7 @@ def test_beat_needs_no_free_worker_to_hand_out(office: Office) -> None:
             connection.exec_driver_sql(f"UPDATE matches SET {values} WHERE state = 'queued'")
         wait_for(lambda: office.waiting() == _WINDOW, "what dead workers held to be handed out again")
     finally:
-        beat.terminate()
-        assert beat.wait(30) == 0
+        assert beat.stop() == 0
 
 
 def test_ticks_that_nobody_took_in_time_are_dropped(office: Office) -> None:
@@ -175,8 +164,7 @@ def test_ticks_that_nobody_took_in_time_are_dropped(office: Office) -> None:
         office.app.send_task("rubble.tick")
         wait_for(lambda: office.waiting() == _WINDOW, "a tick that is in time")
     finally:
-        control.terminate()
-        assert control.wait(60) == 0
+        assert control.stop() == 0
 
 
 def test_pause_and_cancel_are_heard_at_the_next_tick(office: Office) -> None:
@@ -255,7 +243,5 @@ def test_addresses_with_passwords_may_come_from_a_file(tmp_path: Path, name: str
 
 
 def test_a_worker_without_settings_says_what_is_missing() -> None:
-    env = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
-    command = [sys.executable, "-m", "orchestrator"]
-    ended = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False)
+    ended = run_command(PYTHON, "-m", "orchestrator")
     assert ended.returncode == 2 and ended.stderr.startswith("rubble worker: RUBBLE_OPERATOR_TOKEN=")

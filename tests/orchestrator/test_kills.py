@@ -14,8 +14,10 @@ from orchestrator.book.tables import PLAYING, slots
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
 from orchestrator.report.write import write_all
+from tests.harness.processes import alive_with, logs
+from tests.harness.tournaments import TournamentArena, assert_replays_are_good
+from tests.harness.waiting import wait_for
 from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
-from tests.orchestrator.harness import Arena, alive_with, assert_replays_are_good, logs, wait_for
 
 #: `make kills` plays more: RUBBLE_KILL_MATCHES=500.
 _MATCHES: Final = int(os.environ.get("RUBBLE_KILL_MATCHES", "102"))
@@ -26,7 +28,7 @@ _VICTIMS: Final = ("worker", "worker-2", "service", "service-2", "redis", "broke
 @pytest.mark.slow
 def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chance = random.Random(1906)
-    with Arena(tmp_path / "arena", workers=2, services=2) as arena:
+    with TournamentArena(tmp_path / "arena", workers=2, services=2) as arena:
         book = Book(arena.settings.book)
         tournament = enter(book, _MATCHES, "kills")
         planned = tournament.planned
@@ -63,7 +65,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
 @pytest.mark.slow
 def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_path: Path) -> None:
     """Another worker takes its slot and brings its bots back under the same names."""
-    with Arena(tmp_path / "arena", concurrency=4, workers=3) as arena:
+    with TournamentArena(tmp_path / "arena", concurrency=4, workers=3) as arena:
         book = Book(arena.settings.book)
         tournament = enter(book, 60, "adoption")
         slot_of: dict[int, int] = {}  # by process id, before anybody dies

@@ -19,7 +19,8 @@ from tests.example_game.actions import Action, Send
 from tests.example_game.box import CREWS, FINDS
 from tests.example_game.players import greedy
 from tests.example_game.state import SENDING, State
-from tests.orchestrator.harness import logs, roster_text, script, start_roster
+from tests.harness.processes import logs
+from tests.harness.tournaments import roster_text, script, start_roster
 
 _BLOCKS: Final = 2000
 _SECRET: Final = b"no elephant knows this secret..."

@@ -15,7 +15,7 @@ from orchestrator.roster import GameFacts, read_roster
 from service import games
 from service.games.chance import SEED_BYTES, Seeds, Stream
 from service.games.playing import play_on
-from tests.orchestrator.harness import roster_text
+from tests.harness.tournaments import roster_text
 
 #: Two names for one bot, and one that is known to be stronger.
 _BOTS: Final = {"one": "random", "same": "random", "strong": "greedy"}

@@ -15,7 +15,9 @@ from orchestrator.spec import Entry
 from orchestrator.stable.stable import BotCannotStart, Stable
 from rubble.v1 import session_pb2
 from service.sessions.replay_verify import verify_replay
-from tests.orchestrator.harness import Arena, alive_with, cup_match, script, wait_for
+from tests.harness.processes import alive_with
+from tests.harness.tournaments import TournamentArena, cup_match, script
+from tests.harness.waiting import wait_for
 
 _CLOCK = {"move_ms": 10_000, "bank_ms": 20_000, "increment_ms": 0, "seating_ms": 30_000}
 _TERMS = referee.Terms("relief", {}, _CLOCK, 60.0)
@@ -24,7 +26,7 @@ _SLOW_SEAT = replace(_TERMS, time_control={**_CLOCK, "seating_ms": 3000})
 
 
 @pytest.fixture(scope="module")
-def stable(bare_arena: Arena, client: ArenaClient) -> Iterator[Stable]:
+def stable(bare_arena: TournamentArena, client: ArenaClient) -> Iterator[Stable]:
     """Two honest bots, one that ends at once, one that is never done and one that never dials in."""
     entries = [Entry(name, tuple(script("steady", name))) for name in ("ann", "bob")]
     entries += [Entry("leave", tuple(script("guest", "leave"))), Entry("silent", tuple(script("guest", "silent")))]
@@ -157,7 +159,7 @@ def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
         referee.play(client, match, bots, hasty, _nothing)
 
 
-def test_a_lost_session_is_void(bare_arena: Arena, client: ArenaClient, stable: Stable) -> None:
+def test_a_lost_session_is_void(bare_arena: TournamentArena, client: ArenaClient, stable: Stable) -> None:
     stable.ready(["ann", "silent"])
     bots = [stable.arena_name(name) for name in ("ann", "silent")]
     begun = threading.Event()
@@ -211,7 +213,7 @@ def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_everycup_ma
 
 
 def test_an_isolated_bot_is_a_new_process_for_every_game(
-    bare_arena: Arena, client: ArenaClient, stable: Stable
+    bare_arena: TournamentArena, client: ArenaClient, stable: Stable
 ) -> None:
     names = [stable.arena_name("fresh", session) for session in ("one", "two")]
     scratch = [bare_arena.folder / "bots" / "fresh" / name for name in names]

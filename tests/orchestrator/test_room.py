@@ -1,7 +1,6 @@
 """Bots that play one game at a time: they are asked for no more, and blamed for nothing they were not asked for."""
 
 import os
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,9 @@ from orchestrator.spec import Entry
 from orchestrator.stable.room import Room
 from orchestrator.stable.stable import Stable
 from service.games.chance import SEED_BYTES
-from tests.orchestrator.harness import Arena, cup_match, script, wait_for
+from tests.harness.processes import Process, clean_env
+from tests.harness.tournaments import TournamentArena, cup_match, script
+from tests.harness.waiting import wait_for
 
 #: A game of two pensive bots lasts longer than anybody has to turn up.
 _TERMS = referee.Terms("relief", {}, {"move_ms": 60_000, "bank_ms": 0, "increment_ms": 0, "seating_ms": 1500}, 120.0)
@@ -96,7 +97,7 @@ def _play(client: ArenaClient, stable: Stable, match: Match) -> tuple[str, ...]:
         return referee.play(client, match, bots, _TERMS, _nothing).recorded.faults
 
 
-def test_matches_wait_until_their_bots_have_room(bare_arena: Arena, client: ArenaClient) -> None:
+def test_matches_wait_until_their_bots_have_room(bare_arena: TournamentArena, client: ArenaClient) -> None:
     entries = [Entry(name, tuple(script("guest", "pensive"))) for name in _BOTS]
     stable = Stable(client, "cup", 0, entries, bare_arena.folder / "bots", {})
     try:
@@ -107,7 +108,9 @@ def test_matches_wait_until_their_bots_have_room(bare_arena: Arena, client: Aren
         stable.close()
 
 
-def test_a_match_that_waited_for_room_when_its_worker_died_waits_again(bare_arena: Arena, client: ArenaClient) -> None:
+def test_a_match_that_waited_for_room_when_its_worker_died_waits_again(
+    bare_arena: TournamentArena, client: ArenaClient
+) -> None:
     """Handed out is not begun: only a game whose clocks run is entered at once."""
     entries = [Entry(name, tuple(script("guest", "pensive"))) for name in _BOTS]
     stable = Stable(client, "cup", 2, entries, bare_arena.folder / "again", {})
@@ -129,7 +132,7 @@ def test_a_match_that_waited_for_room_when_its_worker_died_waits_again(bare_aren
         stable.close()
 
 
-def test_a_bot_without_room_is_not_to_blame(bare_arena: Arena, client: ArenaClient) -> None:
+def test_a_bot_without_room_is_not_to_blame(bare_arena: TournamentArena, client: ArenaClient) -> None:
     """Whoever did not ask before it laid the table sees that the bot was here all the time, and begins anew."""
     entries = [Entry(name, tuple(script("guest", "silent" if name == "bob" else "pensive"))) for name in _BOTS]
     stable = Stable(client, "cup", 1, entries, bare_arena.folder / "more", {})
@@ -146,19 +149,18 @@ def test_a_bot_without_room_is_not_to_blame(bare_arena: Arena, client: ArenaClie
         stable.close()
 
 
-def test_a_bot_that_plays_for_several_workers_has_room_once(bare_arena: Arena, client: ArenaClient) -> None:
+def test_a_bot_that_plays_for_several_workers_has_room_once(bare_arena: TournamentArena, client: ArenaClient) -> None:
     """It dials in by itself, under one name for all."""
     entries = [Entry(name, remote=True) for name in _BOTS]
     stables = [Stable(client, "far", slot, entries, bare_arena.folder / f"far-{slot}", {}) for slot in range(2)]
     far = [
-        subprocess.Popen(
-            script("guest", "pensive"),
-            env={
-                **os.environ,
-                "RUBBLE_ADDRESS": client.door.address,
-                "RUBBLE_BOT_KEY": client.issue_key(stables[0].arena_name(name)),
-                "PYTHONPATH": os.pathsep.join(sys.path),
-            },
+        Process(
+            *script("guest", "pensive"),
+            env=clean_env(
+                RUBBLE_ADDRESS=client.door.address,
+                RUBBLE_BOT_KEY=client.issue_key(stables[0].arena_name(name)),
+                PYTHONPATH=os.pathsep.join(sys.path),
+            ),
         )
         for name in _BOTS
     ]
@@ -175,6 +177,5 @@ def test_a_bot_that_plays_for_several_workers_has_room_once(bare_arena: Arena, c
     finally:
         for process in far:
             process.kill()
-            process.wait()
         for stable in stables:
             stable.close()

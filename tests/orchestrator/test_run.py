@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,20 +14,9 @@ import pytest
 from orchestrator.book import Book
 from orchestrator.roster import UNPROTECTED
 from orchestrator.stable.stable import unconfined
-from tests.orchestrator.harness import (
-    HOME,
-    PATIENCE_S,
-    Run,
-    alive_with,
-    assert_replays_are_good,
-    child_of,
-    logs,
-    roster_text,
-    script,
-    start_roster,
-    start_run,
-    wait_for,
-)
+from tests.harness.processes import HOME, alive_with, child_of, logs, run_command
+from tests.harness.tournaments import Run, assert_replays_are_good, roster_text, script, start_roster, start_run
+from tests.harness.waiting import PATIENCE_S, wait_for
 
 _DEALS: Final = 6
 #: For an answer, in milliseconds; there is no reserve, so that one can wait until every clock has run out.
@@ -96,7 +84,7 @@ def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> 
 def test_its_replays_verify_at_the_command_line(undisturbed: Run) -> None:
     replays = [str(path) for path in (undisturbed.folder / "replays").glob("*.jsonl")]
     command = [sys.executable, "-m", "cli.main", "replay", "verify", *replays]
-    checked = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    checked = run_command(*command)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
@@ -107,7 +95,7 @@ def test_stopped_in_mid_run_and_resumed_after_all_clocks_it_ends_the_same(undist
     book_file = run.folder / "book.sqlite"
 
     def is_under_way() -> bool:
-        assert run.process.poll() is None, run.process.communicate()
+        assert run.process.poll() is None, run.process.said()
         return bool(book_file.exists() and _played(book_file) >= 2)
 
     wait_for(is_under_way, "some matches to be played")
@@ -309,7 +297,7 @@ def test_what_a_command_lacks_here_is_told_before_anything_begins(tmp_path: Path
     assert not run.folder.exists(), "nothing was begun"
 
     command = [sys.executable, "-m", "cli.main", "roster", "check", str(tmp_path / "roster.toml")]
-    checked = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    checked = run_command(*command)
     assert checked.returncode == 0, "another machine may have it"
     assert told in checked.stdout
 

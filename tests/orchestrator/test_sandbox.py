@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -20,7 +19,9 @@ from orchestrator.stable.launch import OVER_LIMIT
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.sandbox import SandboxPolicy
 from orchestrator.stable.stable import unconfined
-from tests.orchestrator.harness import HOME, alive_with, script, wait_for
+from tests.harness.processes import HOME, Process, alive_with
+from tests.harness.tournaments import script
+from tests.harness.waiting import wait_for
 from tests.orchestrator.hostile.attacker import ALLOWED_ACTIONS, FORBIDDEN_ACTIONS
 
 _LANDLOCK = 6
@@ -65,11 +66,10 @@ def house(tmp_path: Path) -> Iterator[House]:
     scratch, outside, private = folders
     for path in (outside / "kept", outside / "rubbish", private / "seeds"):
         path.write_text("ours")
-    with ExitStack() as open_, subprocess.Popen(["sleep", "1000"]) as victim:
+    with ExitStack() as open_, Process("sleep", "1000") as victim:
         arena, elsewhere = (open_.enter_context(socket.create_server(("127.0.0.1", 0), backlog=50)) for _ in range(2))
         ports = arena.getsockname()[1], elsewhere.getsockname()[1]
         yield House(scratch, outside, private / "seeds", *ports, victim.pid)
-        victim.kill()
 
 
 def _bot(

@@ -4,7 +4,6 @@ import contextlib
 import os
 import resource
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,7 +25,9 @@ from orchestrator.stable.launch import launched
 from orchestrator.stable.process import BotProcess
 from orchestrator.stable.system import CANNOT_START
 from service.games.chance import SEED_BYTES
-from tests.orchestrator.harness import HOME, Arena, alive_with, logs, script, wait_for
+from tests.harness.processes import HOME, alive_with, logs, run_command
+from tests.harness.tournaments import TournamentArena, script
+from tests.harness.waiting import wait_for
 
 _OUTPUT_BYTES: Final = 1 << 20
 _TICK_S: Final = 0.2
@@ -60,7 +61,7 @@ _ISOLATED: Final = ("garbage", "crash", "memory", "twice", "restless")
 class Evening:
     """What came of one evening with all of them."""
 
-    arena: Arena
+    arena: TournamentArena
     #: By mode and the seat it had.
     games: dict[tuple[str, int], Game]
     took_s: float
@@ -91,7 +92,7 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
         seats.insert(order % _SEATS, len(_HONEST) + order // _SEATS)
         planned.append(Match(f"m{order:03}", "evening", order, order, tuple(seats), *_seeds(order), PLANNED, 0, 0))
     folder = tmp_path_factory.mktemp("evening")
-    with Arena(folder, concurrency=len(modes)) as arena:
+    with TournamentArena(folder, concurrency=len(modes)) as arena:
         book = Book(arena.settings.book)
         book.plan(Tournament("evening", "evening", "", spec, RUNNING, 0, 1), planned)
         dispatcher = Dispatcher(make_app(arena.settings.broker), book, arena.settings.window)
@@ -196,7 +197,7 @@ def test_a_bot_whose_words_cannot_be_kept_plays_on(tmp_path: Path) -> None:
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     command = launched("/nowhere/bot")
-    ended = subprocess.run(command, input='{"supervise": 1}', cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = run_command(*command, said='{"supervise": 1}', cwd=tmp_path)
     assert ended.returncode == 127
     assert "cannot start '/nowhere/bot': No such file or directory" in ended.stderr
 

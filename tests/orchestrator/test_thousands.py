@@ -1,8 +1,5 @@
 """Thousands of matches: workers killed, the broker emptied, pause and resume; and a dispatcher that stays small."""
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +13,14 @@ from orchestrator import planning
 from orchestrator.book import Book, Progress
 from orchestrator.book.tables import PAUSED, RUNNING
 from orchestrator.celery_app import MATCH_QUEUE, make_app
-from orchestrator.client import Door
 from orchestrator.dispatch import Dispatcher
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
+from tests.harness.processes import PYTHON, Process, clean_env
+from tests.harness.tournaments import broker_of, roster_text, settings_for
+from tests.harness.waiting import wait_for
 from tests.orchestrator.cups import assert_undisturbed, enter, hand_out
-from tests.orchestrator.harness import HOME, roster_text, wait_for
 
 _MATCHES: Final = 3000
 _WINDOW: Final = 64
@@ -33,16 +31,8 @@ _PATIENCE_S: Final = 1800.0
 @contextmanager
 def _office(folder: Path) -> Iterator[tuple[Settings, "redis.Redis"]]:
     """A broker and a book, without a service."""
-    with EmbeddedRedis(folder) as server, redis.Redis.from_url(f"{server.url}?db=1") as broker:
-        settings = Settings(
-            book=f"sqlite:///{folder / 'book.sqlite'}",
-            broker=f"redis+socket://{server.socket}?virtual_host=1",
-            door=Door("127.0.0.1:1", "nobody answers there"),
-            folder=folder / "bots",
-            concurrency=4,
-            window=_WINDOW,
-        )
-        yield settings, broker
+    with EmbeddedRedis(folder) as server, broker_of(server) as broker:
+        yield settings_for(folder, server, 4, _WINDOW), broker
 
 
 class Workers:
@@ -51,27 +41,16 @@ class Workers:
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._settings = settings
         self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Process] = []
 
     def start(self) -> None:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
         for number in range(2):
-            with (self._folder / f"worker-{number}.log").open("ab") as log:
-                self._processes.append(
-                    subprocess.Popen(
-                        [sys.executable, "-m", "tests.orchestrator.quick_worker"],
-                        cwd=HOME,
-                        env={**inherited, **self._settings.to_env()},
-                        stdin=subprocess.DEVNULL,
-                        stdout=log,
-                        stderr=log,
-                    )
-                )
+            command, log = (PYTHON, "-m", "tests.orchestrator.quick_worker"), self._folder / f"worker-{number}.log"
+            self._processes.append(Process(*command, log=log, env=clean_env(self._settings.to_env())))
 
     def kill(self) -> None:
         for process in self._processes:
             process.kill()
-            process.wait()
         self._processes.clear()
 
 

@@ -14,7 +14,7 @@ from orchestrator.report.evidence import answer_so_far, gather, question_of
 from orchestrator.report.page import cautions
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
-from tests.orchestrator.harness import roster_text
+from tests.harness.tournaments import roster_text
 
 _FACTS: Final = [GameFacts("relief", 1, (2, 3))]
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -24,21 +23,23 @@ from orchestrator.stalls import LONGEST_PAUSE_S, StallWatch
 from orchestrator.worker import Worker
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import commitment
+from tests.harness.processes import Process, alive_with, clean_env, logs
+from tests.harness.tournaments import TournamentArena, handed_out_again, roster_text, script
+from tests.harness.waiting import PATIENCE_S
 from tests.orchestrator.cups import play_out
-from tests.orchestrator.harness import PATIENCE_S, Arena, alive_with, handed_out_again, logs, roster_text, script
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 
 
 @pytest.fixture(scope="module")
-def book(bare_arena: Arena) -> Iterator[Book]:
+def book(bare_arena: TournamentArena) -> Iterator[Book]:
     opened = Book(bare_arena.settings.book)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def worker(bare_arena: Arena) -> Iterator[Worker]:
+def worker(bare_arena: TournamentArena) -> Iterator[Worker]:
     opened = Worker(bare_arena.settings)
     yield opened
     opened.leave()
@@ -153,20 +154,17 @@ def test_a_worker_that_stood_still_knows_it() -> None:
 
 
 @contextmanager
-def _dialling(arena: Arena, client: ArenaClient, tournament: Tournament, entrant: str) -> Iterator[None]:
+def _dialling(arena: TournamentArena, client: ArenaClient, tournament: Tournament, entrant: str) -> Iterator[None]:
     """A remote bot that never answers runs."""
     key = client.issue_key(remote_name(tournament.id, entrant))
-    env = {**os.environ, "RUBBLE_ADDRESS": arena.settings.door.address, "RUBBLE_BOT_KEY": key}
-    with subprocess.Popen(script("guest", "silent"), env=env) as bot:
-        try:
-            yield
-        finally:
-            bot.kill()
+    env = clean_env(RUBBLE_ADDRESS=arena.settings.door.address, RUBBLE_BOT_KEY=key)
+    with Process(*script("guest", "silent"), env=env):
+        yield
 
 
 @pytest.mark.parametrize(("is_remote", "voids"), [(False, 1), (True, 0)])
 def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
-    bare_arena: Arena,
+    bare_arena: TournamentArena,
     client: ArenaClient,
     book: Book,
     worker: Worker,
@@ -218,7 +216,7 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
 @pytest.mark.parametrize("stop_s", [1.5 + 2 * LONGEST_PAUSE_S, LEASE_MS / 1000 + 3])
 def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s: float) -> None:
     """A laptop's lid, or somebody's Ctrl-Z: worker and bots stop, and the clocks at the service run on."""
-    with Arena(tmp_path / "arena", concurrency=2) as arena:
+    with TournamentArena(tmp_path / "arena", concurrency=2) as arena:
         book = Book(arena.settings.book)
         clocks = "[time_control]\nmove_ms = 1500\nbank_ms = 0\n"
         tournament = _enter(book, "lid", clocks, deals=20)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 import grpc
@@ -13,6 +14,7 @@ from service.games import all_games, get
 from service.games.core import BadSetup
 from service.rpc.games import GameService, describe
 from tests.conformance.subjects import subjects
+from tests.harness.in_process import grpc_server
 
 T = TypeVar("T")
 
@@ -21,15 +23,9 @@ def asked(question: "Callable[[game_pb2_grpc.GameServiceAsyncStub], Awaitable[T]
     """The answer of a server that lives as long as the question."""
 
     async def ask() -> T:
-        server = grpc.aio.server()
-        game_pb2_grpc.add_GameServiceServicer_to_server(GameService(), server)
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-        try:
-            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-                return await question(game_pb2_grpc.GameServiceStub(channel))
-        finally:
-            await server.stop(None)
+        add = partial(game_pb2_grpc.add_GameServiceServicer_to_server, GameService())
+        async with grpc_server(add) as port, grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            return await question(game_pb2_grpc.GameServiceStub(channel))
 
     return asyncio.run(ask())
 

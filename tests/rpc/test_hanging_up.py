@@ -25,6 +25,7 @@ from service.sessions.entries import Acted, Entry
 from service.sessions.session import Session
 from service.sessions.store import Bells as Rung
 from service.sessions.store import MemoryStore, Saved
+from tests.harness.waiting import until
 from tests.sessions.tables import START, header_of
 
 
@@ -112,9 +113,7 @@ def test_simulations_are_paid_for_also_by_those_who_hang_up(monkeypatch: pytest.
             await call
         assert limits.simulation.left_ms(caller.id) == before
         work.may_end.set()
-        async with asyncio.timeout(60):
-            while not limits.simulation._left:
-                await asyncio.sleep(0.01)
+        await until(lambda: bool(limits.simulation._left), "the time is charged")
         assert limits.simulation._left[caller.id][0] < before
         servicer.close()
 

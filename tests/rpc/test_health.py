@@ -6,6 +6,7 @@ from typing import Any
 from grpc_health.v1 import health_pb2
 
 from service.rpc.health import Health
+from tests.harness.waiting import until
 
 _STATES = health_pb2.HealthCheckResponse
 
@@ -34,8 +35,7 @@ def test_a_listener_that_does_not_read_keeps_nobody_from_telling() -> None:
         async with asyncio.timeout(10):
             await health.set("", _STATES.NOT_SERVING)
             context.reads.set()
-            while context.heard != [_STATES.SERVING, _STATES.NOT_SERVING]:
-                await asyncio.sleep(0.01)  # between two looks
+            await until(lambda: context.heard == [_STATES.SERVING, _STATES.NOT_SERVING], "it has heard both states")
         listening.cancel()
 
     asyncio.run(scenario())

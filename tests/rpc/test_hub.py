@@ -17,6 +17,7 @@ from service.sessions.entries import Acted
 from service.sessions.link import RedisClient
 from service.sessions.presence import Presence
 from service.sessions.redis_store import RedisStore
+from tests.harness.waiting import until
 from tests.sessions.tables import START, accepted, header_of
 
 PATIENCE_S = 60.0
@@ -65,8 +66,7 @@ def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: Embe
                 await arena.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
             stream = await hub.connect("ada", "test", 1)
             assert await _started(stream) == "relief-1"
-            while len(stream.session_ids()) < 3:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(stream.session_ids()) >= 3, "the stream knows its games")
             await arena.store.forget("relief-2")
             arena.forget("relief-2")
             await arena.change("relief-1", lambda session: (None, session.cancel("tea", START)))
@@ -88,8 +88,7 @@ def test_a_bot_that_comes_back_is_told_of_the_game_it_plays_before_one_that_wait
             assert await _started(stream) == "relief-2"
             await _turn(stream)
             await arena.create(header_of("relief", 2, 1, bots=("ada", "rival-1")))
-            while len(stream.session_ids()) < 2:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(stream.session_ids()) >= 2, "the stream knows its games")
             await hub.disconnect(stream)
 
             stream = await hub.connect("ada", "test", 1)

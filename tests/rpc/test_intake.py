@@ -9,8 +9,9 @@ import pytest
 from service.rpc import letters
 from service.rpc.intake import LEAST_BYTES, HalfOpen, Held, Intake, RequestBytes, peer_of
 from service.rpc.limits import LimitReached
+from tests.harness.in_process import OPERATOR
 from tests.rpc.doors import house
-from tests.rpc.doors.house import OPERATOR, Stubs, doors, serving
+from tests.rpc.doors.house import Stubs, doors, serving
 
 _MIB = 1 << 20
 

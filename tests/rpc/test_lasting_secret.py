@@ -7,9 +7,10 @@ import pytest
 from rubble.v1 import session_pb2
 from service import games
 from service.embedded import EmbeddedRedis
-from tests.end_to_end.arena import Door, run
+from tests.harness.client import Door
+from tests.harness.in_process import OPERATOR, running
+from tests.harness.waiting import run
 from tests.lasting_game import CELLAR
-from tests.rpc.in_process import OPERATOR, running
 
 
 async def _watched(door: Door, session: str) -> list[session_pb2.WatchEvent]:

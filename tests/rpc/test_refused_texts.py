@@ -12,10 +12,11 @@ import pytest
 from rubble.v1 import bot_pb2, session_pb2
 from service import games
 from service.embedded import EmbeddedRedis
-from tests.end_to_end.arena import Door, refusal, run
+from tests.harness.client import Door, refusal
+from tests.harness.in_process import OPERATOR, Running, running
+from tests.harness.waiting import run
 from tests.lasting_game import CELLAR
 from tests.rpc.doors.test_logs import captured
-from tests.rpc.in_process import OPERATOR, Running, running
 
 PASSWORD = "the-password-of-the-store-0001"
 

@@ -11,7 +11,8 @@ from grpc._cython import cygrpc  # type: ignore[attr-defined]  # it has no stubs
 from service.rpc import writing
 from service.rpc.errors import Answers
 from service.rpc.writing import hand_over
-from tests.rpc.doors.house import Stubs, logged, run, serving
+from tests.harness.waiting import until
+from tests.rpc.doors.house import Stubs, logged, serving
 
 _METHOD = "/t.T/Stream"
 _DEAF = 8
@@ -41,10 +42,8 @@ def test_the_stream_of_a_caller_that_does_not_read_is_cut_off(
         async with serving(Stubs({_METHOD: (False, True)}, stream, stream), interceptors=(Answers(),)) as channel:
             open_stream: Any = channel.unary_stream(_METHOD)
             calls = [open_stream(b"") for _ in range(_DEAF)]
-            async with asyncio.timeout(60):
-                # The server itself holds on to the last ones it took, and to the one it waits for.
-                while begun < _DEAF or _calls() > before + 3:
-                    await asyncio.sleep(0.05)  # between two looks
+            # The server itself holds on to the last ones it took, and to the one it waits for.
+            await until(lambda: begun >= _DEAF and _calls() <= before + 3, "the calls are given up")
             cut_off = 0
             for call in calls:
                 with pytest.raises(grpc.aio.AioRpcError):
@@ -53,5 +52,5 @@ def test_the_stream_of_a_caller_that_does_not_read_is_cut_off(
                 cut_off += await call.code() is grpc.StatusCode.CANCELLED
             assert cut_off >= _DEAF - 3
 
-    run(play())
+    asyncio.run(play())
     assert logged(caplog) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.orchestrator.api.host import Host, host
+from tests.harness.tournaments import Host, host
 
 
 @pytest.fixture(scope="session")

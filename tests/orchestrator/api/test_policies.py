@@ -20,19 +20,21 @@ from orchestrator.upkeep import Upkeep
 from orchestrator.worker import Worker
 from rubble.v1 import session_pb2, tournament_pb2
 from service.sessions.replay_verify import verify_replay
-from tests.orchestrator.harness import Arena, alive_with, handed_out_again, roster_text, script, wait_for
+from tests.harness.processes import alive_with
+from tests.harness.tournaments import TournamentArena, handed_out_again, roster_text, script
+from tests.harness.waiting import wait_for
 
 _FACTS = [GameFacts("relief", 1, (2, 3)), GameFacts("chess", 1, (2, 2))]
 
 
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    with Arena(tmp_path_factory.mktemp("policies"), concurrency=4, workers=0) as opened:
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentArena]:
+    with TournamentArena(tmp_path_factory.mktemp("policies"), concurrency=4, workers=0) as opened:
         yield opened
 
 
 @pytest.fixture
-def book(arena: Arena) -> Iterator[Book]:
+def book(arena: TournamentArena) -> Iterator[Book]:
     opened = Book(arena.settings.book)
     yield opened
     for tournament in opened.tournaments():
@@ -41,7 +43,7 @@ def book(arena: Arena) -> Iterator[Book]:
 
 
 @pytest.fixture
-def worker(arena: Arena) -> Iterator[Worker]:
+def worker(arena: TournamentArena) -> Iterator[Worker]:
     opened = Worker(arena.settings)
     yield opened
     opened.leave()
@@ -73,7 +75,7 @@ def test_what_the_service_refuses_for_good_pauses_the_tournament(book: Book, wor
 
 
 def test_a_match_changes_hands_only_when_another_process_takes_it_up(
-    arena: Arena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
+    arena: TournamentArena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lease that ran out while its worker was merely busy brings the match back to the same bots."""
     tournament = _enter(book, {"a": "random", "b": "random"}, name="hands")
@@ -139,7 +141,7 @@ def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monk
 
 @pytest.mark.parametrize("is_old_service", [False, True])
 def test_a_replay_is_fetched_once_and_gets_its_seeds(
-    arena: Arena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch, is_old_service: bool
+    arena: TournamentArena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch, is_old_service: bool
 ) -> None:
     """Byte for byte as the service would write it. One of the version before has to be asked for it."""
     fetched: list[str] = []
@@ -168,7 +170,7 @@ def test_a_replay_is_fetched_once_and_gets_its_seeds(
 
 
 def test_the_end_waits_until_the_seeds_can_be_archived(
-    arena: Arena, book: Book, monkeypatch: pytest.MonkeyPatch
+    arena: TournamentArena, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="late")
     for match, _ in book.matches(tournament.id):
@@ -182,7 +184,7 @@ def test_the_end_waits_until_the_seeds_can_be_archived(
     assert book.tournament(tournament.id).state == "done"
 
 
-def test_an_archived_session_leaves_redis(arena: Arena, book: Book, worker: Worker) -> None:
+def test_an_archived_session_leaves_redis(arena: TournamentArena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="tidy")
     with redis.Redis.from_url(arena.redis.url) as store:
         first = _play_one(book, worker, tournament)
@@ -201,7 +203,7 @@ def _keys_of(store: "redis.Redis", session: str) -> list[bytes]:
 
 @pytest.mark.parametrize(("deals", "is_removed"), [(21, True), (10, False)])
 def test_whoever_forfeits_more_than_half_is_withdrawn(
-    arena: Arena, book: Book, worker: Worker, deals: int, is_removed: bool
+    arena: TournamentArena, book: Book, worker: Worker, deals: int, is_removed: bool
 ) -> None:
     """Three bots, one of which never turns up: results are written by hand, what follows from them is real."""
     bots = {"a": "random", "b": "random", "absent": script("steady", "x")}
@@ -240,7 +242,7 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
     assert state is not None and state.state == RECORDED
 
 
-def test_a_tick_finishes_what_is_over_and_the_bots_go(arena: Arena, book: Book, worker: Worker) -> None:
+def test_a_tick_finishes_what_is_over_and_the_bots_go(arena: TournamentArena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="ticked")
     control = Control(make_app(arena.settings.broker), arena.settings)
     for _ in range(2):

@@ -6,8 +6,10 @@ from typing import Any
 
 from orchestrator.client import ServiceError
 from rubble.v1 import tournament_pb2
-from tests.orchestrator.api.host import Host, caller, remote_bot
-from tests.orchestrator.harness import PATIENCE_S, Run, logs, start_roster, wait_for
+from tests.harness.bot_processes import remote_bot
+from tests.harness.processes import logs
+from tests.harness.tournaments import Host, Run, start_roster
+from tests.harness.waiting import PATIENCE_S, wait_for
 
 _ROSTER = """
 name = "{name}"
@@ -33,7 +35,7 @@ def test_a_created_tournament_waits_for_its_remote_bot_and_is_played_with_it(sha
     assert f"key of afar: {file}" in said
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert shared.card()["service"] in file.read_text()
-    with caller(shared) as operator:
+    with shared.caller() as operator:
         found = operator.tournament("called")
         assert found.state == _WAITING
         assert [(one.name, one.remote, one.connected) for one in found.entrants] == [
@@ -55,7 +57,7 @@ def test_a_created_tournament_waits_for_its_remote_bot_and_is_played_with_it(sha
 def test_an_organiser_may_begin_without_it(shared: Host, tmp_path: Path) -> None:
     """Who does not come is forfeited, as the clocks of the roster say."""
     text = _ROSTER.format(name="hasty").replace("deals = 2", "deals = 1\ntime_control = { seating_ms = 500 }")
-    with caller(shared) as operator:
+    with shared.caller() as operator:
         made = operator.create(text)
         assert [key.entrant for key in made.keys] == ["afar"] and made.keys[0].bot_key.startswith("rb1.bot.")
         assert operator.resume("hasty").state == tournament_pb2.TOURNAMENT_STATE_RUNNING
@@ -74,7 +76,7 @@ def test_a_run_writes_the_key_waits_and_plays(tmp_path: Path) -> None:
     file = run.folder / "keys" / "afar.env"
 
     def is_written() -> bool:
-        assert run.process.poll() is None, run.process.communicate()
+        assert run.process.poll() is None, run.process.said()
         return file.exists()
 
     wait_for(is_written, "the key of the remote bot", 2 * PATIENCE_S)

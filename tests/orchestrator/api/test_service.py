@@ -16,8 +16,10 @@ from orchestrator.client import ServiceError
 from orchestrator.messages import is_over
 from rubble.v1 import tournament_pb2, tournament_pb2_grpc
 from service.sessions.replay_verify import verify_replay
-from tests.orchestrator.api.host import Host, caller, reason_of, scrape, total
-from tests.orchestrator.harness import PATIENCE_S, roster_text, wait_for
+from tests.harness.client import Refusal
+from tests.harness.metrics import scrape, total
+from tests.harness.tournaments import Host, roster_text
+from tests.harness.waiting import PATIENCE_S, wait_for
 
 _SERVICE: Final = tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"]
 _STATES: Final = tournament_pb2.TournamentState
@@ -29,7 +31,7 @@ def _roster(name: str, **changes: Any) -> str:
 
 
 def test_a_tournament_from_its_roster_to_its_files(shared: Host) -> None:
-    with caller(shared) as operator, caller(shared, is_operator=False) as anybody:
+    with shared.caller() as operator, shared.caller(is_operator=False) as anybody:
         checked = operator.create(_roster("whole"), check_only=True)
         assert checked.matches == 4 and not checked.HasField("tournament")
         made = operator.create(_roster("whole"))
@@ -72,7 +74,7 @@ def test_a_tournament_from_its_roster_to_its_files(shared: Host) -> None:
 
 
 def test_pause_resume_and_cancel(shared: Host) -> None:
-    with caller(shared) as operator:
+    with shared.caller() as operator:
         operator.create(_roster("stopped", deals=200))
         assert operator.pause("stopped").state == _STATES.TOURNAMENT_STATE_PAUSED
 
@@ -100,7 +102,7 @@ def test_pause_resume_and_cancel(shared: Host) -> None:
     ],
 )
 def test_a_bad_roster_is_refused_with_its_line(shared: Host, roster: str, line: str, word: str) -> None:
-    with caller(shared) as operator:
+    with shared.caller() as operator:
         with pytest.raises(ServiceError) as refused:
             operator.create(roster)
         assert refused.value.reason == "BAD_ROSTER"
@@ -138,7 +140,8 @@ def _call(shared: Host, method: Any, request: bytes, token: str | None) -> tuple
             else:
                 channel.unary_unary(path)(request, metadata=metadata, timeout=PATIENCE_S)
         except grpc.RpcError as error:
-            return reason_of(error)
+            told = Refusal.of(error)
+            return told.code, told.reason
     return grpc.StatusCode.OK, ""
 
 
@@ -223,11 +226,11 @@ def test_a_method_that_nobody_serves_is_unimplemented(shared: Host) -> None:
         untyped: Any = channel
         with pytest.raises(grpc.RpcError) as refused:
             untyped.unary_unary("/rubble.v1.SessionService/GetSession")(b"", timeout=PATIENCE_S)
-        assert reason_of(refused.value)[0] is grpc.StatusCode.UNIMPLEMENTED
+        assert Refusal.of(refused.value).code is grpc.StatusCode.UNIMPLEMENTED
 
 
 def test_the_api_tells_its_metrics(shared: Host) -> None:
-    with caller(shared) as operator:
+    with shared.caller() as operator:
         operator.tournaments()
     samples = scrape(shared.card()["metrics"]["api"])
     method = f"/{_SERVICE.full_name}/ListTournaments"

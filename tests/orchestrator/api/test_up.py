@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,8 +14,10 @@ from cli.up_flags import BadChoice, broker_beside
 from orchestrator.api.client import TournamentClient
 from orchestrator.client import ArenaClient, Door, ServiceError
 from tests.certificates import OPENSSL, Authority
-from tests.orchestrator.api.host import Host, caller, clean_env, host, scrape, total
-from tests.orchestrator.harness import HOME, PATIENCE_S, alive_with, logs, roster_text, wait_for
+from tests.harness.metrics import scrape, total
+from tests.harness.processes import HOME, alive_with, logs, run_command
+from tests.harness.tournaments import Host, host, roster_text
+from tests.harness.waiting import PATIENCE_S, wait_for
 
 _CUP = roster_text({"greedy": "greedy", "random": "random"}, name="cup", game="relief", players=2, deals=3, seed=11)
 
@@ -70,7 +71,7 @@ def test_of_a_traceback_the_exception_is_told(tmp_path: Path) -> None:
 def _second(state: Path) -> str:
     """A second arena in the same folder."""
     command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(state)]
-    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    ended = run_command(*command)
     assert ended.returncode == 2, ended.stdout
     return ended.stderr
 
@@ -114,16 +115,16 @@ def test_what_dies_is_started_again_and_the_tournament_is_played(tmp_path: Path)
         (tmp_path / "roster.toml").write_text(_CUP.replace("deals = 3", "deals = 15"))
         opened.rubble("tournament", "create", str(tmp_path / "roster.toml"))
         before = opened.card()
-        with caller(opened) as operator:
+        with opened.caller() as operator:
             for word in ("orchestrator worker", "cli.main serve", "orchestrator beat", "valkey"):
                 _kill(opened, word, operator)
         wait_for(lambda: _is_done(opened), "the tournament is over", 4 * PATIENCE_S)
         assert opened.card() == before, "everything is where it was"
-        with caller(opened) as operator:
+        with opened.caller() as operator:
             found = operator.tournament("cup")
             assert found.progress.played == 30 and found.progress.faults == 0, logs(tmp_path)
         assert opened.said().count("starting it again") == 4
-    assert opened.process.returncode == 0
+    assert opened.process.poll() == 0
     wait_for(lambda: not alive_with(opened.state), "everybody is gone")
     assert not (opened.state / "arena.json").exists()
     assert "no arena runs" in opened.rubble("tournament", "list", code=2)
@@ -141,7 +142,7 @@ def _kill(opened: Host, word: str, operator: TournamentClient) -> None:
 
 
 def _is_done(opened: Host) -> bool:
-    with caller(opened) as operator:
+    with opened.caller() as operator:
         return operator.tournament("cup").ended_at_ms > 0
 
 
@@ -198,7 +199,7 @@ def test_a_certificate_that_our_own_worker_cannot_trust_is_told_at_the_start(tmp
         "--ca",
         str(Authority(tmp_path, "b").cert),
     ]
-    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    ended = run_command(*command)
     assert ended.returncode == 1 and "expected a --tls-cert that names the host of --listen" in ended.stderr, (
         ended.stderr
     )
@@ -244,7 +245,7 @@ def test_a_cluster_is_no_broker(redis: str) -> None:
 def test_bad_choices_are_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
     free = ["--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
     command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *free, *arguments]
-    ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+    ended = run_command(*command)
     assert ended.returncode == 2 and told in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
 
 
@@ -255,6 +256,6 @@ def test_a_busy_port_is_told_with_its_flag_before_anything_starts(flag: str, pla
         given = {"--listen": "127.0.0.1:0", "--api": "127.0.0.1:0", "--metrics": "127.0.0.1:0"} | {flag: address}
         flags = [word for pair in given.items() for word in pair]
         command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *flags]
-        ended = subprocess.run(command, cwd=HOME, env=clean_env(), capture_output=True, text=True, check=False)
+        ended = run_command(*command)
     assert ended.returncode == 2 and f"{flag}={address!r}; expected a free port" in ended.stderr, ended.stderr
     assert not list(tmp_path.iterdir())

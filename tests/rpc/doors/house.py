@@ -1,17 +1,15 @@
 """A real server with stubs behind its doors, and callers of every kind."""
 
-import asyncio
 import importlib
 import logging
 import pkgutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import grpc
 import pytest
 from google.protobuf.descriptor import ServiceDescriptor
-from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]  # it carries none
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from redis.asyncio import Redis
@@ -22,12 +20,11 @@ import rubble.v1
 from service.rpc.auth import Doorman, KeyRing, Signer
 from service.rpc.errors import Answers
 from service.sessions.link import RedisClient
+from tests.harness.in_process import OPERATOR, grpc_server
 
-T = TypeVar("T")
 Behaviour = Callable[[Any, Any], Any]
 
 SECRET = "a-signing-secret-of-the-tests-only-0001"
-OPERATOR = "the-operator-of-the-tests-0001"
 #: grpc.aio's client, not our server, says so where a call is refused at the very moment its first request is being written:
 #: the status that came is lost. Whoever wants to know it asks again.
 _LOST_BY_THE_CLIENT = "Internal error from Core"
@@ -84,29 +81,23 @@ class Stubs(grpc.GenericRpcHandler):
         return makers[shape](self._stream if shape[1] else self._unary)
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
-
-
 @asynccontextmanager
 async def serving(
     *handlers: grpc.GenericRpcHandler,
     interceptors: tuple[grpc.aio.ServerInterceptor, ...],
-    options: list[tuple[str, Any]] | None = None,
-    prepare: Callable[[grpc.aio.Server], None] | None = None,
+    options: Sequence[tuple[str, Any]] = (),
+    prepare: Callable[[grpc.aio.Server], None] = lambda _: None,
 ) -> AsyncIterator[grpc.aio.Channel]:
     """A channel to a server with these handlers, on a port of its own."""
-    server = grpc.aio.server(interceptors=list(interceptors), options=options)
-    server.add_generic_rpc_handlers(handlers)
-    if prepare is not None:
-        prepare(server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield channel
-    finally:
-        await server.stop(0)
+
+    def add_handlers(server: grpc.aio.Server) -> None:
+        server.add_generic_rpc_handlers(handlers)
+
+    async with (
+        grpc_server(add_handlers, prepare, interceptors=interceptors, options=options) as port,
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        yield channel
 
 
 def nowhere() -> "Redis":
@@ -147,34 +138,3 @@ async def call(
         except grpc.aio.AioRpcError as error:
             if not (shape[0] and error.details() == _LOST_BY_THE_CLIENT):
                 raise
-
-
-class Told:
-    """An error as a client sees it."""
-
-    def __init__(self, error: grpc.aio.AioRpcError) -> None:
-        self.code = error.code()
-        self.message = error.details() or ""
-        self.reason = self.domain = ""
-        self.facts: dict[str, str] = {}
-        self.retry_ms = 0
-        trailers = dict(error.trailing_metadata() or ())
-        status = status_pb2.Status.FromString(trailers.get("grpc-status-details-bin", b""))
-        if status.details:
-            assert status.message == self.message
-            assert status.code == self.code.value[0]
-        for detail in status.details:
-            info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-            if detail.Unpack(info):
-                self.reason, self.domain, self.facts = info.reason, info.domain, dict(info.metadata)
-            elif detail.Unpack(retry):
-                self.retry_ms = retry.retry_delay.ToMilliseconds()
-
-
-async def told(work: Awaitable[Any]) -> Told:
-    """The error a call ends with."""
-    try:
-        answer = await work
-    except grpc.aio.AioRpcError as error:
-        return Told(error)
-    raise AssertionError(f"it was answered: {answer!r}")

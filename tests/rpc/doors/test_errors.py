@@ -36,7 +36,8 @@ from service.sessions.errors import (
     UnknownSession,
     UnreadableSession,
 )
-from tests.rpc.doors.house import Stubs, call, logged, run, serving, told
+from tests.harness.client import refusal
+from tests.rpc.doors.house import Stubs, call, logged, serving
 
 SHAPES = {"/t.T/UU": (False, False), "/t.T/US": (False, True), "/t.T/SU": (True, False), "/t.T/SS": (True, True)}
 
@@ -133,14 +134,13 @@ def test_whoever_should_come_back_is_told_when() -> None:
 @pytest.mark.parametrize("method", SHAPES)
 def test_all_shapes_of_calls_are_answered_alike(method: str) -> None:
     async def play() -> None:
-        refusal = limits.LimitReached("streams", 4, 1234)
-        async with serving(raising(refusal), interceptors=(Answers(),)) as channel:
-            error = await told(call(channel, method, SHAPES[method]))
+        async with serving(raising(limits.LimitReached("streams", 4, 1234)), interceptors=(Answers(),)) as channel:
+            error = await refusal(call(channel, method, SHAPES[method]))
         assert (error.code, error.reason, error.domain) == (StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED", "rubble")
         assert error.facts == {"limit": "streams", "allowed": "4"}
-        assert error.retry_ms == 1234
+        assert error.retry_s == 1.234
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_the_usual_library_reads_our_status() -> None:
@@ -154,14 +154,14 @@ def test_the_usual_library_reads_our_status() -> None:
         assert status is not None
         assert len(status.details) == 1
 
-    run(play())
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize("method", SHAPES)
 def test_a_bug_is_logged_whole_once_and_told_by_its_id_alone(method: str, caplog: pytest.LogCaptureFixture) -> None:
     async def play() -> None:
         async with serving(raising(KeyError("the hidden card is P07")), interceptors=(Answers(),)) as channel:
-            error = await told(call(channel, method, SHAPES[method]))
+            error = await refusal(call(channel, method, SHAPES[method]))
         assert (error.code, error.reason) == (StatusCode.INTERNAL, "INTERNAL")
         assert "P07" not in error.message + str(error.facts)
         assert "KeyError" not in error.message + str(error.facts)
@@ -171,7 +171,7 @@ def test_a_bug_is_logged_whole_once_and_told_by_its_id_alone(method: str, caplog
         assert error.facts["error_id"] in records[0].getMessage()
         assert records[0].exc_info is not None and "P07" in str(records[0].exc_info[1])
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_an_abort_of_the_servicer_passes_untouched(caplog: pytest.LogCaptureFixture) -> None:
@@ -186,10 +186,10 @@ def test_an_abort_of_the_servicer_passes_untouched(caplog: pytest.LogCaptureFixt
     async def play() -> None:
         async with serving(Stubs(SHAPES, unary, stream), interceptors=(Answers(),)) as channel:
             for method, shape in SHAPES.items():
-                error = await told(call(channel, method, shape))
+                error = await refusal(call(channel, method, shape))
                 assert (error.code, error.message) == (StatusCode.DATA_LOSS, "as it stands")
 
-    run(play())
+    asyncio.run(play())
     assert not logged(caplog)
 
 
@@ -212,7 +212,7 @@ def test_answers_pass_and_both_styles_of_streams_work() -> None:
                     expected = [b"one", b"two"] if gives else [b"fine"]
                     assert await call(channel, method, (takes, gives)) == expected
 
-    run(play())
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize("method", ["/t.T/US", "/t.T/SS"])
@@ -240,7 +240,7 @@ def test_when_the_caller_leaves_the_stream_is_closed_at_once_and_nothing_is_logg
             await asyncio.wait_for(closed.wait(), 30)
         assert tasks[0] is tasks[1], "not when the garbage is collected, in a task that knows nothing of the call"
 
-    run(play())
+    asyncio.run(play())
     assert not logged(caplog)
 
 
@@ -256,12 +256,12 @@ def test_a_long_value_does_not_burst_the_trailers() -> None:
             BadRequest("text", "\ud800" + long, long),
         ):
             async with serving(raising(exception), interceptors=(Answers(),)) as channel:
-                error = await told(call(channel, "/t.T/UU", (False, False)))
+                error = await refusal(call(channel, "/t.T/UU", (False, False)))
             assert error.code == answer(exception).status
             assert error.reason == answer(exception).reason
             assert error.facts
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_a_token_in_the_wrong_field_is_not_repeated() -> None:
@@ -278,20 +278,20 @@ def test_a_servicer_that_is_not_async_is_a_bug(caplog: pytest.LogCaptureFixture)
 
     async def play() -> None:
         async with serving(Stubs(SHAPES, unary, unary), interceptors=(Answers(),)) as channel:
-            error = await told(call(channel, "/t.T/UU", (False, False)))
+            error = await refusal(call(channel, "/t.T/UU", (False, False)))
         assert error.code == StatusCode.INTERNAL
 
-    run(play())
+    asyncio.run(play())
     assert len(logged(caplog)) == 1
 
 
 def test_nobody_serves_it_says_grpc_itself() -> None:
     async def play() -> None:
         async with serving(raising(Conflict("")), interceptors=(Answers(),)) as channel:
-            error = await told(call(channel, "/t.T/Nothing", (False, False)))
+            error = await refusal(call(channel, "/t.T/Nothing", (False, False)))
         assert error.code == StatusCode.UNIMPLEMENTED
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_every_line_of_the_table_is_shown_here() -> None:

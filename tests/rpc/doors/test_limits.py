@@ -17,7 +17,8 @@ from service.rpc.sessions import SessionServicer
 from service.sessions.arena import Arena
 from service.sessions.bells import Bells
 from service.sessions.store import MemoryStore
-from tests.rpc.doors.house import Stubs, call, run, serving, told
+from tests.harness.client import refusal
+from tests.rpc.doors.house import Stubs, call, serving
 from tests.sessions.tables import START
 
 
@@ -138,7 +139,7 @@ def test_a_long_message_is_turned_away_before_it_is_read() -> None:
         async with serving(Stubs(shapes, unary, stream), interceptors=(Answers(),), options=options) as channel:
             for method, shape in shapes.items():
                 assert await call(channel, method, shape, request=b"x" * 10_000) == [b"10000"]
-            error = await told(call(channel, "/t.T/UU", (False, False), request=b"x" * 10_001))
+            error = await refusal(call(channel, "/t.T/UU", (False, False), request=b"x" * 10_001))
             assert error.code == StatusCode.RESOURCE_EXHAUSTED
 
-    run(play())
+    asyncio.run(play())

@@ -1,5 +1,6 @@
 """Logs: one line an event, with its ids, without a secret."""
 
+import asyncio
 import io
 import json
 import logging
@@ -14,7 +15,9 @@ from service import logs
 from service.config import _FORMATS
 from service.rpc import auth
 from service.rpc.auth import Signer
-from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, run, serving, told
+from tests.harness.client import refusal
+from tests.harness.in_process import OPERATOR
+from tests.rpc.doors.house import SECRET, Stubs, call, doors, serving
 
 TOKENS = [
     Signer([SECRET]).bot_key("ada", 1),
@@ -171,11 +174,11 @@ def test_every_call_has_an_id_and_its_errors_are_logged_under_it() -> None:
             token = signer.seat_token("s1", "b1", 0, signer.expires_in(60))
             for given in ("mine-1", "not sane!", token[:60]):
                 metadata = [("x-request-id", given), ("authorization", f"Bearer {token}")]
-                await told(method(b"", metadata=metadata))
+                await refusal(method(b"", metadata=metadata))
             await call(channel, "/rubble.v1.SessionService/Watch", (False, True))
 
     with captured() as stream_:
-        run(play())
+        asyncio.run(play())
     lines = [json.loads(line) for line in stream_.getvalue().splitlines()]
     lines = [line for line in lines if line["logger"] in ("room", "service.rpc.errors")]
     bugs = [line for line in lines if line["level"] == "error"]

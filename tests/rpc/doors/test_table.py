@@ -1,5 +1,6 @@
 """Who may call what: every method and every kind of caller, at a real server."""
 
+import asyncio
 from typing import Any
 
 import grpc
@@ -10,7 +11,9 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_g
 
 from service.rpc.auth import MAY_CALL, Doorman, Kind, current_caller
 from service.rpc.errors import Answers
-from tests.rpc.doors.house import OPERATOR, Stubs, call, doors, methods, run, serving, told
+from tests.harness.client import refusal
+from tests.harness.in_process import OPERATOR
+from tests.rpc.doors.house import Stubs, call, doors, methods, serving
 
 ALL = methods()
 
@@ -74,7 +77,7 @@ def test_every_method_is_open_to_whom_the_table_says(kind: Kind) -> None:
                 if may(kind, method):
                     assert await call(channel, method, shape, token) == [caller], method
                     continue
-                error = await told(call(channel, method, shape, token))
+                error = await refusal(call(channel, method, shape, token))
                 if kind is Kind.ANONYMOUS:
                     assert (error.code, error.reason) == (StatusCode.UNAUTHENTICATED, "NO_TOKEN"), method
                 else:
@@ -82,7 +85,7 @@ def test_every_method_is_open_to_whom_the_table_says(kind: Kind) -> None:
                     assert error.facts["method"] == method
                     assert error.facts["caller"] == kind.value
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_what_is_not_in_the_table_is_closed_even_to_the_operator() -> None:
@@ -92,12 +95,12 @@ def test_what_is_not_in_the_table_is_closed_even_to_the_operator() -> None:
         interceptors = (Answers(), Doorman(signer, ring, OPERATOR, forgotten))
         async with serving(stubs(), interceptors=interceptors) as channel:
             method = "/rubble.v1.GameService/ListGames"
-            error = await told(call(channel, method, ALL[method], OPERATOR))
+            error = await refusal(call(channel, method, ALL[method], OPERATOR))
             assert error.code == StatusCode.PERMISSION_DENIED
-            error = await told(call(channel, "/rubble.v1.GameService/Nothing", (False, False), OPERATOR))
+            error = await refusal(call(channel, "/rubble.v1.GameService/Nothing", (False, False), OPERATOR))
             assert error.code == StatusCode.UNIMPLEMENTED
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_a_caller_is_known_only_to_its_own_call() -> None:
@@ -111,7 +114,7 @@ def test_a_caller_is_known_only_to_its_own_call() -> None:
                 assert await call(channel, method, ALL[method], signer.bot_key("ada", 1)) == [b"bot:ada"]
         assert current_caller().kind is Kind.ANONYMOUS
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_health_and_reflection_answer_anybody() -> None:
@@ -130,7 +133,7 @@ def test_health_and_reflection_answer_anybody() -> None:
             watching = stub.Watch(health_pb2.HealthCheckRequest())
             assert (await watching.read()).status == health_pb2.HealthCheckResponse.SERVING
             watching.cancel()
-            error = await told(stub.Check(health_pb2.HealthCheckRequest(service="nothing")))
+            error = await refusal(stub.Check(health_pb2.HealthCheckRequest(service="nothing")))
             assert error.code == StatusCode.NOT_FOUND
             door: Any = channel  # the stubs know channels of threads only
             mirror: Any = reflection_pb2_grpc.ServerReflectionStub(door)
@@ -138,4 +141,4 @@ def test_health_and_reflection_answer_anybody() -> None:
             answers = [answer async for answer in mirror.ServerReflectionInfo(iter([asked]))]
             assert len(answers[0].list_services_response.service) == 2
 
-    run(play())
+    asyncio.run(play())

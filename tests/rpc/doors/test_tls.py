@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import ssl
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from grpc import StatusCode
 from service.config import BadSetting, Settings, read_settings, server_credentials
 from service.rpc.errors import Answers
 from tests.certificates import OPENSSL, Authority, openssl
-from tests.rpc.doors.house import Stubs, run, told
+from tests.harness.client import refusal
+from tests.harness.in_process import grpc_server
+from tests.rpc.doors.house import Stubs
 
 pytestmark = pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
 
@@ -35,17 +38,18 @@ def settings(cert: Path, key: Path, client_ca: Path | None = None) -> Settings:
     return read_settings(environ, tls_cert=cert, tls_key=key, tls_client_ca=client_ca)
 
 
-async def start(found: Settings) -> tuple[grpc.aio.Server, int]:
+def serving(found: Settings) -> "AbstractAsyncContextManager[int]":
+    """The port of a server with these settings."""
+
     async def unary(_request: bytes, _context: Any) -> bytes:
         return b"fine"
 
+    def add(server: grpc.aio.Server) -> None:
+        server.add_generic_rpc_handlers([Stubs({METHOD: (False, False)}, unary, unary)])
+
     credentials = server_credentials(found)
     assert credentials is not None
-    server = grpc.aio.server(interceptors=[Answers()])
-    server.add_generic_rpc_handlers([Stubs({METHOD: (False, False)}, unary, unary)])
-    port = server.add_secure_port("127.0.0.1:0", credentials)
-    await server.start()
-    return server, port
+    return grpc_server(add, interceptors=[Answers()], credentials=credentials)
 
 
 async def ask(port: int, credentials: grpc.ChannelCredentials | None, timeout: float = 10) -> bytes:
@@ -70,35 +74,33 @@ def test_without_files_there_is_no_tls(tmp_path: Path) -> None:
 
 def test_tls_serves_whoever_trusts_it_and_nobody_in_the_clear(authority: Authority, served: tuple[Path, Path]) -> None:
     async def play() -> None:
-        server, port = await start(settings(*served))
-        trusting = grpc.ssl_channel_credentials(authority.cert.read_bytes())
-        assert await ask(port, trusting) == b"fine"
-        assert (await told(ask(port, None, 3))).code in (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
-        await server.stop(0)
+        async with serving(settings(*served)) as port:
+            trusting = grpc.ssl_channel_credentials(authority.cert.read_bytes())
+            assert await ask(port, trusting) == b"fine"
+            assert (await refusal(ask(port, None, 3))).code in (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_mtls_serves_only_callers_with_a_certificate_of_the_right_authority(
     authority: Authority, served: tuple[Path, Path], tmp_path: Path
 ) -> None:
     async def play() -> None:
-        server, port = await start(settings(*served, authority.cert))
-        root = authority.cert.read_bytes()
+        async with serving(settings(*served, authority.cert)) as port:
+            root = authority.cert.read_bytes()
 
-        def shown(pair: tuple[Path, Path]) -> grpc.ChannelCredentials:
-            return grpc.ssl_channel_credentials(root, pair[1].read_bytes(), pair[0].read_bytes())
+            def shown(pair: tuple[Path, Path]) -> grpc.ChannelCredentials:
+                return grpc.ssl_channel_credentials(root, pair[1].read_bytes(), pair[0].read_bytes())
 
-        stranger = Authority(tmp_path, "theirs").certify("eve")
-        assert await ask(port, shown(authority.certify("ada"))) == b"fine"
-        for credentials in (grpc.ssl_channel_credentials(root), shown(stranger)):
-            assert (await told(ask(port, credentials, 3))).code in (
-                StatusCode.UNAVAILABLE,
-                StatusCode.DEADLINE_EXCEEDED,
-            )
-        await server.stop(0)
+            stranger = Authority(tmp_path, "theirs").certify("eve")
+            assert await ask(port, shown(authority.certify("ada"))) == b"fine"
+            for credentials in (grpc.ssl_channel_credentials(root), shown(stranger)):
+                assert (await refusal(ask(port, credentials, 3))).code in (
+                    StatusCode.UNAVAILABLE,
+                    StatusCode.DEADLINE_EXCEEDED,
+                )
 
-    run(play())
+    asyncio.run(play())
 
 
 def presented(port: int) -> str:
@@ -113,24 +115,24 @@ def test_a_renewed_certificate_is_used_without_a_restart(
         cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
         shutil.copy(old, cert)
         shutil.copy(old_key, key)
-        server, port = await start(settings(cert, key))
-        expected = [
-            ssl.PEM_cert_to_DER_cert(path.read_text()[path.read_text().index("-----BEGIN") :]) for path in (old, new)
-        ]
+        async with serving(settings(cert, key)) as port:
+            expected = [
+                ssl.PEM_cert_to_DER_cert(path.read_text()[path.read_text().index("-----BEGIN") :])
+                for path in (old, new)
+            ]
 
-        async def now() -> int:
-            return expected.index(ssl.PEM_cert_to_DER_cert(await asyncio.to_thread(presented, port)))
+            async def now() -> int:
+                return expected.index(ssl.PEM_cert_to_DER_cert(await asyncio.to_thread(presented, port)))
 
-        assert await now() == 0
-        shutil.copy(new, cert)
-        assert await now() == 0, "half exchanged: the old pair serves on"
-        assert "the renewed certificate is not used" in caplog.text
-        shutil.copy(new_key, key)
-        assert await now() == 1
-        assert await ask(port, grpc.ssl_channel_credentials(authority.cert.read_bytes())) == b"fine"
-        await server.stop(0)
+            assert await now() == 0
+            shutil.copy(new, cert)
+            assert await now() == 0, "half exchanged: the old pair serves on"
+            assert "the renewed certificate is not used" in caplog.text
+            shutil.copy(new_key, key)
+            assert await now() == 1
+            assert await ask(port, grpc.ssl_channel_credentials(authority.cert.read_bytes())) == b"fine"
 
-    run(play())
+    asyncio.run(play())
 
 
 def complaint(cert: Path, key: Path, client_ca: Path | None = None) -> str:

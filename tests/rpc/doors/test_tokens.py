@@ -24,7 +24,9 @@ from service.sessions import keys
 from service.sessions.errors import BadRequest, StoreUnavailable
 from service.sessions.link import RedisClient
 from service.sessions.session import Header
-from tests.rpc.doors.house import OPERATOR, SECRET, Stubs, call, doors, logged, nowhere, run, serving, told
+from tests.harness.client import refusal
+from tests.harness.in_process import OPERATOR
+from tests.rpc.doors.house import SECRET, Stubs, call, doors, logged, nowhere, serving
 from tests.sessions.tables import header_of
 
 OTHER = "another-signing-secret-of-the-tests-0002"
@@ -235,7 +237,7 @@ def test_a_bad_token_is_refused_even_where_anybody_may_call(caplog: pytest.LogCa
         async with serving(quiet(), interceptors=interceptors) as channel:
             for method, shape in GET_VIEW.items():
                 for given_, reason in cases:
-                    error = await told(call(channel, method, shape, given_))
+                    error = await refusal(call(channel, method, shape, given_))
                     assert (error.code, error.reason) == (StatusCode.UNAUTHENTICATED, reason)
                     assert given_ not in error.message + str(error.facts)
             view: Any = channel.unary_unary("/rubble.v1.SessionService/GetView")
@@ -246,10 +248,10 @@ def test_a_bad_token_is_refused_even_where_anybody_may_call(caplog: pytest.LogCa
                 [("authorization", "")],
                 [("authorization", f"Bearer {token}"), ("authorization", f"Bearer {token}")],
             ):
-                assert (await told(view(b"", metadata=metadata))).reason == "BAD_TOKEN"
+                assert (await refusal(view(b"", metadata=metadata))).reason == "BAD_TOKEN"
             assert await view(b"", metadata=[("authorization", f"bearer  {token} ")]) == b"seat:s1:0:b1"
 
-    run(play())
+    asyncio.run(play())
     assert "rb1." not in caplog.text
 
 
@@ -278,7 +280,7 @@ def test_a_stream_is_opened_by_the_key_in_its_hello_or_in_the_metadata() -> None
         finally:
             auth._current.reset(reset)
 
-    run(play())
+    asyncio.run(play())
 
 
 # --------------------------------------------------------------------------------------------------------------- key rings
@@ -324,7 +326,7 @@ def test_generations_are_counted_and_revoked(tmp_path: Path) -> None:
         await redis.aclose()
 
     with EmbeddedRedis(tmp_path) as server:
-        run(play(server.url))
+        asyncio.run(play(server.url))
 
 
 def test_what_the_book_publishes_after_a_loss_holds_and_new_keys_are_good(tmp_path: Path) -> None:
@@ -342,7 +344,7 @@ def test_what_the_book_publishes_after_a_loss_holds_and_new_keys_are_good(tmp_pa
         await redis.aclose()
 
     with EmbeddedRedis(tmp_path) as server:
-        run(play(server.url))
+        asyncio.run(play(server.url))
 
 
 def test_another_copy_hears_of_it_within_seconds_and_nobody_is_locked_out_while_redis_is_away(tmp_path: Path) -> None:
@@ -373,8 +375,8 @@ def test_another_copy_hears_of_it_within_seconds_and_nobody_is_locked_out_while_
             await there.revoke_key("ada")
 
     with EmbeddedRedis(tmp_path) as server:
-        known = run(first(server.url))
-    run(second(*known))
+        known = asyncio.run(first(server.url))
+    asyncio.run(second(*known))
 
 
 def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
@@ -398,7 +400,7 @@ def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
         assert await is_good(ring, good, good.bot_key("eve", 1))
         assert hanging.asked == 2
 
-    run(play())
+    asyncio.run(play())
     assert len(logged(caplog)) == 1
 
 
@@ -411,7 +413,7 @@ def test_a_bot_has_a_plain_name(bot: str) -> None:
         with pytest.raises(BadRequest, match="1-64 letters"):
             await ring.revoke_key(bot)
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_numbers_that_nobody_means_are_refused() -> None:
@@ -422,7 +424,7 @@ def test_numbers_that_nobody_means_are_refused() -> None:
         with pytest.raises(BadRequest, match="generation"):
             await ring.revoke_key("ada", 2**32 - 1)
 
-    run(play())
+    asyncio.run(play())
 
 
 def test_a_revoked_key_is_refused_at_the_door(tmp_path: Path) -> None:
@@ -435,12 +437,12 @@ def test_a_revoked_key_is_refused_at_the_door(tmp_path: Path) -> None:
                 assert await call(channel, method, shape, key) == [b"bot:ada"]
             await ring.revoke_key("ada")
             for method, shape in GET_VIEW.items():
-                error = await told(call(channel, method, shape, key))
+                error = await refusal(call(channel, method, shape, key))
                 assert (error.code, error.reason) == (StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
         await redis.aclose()
 
     with EmbeddedRedis(tmp_path) as server:
-        run(play(server.url))
+        asyncio.run(play(server.url))
 
 
 # ---------------------------------------------------------------------------------------------------------------- discretion
@@ -459,7 +461,7 @@ def test_nothing_that_is_shown_carries_a_secret(caplog: pytest.LogCaptureFixture
             except Unauthenticated as error:
                 seen.append("".join(traceback.format_exception_only(error)) + str(error.facts) + repr(error))
 
-    run(play())
+    asyncio.run(play())
     for text in (*seen, caplog.text):
         for secret in (SECRET, OTHER, OPERATOR, OPERATOR[:-1], token, token[10:40]):
             assert secret not in text

@@ -1,0 +1,1 @@
+"""Starts services, arenas, workers and bots for all tests, and waits for what they do."""

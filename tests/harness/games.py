@@ -1,0 +1,119 @@
+"""Sessions whose bots choose by a keyed rule, so that a disturbed game can be compared with the same game played in memory.
+
+Whatever was killed meanwhile, every seat must have said the same and the outcome must be the same.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rubble.v1 import common_pb2, session_pb2
+from service import games
+from service.games.chance import SEED_BYTES, Seeds
+from service.games.core import Outcome
+from service.sessions.entries import ACTIONS, Acted
+from service.sessions.replay import Replay, read_replay
+from service.sessions.replay_verify import Verdict, verify_replay
+from tests.harness.client import Door
+
+#: Every game with every number of seats it can be played with.
+TABLES: Final = [(game.id, seats) for game in games.all_games().values() for seats in game.seats]
+#: Nobody's clock runs out unless a test wants it to.
+EASY: Final = common_pb2.TimeControl(move_ms=60_000, bank_ms=600_000, seating_ms=600_000)
+
+_unique: Counter[str] = Counter()
+
+
+def fresh(prefix: str) -> str:
+    """A name nobody else uses, in whatever process the test runs."""
+    _unique[prefix] += 1
+    return f"{prefix}-{os.getpid()}-{_unique[prefix]}"
+
+
+def choice_of(salt: str, session: str, seat: int, turn: int, legal: int) -> int:
+    """The scripted answer to a question: random to look at, the same in every run."""
+    digest = hashlib.blake2b(f"{salt}/{session}/{seat}/{turn}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % legal
+
+
+def seeds_of(session: str) -> common_pb2.Seeds:
+    """Both seeds of a session, made from its id."""
+
+    def seed(what: str) -> bytes:
+        return hashlib.blake2b(f"{what}/{session}".encode(), digest_size=SEED_BYTES).digest()
+
+    return common_pb2.Seeds(table=seed("table"), deck=seed("deck"))
+
+
+@dataclass(frozen=True)
+class Story:
+    """What every seat said, in its order, and how it ended."""
+
+    said: tuple[tuple[str, ...], ...]
+    outcome: Outcome | None
+
+
+def undisturbed(session: str, game_id: str, seats: int, salt: str = "") -> Story:
+    """The same game with the same choices, played in memory by the rules alone."""
+    game = games.get(game_id)
+    seeds = seeds_of(session)
+    state = game.new(seats, {}, Seeds(seeds.table, seeds.deck))
+    said: list[list[str]] = [[] for _ in range(seats)]
+    while acting := game.to_act(state):
+        seat = acting[0]
+        legal = game.legal_actions(state, seat)
+        action = legal[choice_of(salt, session, seat, len(said[seat]) + 1, len(legal))]
+        said[seat].append(game.text(action))
+        game.apply(state, seat, action)
+    return Story(tuple(map(tuple, said)), game.outcome(state))
+
+
+def story_of(replay: Replay) -> Story:
+    """What a replay tells, in the same form."""
+    said: list[list[str]] = [[] for _ in replay.bots]
+    for entry in replay.entries:
+        if isinstance(entry, ACTIONS):
+            said[entry.seat].append(entry.action)
+    return Story(tuple(map(tuple, said)), replay.sheet())
+
+
+async def lay(
+    operator: Door,
+    game: str,
+    names: Sequence[str],
+    session: str = "",
+    control: common_pb2.TimeControl = EASY,
+    **more: Any,
+) -> session_pb2.CreateSessionResponse:
+    """A table with seeds made from the session's id."""
+    session = session or fresh("game")
+    request = session_pb2.CreateSessionRequest(
+        session=session,
+        game=game,
+        seats=[session_pb2.SeatRequest(bot=name) for name in names],
+        seeds=seeds_of(session),
+        time_control=control,
+        **more,
+    )
+    created: session_pb2.CreateSessionResponse = await operator.ask(request)
+    return created
+
+
+async def replay_of(door: Door, session: str) -> Replay:
+    """The replay of a session, verified."""
+    text = (await door.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+    verdict: Verdict = verify_replay(text)
+    assert verdict.ok, verdict
+    assert verdict.is_replayed
+    return read_replay(text)
+
+
+async def check_story(door: Door, session: str, game: str, seats: int, salt: str = "") -> None:
+    """The session ended exactly as it would have without any disturbance."""
+    replay = await replay_of(door, session)
+    turns = [(entry.seat, entry.turn) for entry in replay.entries if isinstance(entry, Acted)]
+    assert len(turns) == len(set(turns)), "a question was answered twice"
+    assert story_of(replay) == undisturbed(session, game, seats, salt)

@@ -1,0 +1,58 @@
+"""Servers inside the process of the test: for what a test must be able to reach into."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+
+from service.config import read_settings
+from service.embedded import EmbeddedRedis
+from service.rpc.server import Service
+from tests.harness.client import Door
+
+OPERATOR: Final = "the-operator-of-the-tests-0001"
+
+
+class Running:
+    """A whole service that answers at an address."""
+
+    def __init__(self, service: Service, address: str) -> None:
+        self.service = service
+        self.address = address
+
+    def door(self, token: str = "") -> Door:
+        """A channel with somebody's token; without one, anybody's."""
+        return Door(self.address, token)
+
+
+@asynccontextmanager
+async def running(folder: Path, server: EmbeddedRedis) -> AsyncIterator[Running]:
+    """The whole service, while it runs."""
+    settings = read_settings({"RUBBLE_STATE_DIR": str(folder), "RUBBLE_OPERATOR_TOKEN": OPERATOR})
+    service = Service(settings, server.url)
+    try:
+        yield Running(service, await service.start("127.0.0.1:0"))
+    finally:
+        await service.stop()
+
+
+@asynccontextmanager
+async def grpc_server(
+    *prepare: Callable[[grpc.aio.Server], Any],
+    interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
+    options: Sequence[tuple[str, Any]] = (),
+    credentials: grpc.ServerCredentials | None = None,
+) -> AsyncIterator[int]:
+    """A gRPC server that ``prepare`` has given its services, on a port of its own; the port."""
+    server = grpc.aio.server(interceptors=list(interceptors), options=list(options))
+    for add in prepare:
+        add(server)
+    address = "127.0.0.1:0"
+    port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(0)

@@ -1,0 +1,34 @@
+"""Reads what a process tells Prometheus."""
+
+import urllib.request
+
+from prometheus_client.parser import text_string_to_metric_families
+
+#: Values by name and sorted labels.
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def scrape_text(address: str) -> str:
+    """Everything that is told there, as it is written."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def samples_of(text: str) -> Samples:
+    """Every sample of a scrape."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def scrape(address: str) -> Samples:
+    """Every sample that is told there."""
+    return samples_of(scrape_text(address))
+
+
+def total(samples: Samples, name: str, **labels: str) -> float:
+    """The sum over all samples of that name with these labels."""
+    return sum(value for (sample, has), value in samples.items() if sample == name and set(labels.items()) <= set(has))

@@ -1,0 +1,301 @@
+"""Tournaments: rosters, arenas with workers, and ``rubble run`` and ``rubble up`` as processes."""
+
+import json
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import redis
+
+from orchestrator.api.client import TournamentClient
+from orchestrator.book import Book, Match
+from orchestrator.book.tables import PLAYING
+from orchestrator.client import Door
+from orchestrator.settings import Settings
+from service.embedded import EmbeddedRedis
+from service.games.chance import SEED_BYTES
+from service.sessions.replay_verify import verify_replay
+from tests.harness.processes import HOME, PYTHON, RUBBLE, Process, child_of, clean_env, logs, run_command
+from tests.harness.service import Arena
+from tests.harness.waiting import PATIENCE_S
+
+_HOSTILE: Final = HOME / "tests" / "orchestrator" / "hostile"
+#: The door of an orchestrator that needs no service.
+NO_DOOR: Final = Door("127.0.0.1:1", "nobody answers there")
+
+
+# ----------------------------------------------------------------------------------------------------- rosters and matches
+def script(name: str, *arguments: str) -> list[str]:
+    """The command of one of the bots in ``tests/orchestrator/hostile``."""
+    return [PYTHON, str(_HOSTILE / f"{name}.py"), *arguments]
+
+
+def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **settings: object) -> str:
+    """A roster: bots by name, each with its command, or the name of one of ours."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    lines += [extra]
+    for name, bot in bots.items():
+        kind = "bundled" if isinstance(bot, str) else "command"
+        lines += ["[[bots]]", f"name = {json.dumps(name)}", f"{kind} = {json.dumps(bot)}"]
+    return "\n".join(lines) + "\n"
+
+
+def cup_match(id_: str, voids: int = 0) -> Match:
+    """A match of two in a tournament called "cup", handed out, with seeds of its own."""
+    seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
+    return Match(id_, "cup", 0, 0, (0, 1), *seeds, PLAYING, 1, voids, 0)
+
+
+def handed_out_again(book: Book, match: Match) -> Match:
+    """The match, after whoever played it has let go of it."""
+    now = book.match(match.id)
+    assert now is not None
+    book.give_back(now)
+    (again,) = book.hand_out(1, 60_000, match.tournament)
+    assert again.id == match.id
+    return again
+
+
+def assert_replays_are_good(folder: Path, count: int) -> None:
+    """As many replays as matches, all of them complete and with seeds that fit."""
+    replays = sorted((folder / "replays").glob("*.jsonl"))
+    assert len(replays) == count
+    for path in replays:
+        verdict = verify_replay(path.read_text())
+        assert verdict.ok and verdict.is_replayed, f"{path}: {verdict}"
+
+
+# ------------------------------------------------------------------------------------------------------------------- arenas
+def settings_for(
+    folder: Path,
+    server: EmbeddedRedis,
+    concurrency: int,
+    window: int,
+    door: Door = NO_DOOR,
+    *,
+    book: str = "",
+    broker: str = "",
+) -> Settings:
+    """The settings of an orchestrator in this folder with its broker on this Redis."""
+    return Settings(
+        book=book or f"sqlite:///{(folder / 'book.sqlite').resolve()}",
+        broker=broker or f"redis+socket://{server.socket}?virtual_host=1",
+        door=door,
+        folder=(folder / "bots").resolve(),
+        concurrency=concurrency,
+        window=window,
+    )
+
+
+def broker_of(server: EmbeddedRedis) -> "redis.Redis":
+    """The broker of these settings, to look into."""
+    return redis.Redis.from_url(f"{server.url}?db=1")
+
+
+class TournamentArena(Arena):
+    """An arena with workers. Use it as a context.
+
+    Workers and copies are called ``worker``, ``worker-2``, … and ``service``, ``service-2``, …; each worker and its bots
+    connect to one copy, in turn. Who asks for a ``beat`` has matches handed out; the others hand them out themselves.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        concurrency: int = 8,
+        *,
+        workers: int = 1,
+        services: int = 1,
+        book: str = "",
+        broker: str = "",
+        has_beat: bool = False,
+    ) -> None:
+        super().__init__(folder, services)
+        self.workers = _numbered("worker", workers)
+        self._services = _numbered("service", services)
+        self._names = (*self.workers, "beat") if has_beat else self.workers
+        self._processes: dict[str, Process] = {}
+        self._concurrency = concurrency
+        self._servers = {"book": book, "broker": broker}
+
+    def __enter__(self) -> "TournamentArena":
+        super().__enter__()
+        return self
+
+    def open(self) -> None:
+        super().open()
+        for name in self._names:
+            self.start(name)
+
+    def close(self) -> None:
+        """Stop everything, in order."""
+        for name in reversed(self._names):
+            if name in self._processes:
+                self._processes[name].stop()
+        super().close()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the first worker."""
+        return self._settings_of(0)
+
+    def _settings_of(self, worker: int) -> Settings:
+        copy = self.copies[worker % len(self.copies)]
+        window = 2 * self._concurrency * max(1, len(self.workers))
+        door = Door(copy.address, copy.token)
+        return settings_for(self.folder, self.redis, self._concurrency, window, door, **self._servers)
+
+    def pid(self, name: str) -> int:
+        """The process id of a worker."""
+        return self._processes[name].pid
+
+    def start(self, name: str) -> None:
+        """Start a worker, the beat, or a copy of the service that has ended; that one serves then."""
+        if name in self._services:
+            assert self.start_copy(self._services.index(name)).address
+            return
+        is_beat = name == "beat"
+        settings = self._settings_of(0 if is_beat else self.workers.index(name))
+        command = [PYTHON, "-m", "orchestrator", *(["beat"] if is_beat else [])]
+        log = self.folder / f"{name}.log"
+        self._processes[name] = Process(*command, log=log, env=clean_env(settings.to_env()))
+
+    def kill(self, name: str, *, again: bool = True) -> None:
+        """Kill a copy of the service, a worker or Redis as a power cut would, and start it again."""
+        if name == "redis":
+            self.redis.kill()
+            self.redis.start()
+            return
+        if name in self._services:
+            self.copies[self._services.index(name)].kill()
+        else:
+            self._processes.pop(name).kill()
+        if again:
+            self.start(name)
+
+    def empty_broker(self) -> None:
+        """Lose all messages."""
+        with self.broker() as client:
+            client.flushdb()
+
+    def broker(self) -> "redis.Redis":
+        """The broker, to look into."""
+        return broker_of(self.redis)
+
+
+def _numbered(word: str, count: int) -> tuple[str, ...]:
+    return tuple(word if number == 1 else f"{word}-{number}" for number in range(1, count + 1))
+
+
+# --------------------------------------------------------------------------------------------------------------- rubble run
+@dataclass
+class Run:
+    """``rubble run`` as a process."""
+
+    process: Process
+    folder: Path
+    _errors: Path
+
+    def end(self, patience_s: float = PATIENCE_S) -> tuple[int, str, str]:
+        """Its exit code and what it said."""
+        try:
+            code = self.process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self.process.stop(signal.SIGINT)
+            raise AssertionError(
+                f"it did not end within {patience_s} s: {self.process.said()}{self.complained()}{logs(self.folder)}"
+            ) from None
+        return code, self.process.said(), self.complained()
+
+    def complained(self) -> str:
+        """What it has written to standard error so far."""
+        return self._errors.read_text()
+
+    def standings(self) -> dict[str, Any]:
+        """What it wrote."""
+        found: dict[str, Any] = json.loads((self.folder / "standings.json").read_text())
+        return found
+
+
+def start_run(folder: Path, *arguments: str) -> Run:
+    """``rubble run`` with these arguments; ``folder`` is where it writes."""
+    said = Path(tempfile.mkdtemp(prefix="run-", dir=folder.parent))
+    errors = said / "errors"
+    process = Process(*RUBBLE, "run", *arguments, log=said / "output", errors=errors, env=clean_env(COLUMNS="200"))
+    return Run(process, folder, errors)
+
+
+def start_roster(folder: Path, roster: str, *arguments: str) -> Run:
+    """``rubble run`` of this roster into a new folder ``out`` of ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "roster.toml").write_text(roster)
+    return start_run(folder / "out", str(folder / "roster.toml"), "--out", str(folder / "out"), *arguments)
+
+
+# ---------------------------------------------------------------------------------------------------------------- rubble up
+class Host:
+    """``rubble up`` in a folder of its own."""
+
+    def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] = {}) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        free = ("--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--concurrency", "4")
+        command = (*RUBBLE, "up", "--state-dir", str(self.state), *free, *arguments)
+        self.process = Process(*command, log=folder / "up.out", env=clean_env(env, COLUMNS="200"))
+
+    def said(self) -> str:
+        """Everything it has said so far."""
+        return self.process.said()
+
+    def wait_until_up(self) -> None:
+        """It says where everything is."""
+        try:
+            self.process.wait_for("Next:", 3 * PATIENCE_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}{logs(self.folder)}") from None
+
+    def card(self) -> dict[str, Any]:
+        """What it tells other commands."""
+        found: dict[str, Any] = json.loads((self.state / "arena.json").read_text())
+        return found
+
+    @property
+    def token(self) -> str:
+        return (self.state / "operator_token").read_text().strip()
+
+    def door(self, *, is_operator: bool = True) -> Door:
+        return Door(self.card()["api"], self.token if is_operator else "")
+
+    def caller(self, *, is_operator: bool = True) -> TournamentClient:
+        """Somebody who asks the API."""
+        return TournamentClient(self.door(is_operator=is_operator))
+
+    def rubble(self, *arguments: str, code: int = 0, env: Mapping[str, str] = {}) -> str:
+        """One command at this arena; what it said."""
+        ended = run_command(*RUBBLE, *arguments, "--state-dir", self.state, env=clean_env(env, COLUMNS="200"))
+        assert ended.returncode == code, ended.stdout + ended.stderr + logs(self.folder)
+        return ended.stdout + ended.stderr
+
+    def child(self, word: str) -> int:
+        """The process id of a child with this word in its command line."""
+        return child_of(self.process.pid, word)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to stop; its exit code."""
+        return self.process.stop(number)
+
+
+@contextmanager
+def host(folder: Path, *arguments: str) -> Iterator[Host]:
+    """An arena, up."""
+    opened = Host(folder, *arguments)
+    try:
+        opened.wait_until_up()
+        yield opened
+    finally:
+        opened.stop()
