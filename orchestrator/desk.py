@@ -59,9 +59,12 @@ class Desk:
 
     # --------------------------------------------------------------------------------------------------------- creating
     def create(
-        self, text: str, *, check_only: bool = False, folder: str = ""
+        self, text: str, *, check_only: bool = False, folder: str = "", is_paused: bool = False
     ) -> tournament_pb2.CreateTournamentResponse:
-        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started."""
+        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started.
+
+        One that is paused begins when it is resumed.
+        """
         if folder and (not folder.startswith("/") or "\0" in folder or len(folder) > _LONGEST_FOLDER):
             raise BadField("folder", folder, f"an absolute path of at most {_LONGEST_FOLDER} characters, or nothing")
         if len(text.encode("utf-8", "surrogatepass")) > LARGEST_ROSTER:
@@ -73,7 +76,8 @@ class Desk:
         with self._planning:  # two at once would only make both slower
             existed = planning.find(self._book, roster) is not None
             waits = any(bot.remote for bot in roster.bots) and self._client is not None
-            tournament = planning.enter(self._book, roster, WAITING if waits else RUNNING, folder)
+            state = PAUSED if is_paused else WAITING if waits else RUNNING
+            tournament = planning.enter(self._book, roster, state, folder)
         response = tournament_pb2.CreateTournamentResponse(matches=matches, existed=existed)
         if self._client is not None and not existed:
             response.keys.extend(self._key(tournament, entrant) for entrant in remote_bots(tournament))
@@ -201,6 +205,15 @@ class Desk:
                 _forget_the_oldest(self._standings)
                 self._standings[key] = known
         return known[1]
+
+    def standings_so_far(self, name: str) -> tournament_pb2.Standings:
+        """The operator's table while it changes, computed quickly: without the ladder, and its ranges from fewer samples."""
+        from orchestrator.ratings.table import standings
+        from orchestrator.report.evidence import by_bot
+
+        tournament = self._find(name)
+        names, games = by_bot(tournament.spec, self._book.games(tournament.id))
+        return standings_message(standings(games, names, tournament.spec.players, ladder=False, resamples=200))
 
     def report(self, name: str) -> str:
         """The report as one HTML page."""
