@@ -12,10 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import metrics, referee
 from orchestrator.archive import Archive
-from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import PAUSED, QUEUED, RECORDED, RUNNING
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
+from orchestrator.records import Game
 from orchestrator.schedule import redealt
 from orchestrator.slots import Slots
 from orchestrator.stable.stable import BotCannotStart, Stable
@@ -282,7 +283,7 @@ def _bring(stable: Stable, entrants: Sequence[str], match: Match, still_at_it: C
     return True
 
 
-def _count_result(tournament: Tournament, match: Match, recorded: Recorded) -> None:
+def _count_result(tournament: Tournament, match: Match, recorded: Game) -> None:
     """What a result adds to the counters."""
     metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
     bots = tournament.spec.bot_names

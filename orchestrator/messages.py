@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
-from orchestrator.book import Match, Pace, Progress, Recorded, Tournament
+from orchestrator.book import Match, Pace, Progress, Tournament
 from orchestrator.book.tables import (
     CANCELLED,
     DONE,
@@ -17,6 +17,7 @@ from orchestrator.book.tables import (
     WAITING,
 )
 from orchestrator.entrants import remote_bots
+from orchestrator.records import Game
 from rubble.v1 import tournament_pb2
 
 if TYPE_CHECKING:  # the statistics take a second to import, and only a table needs them
@@ -110,7 +111,7 @@ def tournament_message(
     )
 
 
-def match_message(match: Match, recorded: Recorded | None, names: list[str]) -> tournament_pb2.Match:
+def match_message(match: Match, recorded: Game | None, names: list[str]) -> tournament_pb2.Match:
     """One match, with its result if there is one and the reader may know it."""
     seats = [tournament_pb2.MatchSeat(entrant=names[entrant]) for entrant in match.seats]
     if recorded is not None:

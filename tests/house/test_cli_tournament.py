@@ -7,7 +7,7 @@ import pytest
 
 from cli.app import run
 from orchestrator.api.client import TournamentClient
-from orchestrator.book import Book, Recorded
+from orchestrator.book import Book
 from orchestrator.book.tables import DONE
 from orchestrator.client import ServiceError
 
@@ -166,7 +166,7 @@ def test_the_replays_of_what_is_over_are_removed_and_its_results_stay(
     opened = Book(book)
     (tournament,) = opened.tournaments()
     for match, _ in opened.matches(tournament.id):
-        recorded = Recorded((1, 2), (9, 3), ("", ""), (5, 5), "COMPLETE", 40)
+        recorded = match.result((1, 2), (9, 3), ("", ""), (5, 5), "COMPLETE", 40)
         begun = opened.begin(opened.hand_out(1, 1000)[0], 0, 60_000)
         assert begun is not None
         assert begun.id == match.id
