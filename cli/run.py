@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -341,9 +341,9 @@ def _tell(desk: "Desk", book: "Book", tournament: "Tournament", folder: Path) ->
 
     write_export(desk, tournament.id, folder)
     final = standings_of(desk.standings(tournament.id))
-    Console().print(standings_table(final, title=tournament.name, width=Console().width))
+    Console().print(standings_table(replace(final, notes=()), title=tournament.name, width=Console().width))
     said = [verdict(gather(book, tournament.id))] if tournament.spec.format == "compare" else []
-    for words in dict.fromkeys([*said, *notes_of(desk.tournament(tournament.id)), *book.notes(tournament.id)]):
+    for words in dict.fromkeys([*said, *final.notes, *notes_of(desk.tournament(tournament.id))]):
         Console().print(words, highlight=False, markup=False)
     for words in _faults(final.entrants, folder / "arena" / "bots" / tournament.id):
         Console().print(words, highlight=False, markup=False, soft_wrap=True)

@@ -29,28 +29,33 @@ _DONE, _CANCELLED = 0, 1
 
 def follow(desk: "AnyDesk", name: str, *, json: bool) -> int:
     """Show how a tournament stands until it is over; the exit code."""
-    from cli.tournament import plain
+    from cli.tournament import notes, plain
     from orchestrator.messages import standings_of, state_word
     from orchestrator.report.terminal import standings_table
+    from orchestrator.report.words import visible
     from rubble.v1 import tournament_pb2
 
     console = error_console()
     is_live = is_watched(console, quiet=json)
     last: tournament_pb2.Tournament | None = None
-    final: tournament_pb2.Standings | None = None
     printed = -_LINE_S
+    said: set[str] = set()
     for update in shown(updates(desk, name, standings=is_live), console, name, quiet=json):
         last = update.tournament
-        final = update.standings if update.standings.games else final
         if json:
             print(json_module.dumps(plain(last), ensure_ascii=False), flush=True)
         elif not is_live and time.monotonic() - printed >= _LINE_S:
             printed = time.monotonic()
             print(plain_line(last.name, state_word(last.state), last.progress), flush=True)
+            for note in notes(last):
+                if note not in said:
+                    print(visible(note), flush=True)
+            said.update(notes(last))
     assert last is not None  # the first update comes, or an error instead
-    if final is not None:
-        console.print(standings_table(standings_of(final), width=console.width))
     if not json:
+        if last.progress.played:
+            out = Console()
+            out.print(standings_table(standings_of(desk.standings(last.id)), width=out.width))
         print(plain_line(last.name, state_word(last.state), last.progress), flush=True)
     return _CANCELLED if last.state == tournament_pb2.TOURNAMENT_STATE_CANCELLED else _DONE
 

@@ -55,7 +55,7 @@ class Desk:
         self._planning = threading.Lock()
         self._computing = threading.Lock()
         self._suspects: dict[str, tuple[tuple[int, int], dict[int, str]]] = {}
-        self._standings: dict[tuple[str, bool], tuple[tuple[int, int, int], tournament_pb2.Standings]] = {}
+        self._standings: dict[tuple[str, bool], tuple[tuple[int, ...], tournament_pb2.Standings]] = {}
 
     # --------------------------------------------------------------------------------------------------------- creating
     def create(
@@ -192,7 +192,8 @@ class Desk:
         is_whole = is_operator or not tournament.has_shared_cards
         progress = self._book.progress(tournament.id)
         # A dropped match adds no game, but may end its block, whose games are then told.
-        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)))
+        notes = self._book.notes(tournament.id)
+        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)), len(notes))
         key = (tournament.id, is_whole)
         known = self._standings.get(key)
         if known is None or known[0] != stamp:
@@ -200,7 +201,7 @@ class Desk:
 
             with self._computing:
                 evidence = gather(self._book, tournament.id, only_whole_blocks=not is_whole)
-                known = (stamp, standings_message(evidence.standings, evidence.test))
+                known = (stamp, standings_message(evidence.standings, notes, evidence.test))
             with self._lock:
                 _forget_the_oldest(self._standings)
                 self._standings[key] = known
@@ -213,7 +214,8 @@ class Desk:
 
         tournament = self._find(name)
         names, games = by_bot(tournament.spec, self._book.games(tournament.id))
-        return standings_message(standings(games, names, tournament.spec.players, ladder=False, resamples=200))
+        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
+        return standings_message(so_far, self._book.notes(tournament.id))
 
     def report(self, name: str) -> str:
         """The report as one HTML page."""

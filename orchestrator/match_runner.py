@@ -194,7 +194,7 @@ class MatchRunner:
         coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
 
         def bring() -> bool:
-            return self._slots.take(slot) and _bring(stable, coming, match, still_at_it)
+            return self._slots.take(slot) and self._bring(stable, coming, match, still_at_it)
 
         has_bots = bring()
 
@@ -228,6 +228,19 @@ class MatchRunner:
                 )
         finally:
             stable.dismiss(coming, match.session)
+
+    def _bring(self, stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
+        """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
+        try:
+            stable.ready(entrants, match.session, still_at_it=still_at_it)
+        except BotCannotStart as error:
+            metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
+            _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
+            self._book.note(match.tournament, f"Bot {error.name!r} {error.why}; its words are in its worker's log.")
+        except ServiceError as error:
+            _LOG.warning("bots could not be checked: %s", error)
+            return False
+        return True
 
     def watch(self, match: Match) -> Callable[[], None]:
         """What is called again and again while a match is played: it extends the lease, or ends the watch."""
@@ -268,19 +281,6 @@ def _terms(tournament: Tournament) -> referee.Terms:
         match_seconds=tournament.spec.match_seconds,
         sealed=tournament.has_shared_cards,
     )
-
-
-def _bring(stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
-    """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
-    try:
-        stable.ready(entrants, match.session, still_at_it=still_at_it)
-    except BotCannotStart as error:
-        metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
-        _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
-    except ServiceError as error:
-        _LOG.warning("bots could not be checked: %s", error)
-        return False
-    return True
 
 
 def _count_result(tournament: Tournament, match: Match, recorded: Game) -> None:

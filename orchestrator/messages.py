@@ -1,6 +1,6 @@
 """Tournaments as messages of the contract, and back where the command line shows them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from orchestrator.book import Match, Pace, Progress, Tournament
@@ -139,13 +139,15 @@ _OPTIONAL: Final = (
 )  # fmt: skip
 
 
-def standings_message(standings: "Standings", test: "Answer | None" = None) -> tournament_pb2.Standings:
-    """The table; with what the sequential test says, where one was asked."""
+def standings_message(
+    standings: "Standings", notes: Sequence[str], test: "Answer | None" = None
+) -> tournament_pb2.Standings:
+    """The table with the notes of the book; with what the sequential test says, where one was asked."""
     message = tournament_pb2.Standings(
         players=standings.players,
         games=standings.games,
         blocks=standings.blocks,
-        notes=standings.notes,
+        notes=[*standings.notes, *notes],
         digest=standings.digest,
     )
     for line in standings.entrants:

@@ -113,6 +113,13 @@ def test_what_is_over_is_watched_to_its_end_at_once(book: str, capsys: pytest.Ca
     assert "nothing can be changed" in capsys.readouterr().err
 
 
+def test_a_tournament_without_games_is_said_to_be_new(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tournament", "show", "small", "--book", book]) == 0
+    said = capsys.readouterr().out
+    assert "No game is over yet." in said and "never met" not in said
+    assert "running: 0 of 4 matches played, none under way" in said
+
+
 def test_a_roster_that_is_no_good_is_refused_line_by_line(
     book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
