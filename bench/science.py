@@ -10,10 +10,10 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain, combinations, product
 
 import numpy as np
+from msgspec import structs
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -365,7 +365,7 @@ def naming(seed: int = 12) -> Iterator[Measured]:
         before = {line.name: line for line in table(games, names, 3, resamples=50).entrants}
         moved = rng.permutation(6)
         shuffled = [games[place] for place in rng.permutation(len(games))]
-        renumbered = [replace(game, seats=tuple(int(moved[seat]) for seat in game.seats)) for game in shuffled]
+        renumbered = [structs.replace(game, seats=tuple(int(moved[seat]) for seat in game.seats)) for game in shuffled]
         placed = [""] * 6
         for old, new in enumerate(moved):
             placed[new] = names[old]

@@ -48,9 +48,8 @@ def _from_the_book(book: Path, began_ms: float) -> dict[str, float]:
     """The times that the book keeps, in seconds after the start."""
     with closing(sqlite3.connect(f"{book.as_uri()}?mode=ro", uri=True)) as opened:
         (planned,) = opened.execute("SELECT created_ms FROM tournaments").fetchone()
-        (handed,) = opened.execute("SELECT min(handed_ms) FROM matches WHERE handed_ms > 0").fetchone()
         (first, last) = opened.execute("SELECT min(recorded_ms), max(recorded_ms) FROM results").fetchone()
-    found = {"tournament planned": planned, "first match handed out": handed, _FIRST: first, "last finished game": last}
+    found = {"tournament planned": planned, _FIRST: first, "last finished game": last}
     return {step: (at - began_ms) / 1000 for step, at in found.items()}
 
 

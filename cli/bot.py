@@ -111,8 +111,7 @@ def check(
 
 def _check(settings: "Settings", numbers: frozenset[int], json: bool) -> int:
     from cli.bot_check.guest import CannotStart
-    from cli.bot_check.house import Broken
-    from cli.children import at_sigterm
+    from cli.children import Broken, at_sigterm
     from service.config import CannotListen
 
     try:

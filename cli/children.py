@@ -146,6 +146,10 @@ class Supervisor:
         self._children[name] = Child(name, words, env, self._logs / f"{name}.log", self._has_news.set)
         return self._children[name]
 
+    def child(self, name: str) -> Child:
+        """A process that was started, as it runs now."""
+        return self._children[name]
+
     def keep(self, seconds: float) -> None:
         """For so long, or until a process ends: start again what has died. Broken when something keeps dying."""
         now = time.monotonic()

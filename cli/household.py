@@ -1,4 +1,4 @@
-"""What ``rubble play`` starts for one game: a service and bots, as processes that end with it."""
+"""What ``rubble play`` and ``rubble bot check`` start: a service and bots, as processes that end with the command."""
 
 import tempfile
 from collections.abc import Sequence
@@ -10,38 +10,52 @@ __all__ = ["Broken", "Household"]
 
 
 class Household:
-    """Every process started for one game, and a folder for what they write. All of it is gone when the game is."""
+    """Every process started for one command, and a folder for what they write. All of it is gone when the command ends."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="rubble-play-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
-        self._children: list[Child] = []
+        self._path = Path(self._folder.name)
+        self._children: dict[str, Child] = {}
 
     def __enter__(self) -> "Household":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in reversed(self._children):  # the bots before the service
+        self.close()
+
+    def close(self) -> None:
+        """Stop everything, the bots before the service, and remove the folder."""
+        children = list(reversed(self._children.values()))
+        for child in children:
             child.process.terminate()
-        for child in reversed(self._children):
+        for child in children:
             child.stop()
+        self._children.clear()
         self._folder.cleanup()
 
     def start(self, name: str, command: Sequence[str], **settings: str) -> Child:
         """A process that knows only these of our settings and writes its log into the folder."""
-        self._children.append(Child(name, command, inherited("RUBBLE_CA") | settings, self.path / f"{name}.log"))
-        return self._children[-1]
+        self._children[name] = Child(name, command, inherited("RUBBLE_CA") | settings, self._path / f"{name}.log")
+        return self._children[name]
+
+    def stop(self, name: str) -> None:
+        """Stop one process, if it was started. Another may be started under its name."""
+        if (child := self._children.pop(name, None)) is not None:
+            child.stop()
 
     def check(self) -> None:
         """Broken if one of them has died."""
-        for child in self._children:
+        for child in self._children.values():
             if (code := child.process.poll()) is not None:  # its log goes with the folder, so only what it said is told
                 said = last_sentence(child.log) or "nothing"
                 raise Broken(f"{child.name} stopped with exit code {code}; it said: {said}")
 
-    def serve(self) -> tuple[str, str]:
-        """A service of our own: its address and its operator's token."""
-        folder = self.path / "service"
-        command = ["cli.main", "serve", "--listen", "127.0.0.1:0", "--state-dir", str(folder)]
-        address = self.start("service", command, RUBBLE_LOG_LEVEL="warning").wait_for("serving on ")
-        return address, (folder / "operator_token").read_text().strip()
+    def start_service(self, listen: str = "127.0.0.1:0") -> Child:
+        """A service of our own, with its folder in ours: started again, it finds its sessions there."""
+        command = ["cli.main", "serve", "--listen", listen, "--state-dir", str(self._path / "service")]
+        return self.start("service", command, RUBBLE_LOG_LEVEL="warning")
+
+    def where_it_serves(self) -> tuple[str, str]:
+        """Its address and its operator's token, once it serves; Broken if it does not."""
+        address = self._children["service"].wait_for("serving on ")
+        return address, (self._path / "service" / "operator_token").read_text().strip()

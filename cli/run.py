@@ -1,12 +1,14 @@
 """``rubble run``: a whole tournament on this machine, from a roster to a report."""
 
 import contextlib
+import os
+import secrets
 import shutil
 import socket
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -20,16 +22,16 @@ from cli.tournament import notes as notes_of
 from service.games.core import BadSetup
 
 if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help does not need it
-    from cli.local import LocalArena
-    from orchestrator.at_once import Asked
+    from cli.local import ArenaSettings, LocalArena
+    from orchestrator.at_once import Asked, AtOnce
     from orchestrator.book import Book, Tournament
     from orchestrator.client import ArenaClient
+    from orchestrator.desk import Desk
     from orchestrator.ratings.table import Standing
     from orchestrator.roster import Roster
 
-#: Between two rounds of handing out matches, and between two looks whether the last ones are over, in seconds.
-_TICK_S: Final = 0.5
-_LAST_TICK_S: Final = 0.1
+#: Between two looks at which remote bots are there, in seconds.
+_LOOK_S: Final = 0.5
 #: With less room than this, in bytes, Redis and SQLite fail to write.
 _ROOM_BYTES: Final = 256 << 10
 _OVER, _FAILED, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
@@ -96,6 +98,7 @@ def command(
     from orchestrator.settings import BadSetting
     from orchestrator.stable.stable import BotCannotStart
     from service.config import CannotListen
+    from service.embedded import InUse
     from service.games import all_games
 
     keep_private()
@@ -116,6 +119,7 @@ def command(
             complain(f"--resume: {resume!r} was stopped before its tournament was planned; run its roster again")
             return _BAD_INPUT
         at_once = at_once or choose(known, usable_cores())
+        _hold(folder)
     else:
         if roster is None:
             console.print("No roster was given, so the one is played that `rubble roster new` writes.")
@@ -145,12 +149,16 @@ def command(
         except OSError as error:
             raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
-        with at_sigterm(), LocalArena(folder / "arena", at_once, listen) as arena:
+        beside = str(Path(file).resolve().parent) if loaded is not None else ""
+        with at_sigterm(), LocalArena(_arena(folder, at_once, listen)) as arena:
+            arena.start_orchestrator()
             if not quiet:
                 shown = "1 match" if at_once.matches == 1 else f"{at_once.matches} matches"
                 console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False, soft_wrap=True)
-            beside = str(Path(file).resolve().parent) if loaded is not None else ""
             return _play(arena, loaded, beside, folder, console, terms)
+    except InUse:
+        complain(f"another process is playing in {folder} this moment{_goes_on(folder)}")
+        return _FAILED
     except KeyboardInterrupt:
         if _is_planned(folder):
             console.print(
@@ -236,95 +244,106 @@ def _asked_by_roster(roster: "Roster", planned: int) -> "Asked":
     return Asked(bots, roster.players, roster.time_control, planned, roster.format == "compare")
 
 
+def _hold(folder: Path) -> None:
+    """Hand nothing out of a run that was stopped until every bot is there."""
+    from orchestrator.book import Book
+    from orchestrator.book.tables import PAUSED, RUNNING, WAITING
+
+    with contextlib.closing(Book(f"sqlite:///{(folder / 'book.sqlite').resolve()}")) as book:
+        book.set_state(book.tournaments()[0].id, PAUSED, only_from=(RUNNING, WAITING))
+
+
+def _arena(folder: Path, at_once: "AtOnce", listen: str) -> "ArenaSettings":
+    """Everything in the folder of the run; the operator's token is known to nobody else."""
+    from cli.local import ArenaSettings
+    from orchestrator.private import private_paths
+
+    arena = folder / "arena"
+    own = (path.resolve() for path in (arena, folder / "keys", folder / "replays"))
+    return ArenaSettings(
+        state_dir=arena / "service",
+        logs=arena,
+        work_dir=arena / "bots",
+        book=f"sqlite:///{(folder / 'book.sqlite').resolve()}",
+        redis_dir=arena,
+        listen=listen,
+        concurrency=at_once.matches,
+        window=at_once.matches,
+        hidden=(*private_paths(os.environ), *own),  # also of an arena that runs beside ours
+        operator_token=secrets.token_urlsafe(32),
+    )
+
+
 def _play(
     arena: "LocalArena", roster: "Roster | None", beside: str, folder: Path, console: Console, terms: "Terms"
 ) -> int:
-    """Hand matches out until all are played, then write everything down. ``beside`` is the roster's own folder."""
-    from orchestrator import planning
+    """Create the tournament, watch it to its end, and export it. ``beside`` is the roster's own folder."""
+    from cli.roster import read_text
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
     from orchestrator.client import ArenaClient
+    from orchestrator.desk import Desk
     from orchestrator.roster import UNPROTECTED
     from orchestrator.stable.stable import protections, unconfined
 
-    book = Book(arena.settings.book)
-    tournament = book.tournaments()[0] if roster is None else planning.enter(book, roster, RUNNING, beside)
-    book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
-    if tournament.is_reproducible:
-        console.print(UNPROTECTED, style="yellow", highlight=False)
-    with ArenaClient(arena.settings.door) as client:
-        for words in unconfined(tournament.spec.bot_limits, client.door.address):
-            console.print(words, style="yellow", highlight=False, markup=False, soft_wrap=True)
-        words = protections(tournament.spec.bot_limits, client.door.address)
-        if words and not terms.quiet:
-            console.print(words, style="dim", highlight=False, markup=False)
-        arena.service.wait_for("serving on ")
-        _start_bots(arena, tournament)
-        _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
-        _play_all(arena, client, book, tournament, console, quiet=terms.quiet)
-    _tell(book, tournament, folder)
-    book.close()
+    with contextlib.closing(Book(arena.book)) as book:
+        desk = Desk(book, read=lambda text: read_text(text, "roster.toml") if roster is None else roster)
+        if roster is not None:
+            tournament = book.tournament(desk.create(roster.text, folder=beside, is_paused=True).tournament.id)
+        else:
+            tournament = book.tournaments()[0]
+        if tournament.is_reproducible:
+            console.print(UNPROTECTED, style="yellow", highlight=False)
+        with ArenaClient(arena.door) as client:
+            for words in unconfined(tournament.spec.bot_limits, client.door.address):
+                console.print(words, style="yellow", highlight=False, markup=False, soft_wrap=True)
+            words = protections(tournament.spec.bot_limits, client.door.address)
+            if words and not terms.quiet:
+                console.print(words, style="dim", highlight=False, markup=False)
+            arena.wait_until_ready("service")
+            _start_bots(arena, tournament)
+            _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
+        book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
+        _watch(arena, desk, tournament, folder, console, quiet=terms.quiet)
+        _tell(desk, book, tournament, folder)
     return _OVER
 
 
-def _play_all(
-    arena: "LocalArena", client: "ArenaClient", book: "Book", tournament: "Tournament", console: Console, *, quiet: bool
+def _watch(
+    arena: "LocalArena", desk: "Desk", tournament: "Tournament", folder: Path, console: Console, *, quiet: bool
 ) -> None:
     """Until all matches are over; _Stopped if nobody can go on with them."""
-    from kombu.exceptions import OperationalError
-    from redis.exceptions import RedisError
+    from cli.screen import is_watched
+    from cli.watch import looks, shown
+    from orchestrator.celery_app import make_app, send_tick
+    from rubble.v1 import tournament_pb2
 
-    from cli.screen import is_watched, screen, table_so_far
-    from orchestrator.book.tables import PAUSED
-    from orchestrator.celery_app import make_app
-    from orchestrator.desk import PACE_MS
-    from orchestrator.dispatch import Dispatcher
-    from orchestrator.messages import progress_message
-    from orchestrator.upkeep import Upkeep
+    def pause(seconds: float) -> None:
+        arena.keep(seconds)
+        if shutil.disk_usage(folder).free < _ROOM_BYTES:
+            raise _Stopped(f"there is no room left in {folder}; make some")
 
-    upkeep = Upkeep(book, client)
-    dispatcher = Dispatcher(make_app(arena.settings.broker), book, arena.settings.window)
-    table = None
-    notes: list[str] = []
-    due = 0.0
-    with screen(console, tournament.name, quiet=quiet) as show:
-        while not (progress := book.progress(tournament.id)).is_over:
-            now = book.tournament(tournament.id)
-            if now.state == PAUSED:
-                raise _Stopped(now.reason or "the tournament was paused")
-            if time.monotonic() >= due:
-                due = time.monotonic() + _TICK_S
-                # The broker may be away: the lease brings back what could not be published.
-                with contextlib.suppress(OperationalError, RedisError):
-                    dispatcher.hand_out(tournament.id)
-            upkeep.look_after(tournament, progress)
-            if is_watched(console, quiet=quiet):
-                if table is None and progress.recorded:
-                    table = table_so_far(book, tournament, console.width)
-                drawn, notes = (table is not None and table.if_due()) or (None, notes)
-                show(progress_message(progress, book.pace(tournament.id, PACE_MS)), drawn, notes)
-            arena.keep(_TICK_S if progress.planned else _LAST_TICK_S)
-    while not upkeep.finish(tournament):
-        arena.keep(_TICK_S)  # until the service is back
+    send_tick(make_app(arena.broker))
+    seen = looks(desk, tournament.id, standings=is_watched(console, quiet=quiet), pause=pause)
+    with contextlib.closing(shown(seen, console, tournament.name, quiet=quiet)) as updates:
+        for update in updates:
+            if update.tournament.state == tournament_pb2.TOURNAMENT_STATE_PAUSED:
+                raise _Stopped(update.tournament.reason or "the tournament was paused")
 
 
-def _tell(book: "Book", tournament: "Tournament", folder: Path) -> None:
+def _tell(desk: "Desk", book: "Book", tournament: "Tournament", folder: Path) -> None:
     """Write everything down, and show the table."""
-    from orchestrator.desk import Desk
-    from orchestrator.ratings.table import standings
-    from orchestrator.report.evidence import by_bot, gather
+    from cli.export import write_export
+    from orchestrator.messages import standings_of
+    from orchestrator.report.evidence import gather
     from orchestrator.report.page import verdict
     from orchestrator.report.terminal import standings_table
-    from orchestrator.report.write import write_all
 
-    write_all(book, tournament.id, folder)
-    names, games = by_bot(tournament.spec, book.games(tournament.id))
-    final = standings(games, names, tournament.spec.players)
-    Console().print(standings_table(final, title=tournament.name, width=Console().width))
-    said = verdict(gather(book, tournament.id))
-    for words in dict.fromkeys(
-        [*([said] if said else []), *notes_of(Desk(book).tournament(tournament.id)), *book.notes(tournament.id)]
-    ):
+    write_export(desk, tournament.id, folder)
+    final = standings_of(desk.standings(tournament.id))
+    Console().print(standings_table(replace(final, notes=()), title=tournament.name, width=Console().width))
+    said = [verdict(gather(book, tournament.id))] if tournament.spec.format == "compare" else []
+    for words in dict.fromkeys([*said, *final.notes, *notes_of(desk.tournament(tournament.id))]):
         Console().print(words, highlight=False, markup=False)
     for words in _faults(final.entrants, folder / "arena" / "bots" / tournament.id):
         Console().print(words, highlight=False, markup=False, soft_wrap=True)
@@ -350,8 +369,8 @@ def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
     from orchestrator.celery_app import START_BOTS, make_app
     from orchestrator.stable.stable import START_S, BotCannotStart
 
-    make_app(arena.settings.broker).send_task(START_BOTS, (tournament.id,))
-    came = Started.read(arena.worker.wait_for(f"{SAID}{tournament.id} ", START_S + READY_S))
+    make_app(arena.broker).send_task(START_BOTS, (tournament.id,))
+    came = Started.read(arena.child("worker").wait_for(f"{SAID}{tournament.id} ", START_S + READY_S))
     if came.bot:
         raise BotCannotStart(came.bot, came.why, came.words)
     if came.why:
@@ -384,7 +403,7 @@ def _call_remote_bots(
             console.print(f"waiting for {', '.join(missing)} to dial in, at most {wait_s} s", highlight=False)
         if time.monotonic() > end:
             raise _Stopped(f"{', '.join(missing)} did not dial in within {wait_s} s (--wait)")
-        arena.keep(_TICK_S)  # between two looks at who is there
+        arena.keep(_LOOK_S)
 
 
 def _dialled(address: str) -> str:

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from orchestrator.book import Book, Tournament
     from rubble.v1 import tournament_pb2
 
 #: The table is computed not more often than this, in seconds …
@@ -90,22 +89,6 @@ class Paced(Generic[T]):
         ended = self._clock()
         self._due = ended + max(_TABLE_S, (ended - began) * (1 / _SHARE - 1))
         return result
-
-
-def table_so_far(book: "Book", tournament: "Tournament", width: int) -> Paced[tuple[Table, list[str]]]:
-    """The table of the games that are over, and what else somebody should know. The statistics are imported once, and here."""
-    from cli.tournament import notes
-    from orchestrator.desk import Desk
-    from orchestrator.ratings.table import standings
-    from orchestrator.report.evidence import by_bot
-    from orchestrator.report.terminal import standings_table
-
-    def compute() -> tuple[Table, list[str]]:
-        names, games = by_bot(tournament.spec, book.games(tournament.id))
-        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
-        return standings_table(so_far, width=width), notes(Desk(book).tournament(tournament.id))
-
-    return Paced(compute)
 
 
 def is_watched(console: Console, *, quiet: bool) -> bool:

@@ -45,7 +45,8 @@ class _Quit(Exception):
 
 def service(household: Household, address: str | None) -> tuple[str, str]:
     if address is None:
-        return household.serve()
+        household.start_service()
+        return household.where_it_serves()
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")
     if not token:
         raise BadSetup("RUBBLE_OPERATOR_TOKEN", token, f"the operator's token of the service at {address}")

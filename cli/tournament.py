@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 
 from cli.arguments import Json
+from cli.export import write_export
 from cli.terminal import complain, console, count_of, own_command, print_json
 
 if TYPE_CHECKING:  # the book takes a second to import; --help does not need it
@@ -51,8 +52,6 @@ StateDir = Annotated[
     ),
 ]
 Id = Annotated[str, typer.Argument(metavar="NAME", help="Its id or, if only one is called so, its name.")]
-#: The files of an export: a name with an ending, in the folder itself or in one below it.
-_EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.[a-z0-9]{1,8}")
 _DAY_MS: Final = 24 * 3600 * 1000
 _FAILED: Final = 1
 _BAD_INPUT: Final = 2
@@ -346,8 +345,8 @@ def show_one(
         far = found.progress
         console().print(standings_table(standings, title=found.name, width=console().width))
         planned = count_of(far.planned, "match", "matches")
-        running = far.playing + far.waiting
-        console().print(f"{state_word(found.state)}: {far.played:,} of {planned} played, {running:,} running")
+        out = f"{far.playing:,} being played, {far.waiting:,} queued" if far.playing + far.waiting else "none under way"
+        console().print(f"{state_word(found.state)}: {far.played:,} of {planned} played, {out}")
         for note in notes(found):
             console().print(note, markup=False)
 
@@ -405,17 +404,7 @@ def export(
     """Write standings.json, results.csv, report.html, roster.toml and the replays, for you alone."""
 
     def write(desk: AnyDesk) -> None:
-        count = 0
-        for name, data in desk.export(tournament, without_replays=without_replays):
-            path = Path(out) / _safe(name)
-            for folder in (Path(out), path.parent):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside = path.with_name(f".{path.name}.part")  # the whole file or the one before it
-            beside.unlink(missing_ok=True)
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(data)
-            beside.replace(path)
-            count += 1
+        count = write_export(desk, tournament, Path(out), without_replays=without_replays)
         print(f"{count_of(count, 'file')} in {out}")
 
     return _with_desk(book, api, state_dir, write)
@@ -484,15 +473,6 @@ def prune(
         console().print(table)
         console().print(f"removed: {told}" if yes else f"would be removed: {told}; --yes removes them", highlight=False)
     return 0
-
-
-def _safe(name: str) -> Path:
-    """A relative path that stays where it should, whatever a server says; BadField."""
-    from orchestrator.desk_errors import BadField
-
-    if not _EXPORTED.fullmatch(name):
-        raise BadField("path", name, "the name of a file inside the export, such as replays/1f.jsonl")
-    return Path(name)
 
 
 def _change(

@@ -4,8 +4,6 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
@@ -13,22 +11,20 @@ from urllib.parse import urlsplit
 import typer
 
 from cli import up_flags
-from cli.arena import Card, NoToken, operator_token, remove_card, secret_address, without_password, write_card
-from cli.children import Supervisor, at_sigterm
+from cli.arena import Card, NoToken, remove_card, secret_address, without_password, write_card
+from cli.children import at_sigterm
 from cli.terminal import complain, console, own_command
-from cli.up_flags import BadChoice, metrics_at
+from cli.up_flags import BadChoice
 
 if TYPE_CHECKING:
-    from cli.children import Command
-    from orchestrator.client import Door
-    from service.embedded import EmbeddedRedis
+    from cli.local import ArenaSettings, LocalArena
 
 _LOOK_S: Final = 0.5
 #: How long a Redis that is not ours has to answer before one is told that it does not, in seconds.
 _ASK_S: Final = 3.0
+#: Matches handed out for each that is played at once.
+_WINDOW: Final = 4
 _FAILED, _BAD_INPUT = 1, 2
-#: Our processes, in the order in which they are started, and what each says when it is ready.
-_READY: Final = {"service": "serving on ", "worker": "worker ready", "beat": "beat ready", "api": "api on "}
 #: Settings that only the service understands, and that may come from our own environment.
 _SERVICE_KEEPS: Final = (
     "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE", "RUBBLE_SECRETS", "RUBBLE_SECRETS_FILE",
@@ -36,26 +32,6 @@ _SERVICE_KEEPS: Final = (
     "RUBBLE_SIMULATION_MS_PER_SECOND", "RUBBLE_MAX_MESSAGE_BYTES", "RUBBLE_REQUEST_BYTES_PER_CALLER",
     "RUBBLE_REQUEST_BYTES", "RUBBLE_WATCHERS_PER_CALLER", "RUBBLE_REFUSALS_PER_SECOND",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What was asked for on the command line."""
-
-    state_dir: Path
-    listen: str
-    api: str
-    #: host:port of the first one, the others follow; empty: none.
-    metrics: str
-    redis: str
-    broker: str
-    book: str
-    processes: int
-    concurrency: int
-    #: Certificate and key of service and API, and the authority by which our own processes know them; empty: no TLS.
-    tls_cert: str = ""
-    tls_key: str = ""
-    ca: str = ""
 
 
 def command(
@@ -141,214 +117,111 @@ def command(
     """
     from cli.arguments import read_number
     from cli.children import Broken, keep_private
+    from cli.local import ArenaSettings, LocalArena
+    from orchestrator.private import private_paths
     from orchestrator.settings import BadSetting
+    from service.config import CannotListen
     from service.embedded import EmbeddedError
 
     keep_private()
+    state = Path(state_dir)
     try:
         redis = up_flags.redis_address(secret_address("--redis", redis))
-        wishes = Wishes(
-            state_dir=Path(state_dir),
-            listen=up_flags.address("--listen", listen),
-            api=up_flags.address("--api", api),
-            metrics=up_flags.metrics_address(metrics),
+        files = up_flags.tls(tls_cert, tls_key, ca)
+        at_once = read_number("--concurrency", concurrency, 1, 1000)
+        own = {"RUBBLE_STATE_DIR": str(state.resolve()), "RUBBLE_TLS_KEY": files["tls_key"], "RUBBLE_REDIS": redis}
+        wanted = ArenaSettings(
+            state_dir=state,
+            logs=state / "logs",
+            work_dir=state / "work",
+            redis_dir=state,
             redis=redis,
             broker=up_flags.broker(secret_address("--broker", broker), redis),
+            listen=up_flags.address("--listen", listen),
+            api=up_flags.address("--api", api),
+            metrics=up_flags.metrics_addresses(metrics),
             processes=read_number("--processes", processes, 1, 256),
-            concurrency=read_number("--concurrency", concurrency, 1, 1000),
-            **up_flags.tls(tls_cert, tls_key, ca),
-            book=up_flags.book(secret_address("--book", book))
-            or f"sqlite:///{(Path(state_dir) / 'book.sqlite').resolve()}",
+            concurrency=at_once,
+            window=_WINDOW * at_once,
+            hidden=(*private_paths(os.environ), *private_paths(own)),
+            service_env=_SERVICE_KEEPS,
+            **files,
+            book=up_flags.book(secret_address("--book", book)) or f"sqlite:///{(state / 'book.sqlite').resolve()}",
         )
-        with at_sigterm(), _locked(wishes.state_dir), Host(wishes) as host:
-            host.look_after()
+        with at_sigterm(), _locked(state), LocalArena(wanted) as arena:
+            if redis:
+                _say_if_away(redis)
+            try:
+                _start(arena, wanted)
+                while True:
+                    arena.keep(_LOOK_S)
+            finally:
+                remove_card(state)
     except KeyboardInterrupt:
         return 0  # that is how it is stopped
-    except (BadChoice, BadSetting) as error:
+    except (BadChoice, BadSetting, CannotListen) as error:
         complain(str(error))
         return _BAD_INPUT
     except (Broken, EmbeddedError, NoToken) as error:
         complain(str(error))
         return _FAILED
-    return _FAILED
 
 
-class Host:
-    """Everything that runs on this host. Use it as a context; ``look_after`` returns when it has to be given up."""
+def _start(arena: "LocalArena", wanted: "ArenaSettings") -> None:
+    """Until everything is ready; then the card says where it is, and so do we."""
+    arena.wait_until_ready("service")
+    _check_certificate(arena, wanted.ca)
+    if warning := arena.child("service").said("WARNING: "):
+        console().print(f"[bold red]WARNING[/] {warning}")
+    arena.start_orchestrator()
+    arena.wait_until_ready(*arena.roles)
+    write_card(wanted.state_dir, Card(os.getpid(), arena.service_address, arena.api_address, arena.metrics, wanted.ca))
+    _say_where_everything_is(arena, wanted)
 
-    def __init__(self, wishes: Wishes) -> None:
-        self._wishes = wishes
-        self._logs = wishes.state_dir / "logs"
-        self._redis: EmbeddedRedis | None = None
-        self._redis_url = wishes.redis
-        self._broker = wishes.broker
-        self._kept: Supervisor | None = None
-        self._service = wishes.listen
-        self._api = wishes.api
-        self._scrapes: dict[str, str] = {}
 
-    def __enter__(self) -> "Host":
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
+def _check_certificate(arena: "LocalArena", ca: str) -> None:
+    """Our own worker and bots must get in by the certificate; Broken if it does not name the host they dial."""
+    from cli.children import Broken
+    from orchestrator.client import ArenaClient, ServiceError
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    if not ca:
+        return
+    try:
+        with ArenaClient(arena.door) as client:
+            client.connected()
+    except ServiceError as error:
+        raise Broken(
+            f"nobody gets in at {arena.service_address} with {ca}: {error}; expected a --tls-cert that names the host of "
+            f"--listen, by an authority in --ca"
+        ) from None
 
-    # --------------------------------------------------------------------------------------------------------- starting
-    def _start(self) -> None:
-        from service.embedded import EmbeddedRedis
 
-        self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._redis_url:
-            self._redis = EmbeddedRedis(self._wishes.state_dir)
-            self._redis.start()
-            self._redis_url = self._redis.url
-            self._broker = self._broker or f"redis+socket://{self._redis.socket}?virtual_host=1"
-        else:
-            _say_if_away(self._redis_url)
-        self._kept = Supervisor(self._logs, self._redis)
-        for name, beginning in _READY.items():
-            child = self._kept.start(name, partial(self._command, name))
-            said = child.wait_for(beginning)
-            if name == "service":
-                self._service = said  # always the same from now on
-                self._check_certificate()
-                if warning := child.said("WARNING: "):
-                    console().print(f"[bold red]WARNING[/] {warning}")
-            elif name == "api":
-                self._api = said
-            if self._wishes.metrics:
-                self._scrapes[name] = child.wait_for("metrics on ")
-        card = Card(os.getpid(), self._service, self._api, self._scrapes, self._wishes.ca)
-        write_card(self._wishes.state_dir, card)
-        self._say_where_everything_is()
+def _say_where_everything_is(arena: "LocalArena", wanted: "ArenaSettings") -> None:
+    from rich.table import Table
 
-    def _command(self, name: str) -> "Command":
-        """How one of our processes is started, where it was before if it was started before."""
-        from cli.children import inherited
-
-        if name == "service":
-            return self._serve_command(), inherited(*_SERVICE_KEEPS) | self._serve_env()
-        return ["orchestrator", name], inherited() | (self._api_env() if name == "api" else self._worker_env(name))
-
-    def _door(self) -> "Door":
-        from orchestrator.client import Door
-
-        return Door(self._service, operator_token(self._wishes.state_dir.resolve()), self._wishes.ca)
-
-    def _check_certificate(self) -> None:
-        """Our own worker and bots must get in by the certificate; Broken if it does not name the host they dial."""
-        from cli.children import Broken
-        from orchestrator.client import ArenaClient, ServiceError
-
-        if not self._wishes.ca:
-            return
-        try:
-            with ArenaClient(self._door()) as client:
-                client.connected()
-        except ServiceError as error:
-            raise Broken(
-                f"nobody gets in at {self._service} with {self._wishes.ca}: {error}; expected a --tls-cert that names the host of "
-                f"--listen, by an authority in --ca"
-            ) from None
-
-    def _serve_command(self) -> list[str]:
-        wishes = self._wishes
-        command = ["cli.main", "serve", "--listen", self._service, "--processes", str(wishes.processes)]
-        command += ["--state-dir", str(wishes.state_dir)]
-        if wishes.tls_cert:
-            command += ["--tls-cert", wishes.tls_cert, "--tls-key", wishes.tls_key]
-        if wishes.metrics:
-            command += ["--metrics", self._scrapes.get("service") or metrics_at(wishes.metrics, 0)]
-        return command
-
-    def _serve_env(self) -> dict[str, str]:
-        """The address may carry a password, and every user of a machine can read the command lines on it."""
-        return {"RUBBLE_REDIS": self._redis_url}
-
-    def _worker_env(self, name: str) -> dict[str, str]:
-        from orchestrator.private import private_paths
-        from orchestrator.settings import Settings
-
-        wishes, state = self._wishes, self._wishes.state_dir.resolve()
-        place = {"worker": 1, "beat": 2}[name]
-        chosen = {"RUBBLE_STATE_DIR": str(state), "RUBBLE_TLS_KEY": wishes.tls_key, "RUBBLE_REDIS": self._redis_url}
-        return Settings(
-            book=wishes.book,
-            broker=self._broker,
-            door=self._door(),
-            folder=state / "work",
-            concurrency=wishes.concurrency,
-            window=4 * wishes.concurrency,
-            metrics=self._scrapes.get(name) or metrics_at(wishes.metrics, place),
-            hidden=(*private_paths(os.environ), *private_paths(chosen)),
-        ).to_env()
-
-    def _api_env(self) -> dict[str, str]:
-        from orchestrator.api.settings import ApiSettings
-
-        cert, key = self._wishes.tls_cert, self._wishes.tls_key
-        return ApiSettings(
-            book=self._wishes.book,
-            door=self._door(),
-            listen=self._api,
-            bot_address=self._service,
-            metrics=self._scrapes.get("api") or metrics_at(self._wishes.metrics, 3),
-            tls_cert=Path(cert) if cert else None,
-            tls_key=Path(key) if key else None,
-        ).to_env()
-
-    def _say_where_everything_is(self) -> None:
-        from rich.table import Table
-
-        wishes = self._wishes
-        token = os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE") or wishes.state_dir / "operator_token"
-        redis = (
-            f"ours, in {wishes.state_dir / 'redis'}" if self._redis is not None else without_password(self._redis_url)
-        )
-        rows = [
-            ("service", self._service, "bots dial in here"),
-            ("api", self._api, "rubble.v1.TournamentService"),
-            (
-                "token",
-                "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token),
-                "the operator's",
-            ),
-            ("book", without_password(wishes.book), "all results"),
-            ("redis", redis, "live sessions"),
-            ("broker", without_password(self._broker), "Celery's; RUBBLE_BROKER for its tools"),
-            *((("tls", wishes.ca, "the authority; RUBBLE_CA for bots and callers"),) if wishes.ca else ()),
-            *(("metrics", f"http://{address}/metrics", name) for name, address in self._scrapes.items()),
-            ("logs", str(self._logs), ""),
-        ]
-        table = Table(box=None, show_header=False, pad_edge=False)
-        for row in rows:
-            table.add_row(*row, style=None)
-        out = console()
-        out.print("[bold]Rubble is up.[/] Ctrl-C stops it.", highlight=False)
-        out.print(table, highlight=False, soft_wrap=True)
-        at = "" if str(wishes.state_dir) == ".rubble" else f" --state-dir {wishes.state_dir}"
-        out.print(f"Next: {own_command()} tournament create roster.toml{at}", highlight=False, soft_wrap=True)
-        out.file.flush()
-
-    # ------------------------------------------------------------------------------------------------------- looking after
-    def look_after(self) -> None:
-        """Start again whatever dies; Broken when something keeps dying."""
-        assert self._kept is not None
-        while True:
-            self._kept.keep(_LOOK_S)
-
-    def stop(self) -> None:
-        """Stop everything."""
-        remove_card(self._wishes.state_dir)
-        if self._kept is not None:
-            self._kept.stop()
-        elif self._redis is not None:
-            self._redis.stop()
+    state = wanted.state_dir
+    token = os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE") or state / "operator_token"
+    redis = without_password(wanted.redis) if wanted.redis else f"ours, in {state / 'redis'}"
+    rows = [
+        ("service", arena.service_address, "bots dial in here"),
+        ("api", arena.api_address, "rubble.v1.TournamentService"),
+        ("token", "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token), "the operator's"),
+        ("book", without_password(wanted.book), "all results"),
+        ("redis", redis, "live sessions"),
+        ("broker", without_password(arena.broker), "Celery's; RUBBLE_BROKER for its tools"),
+        *((("tls", wanted.ca, "the authority; RUBBLE_CA for bots and callers"),) if wanted.ca else ()),
+        *(("metrics", f"http://{address}/metrics", name) for name, address in arena.metrics.items()),
+        ("logs", str(wanted.logs), ""),
+    ]
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*row, style=None)
+    out = console()
+    out.print("[bold]Rubble is up.[/] Ctrl-C stops it.", highlight=False)
+    out.print(table, highlight=False, soft_wrap=True)
+    at = "" if str(state) == ".rubble" else f" --state-dir {state}"
+    out.print(f"Next: {own_command()} tournament create roster.toml{at}", highlight=False, soft_wrap=True)
+    out.file.flush()
 
 
 def _say_if_away(url: str) -> None:

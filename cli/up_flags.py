@@ -9,8 +9,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cli.arena import without_password
 
-#: Service, worker, beat and API answer scrapes on this many ports in a row.
-_METRICS_PORTS: Final = 4
+#: These answer scrapes, on ports in a row.
+_MEASURED: Final = ("service", "worker", "beat", "api")
 
 
 class BadChoice(ValueError):
@@ -43,24 +43,18 @@ def _try_port(flag: str, text: str, wanted: str) -> None:
             raise BadChoice(flag, text, f"a free port: {wanted} cannot be listened on ({error.strerror})") from None
 
 
-def metrics_address(text: str) -> str:
-    """host:port of the first of the processes; the ports of the others are tried too. Empty: no metrics."""
+def metrics_addresses(text: str) -> dict[str, str]:
+    """host:port of every process, from that of the first; all are tried. Empty: no metrics."""
     if not text:
-        return ""
-    first = address("--metrics", text)
-    if int(first.rpartition(":")[2]) > 65_535 - _METRICS_PORTS + 1:
-        raise BadChoice("--metrics", text, f"a port up to {65_535 - _METRICS_PORTS + 1}: the next ones are taken too")
-    for place in range(1, _METRICS_PORTS):
-        _try_port("--metrics", text, metrics_at(first, place))
-    return first
-
-
-def metrics_at(first: str, place: int) -> str:
-    """Where the process at that place answers scrapes; empty: nowhere."""
-    if not first:
-        return ""
-    host, _, port = first.rpartition(":")
-    return f"{host}:{int(port) + place if int(port) else 0}"
+        return {}
+    host, _, port = address("--metrics", text).rpartition(":")
+    highest = 65_535 - len(_MEASURED) + 1
+    if int(port) > highest:
+        raise BadChoice("--metrics", text, f"a port up to {highest}: the next ones are taken too")
+    found = {name: f"{host}:{int(port) + place if int(port) else 0}" for place, name in enumerate(_MEASURED)}
+    for wanted in found.values():
+        _try_port("--metrics", text, wanted)
+    return found
 
 
 def tls(cert: str, key: str, ca: str) -> dict[str, str]:

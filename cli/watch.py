@@ -1,21 +1,27 @@
-"""Following a tournament: the API tells whenever something has changed, a book is asked every second."""
+"""Following a tournament: the API tells whenever something has changed, a book is asked again and again."""
 
 import json as json_module
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final
 
-from rich.table import Table
+from rich.console import Console
 
-from cli.screen import plain_line, screen
+from cli.screen import Paced, is_watched, plain_line, screen
 from cli.terminal import complain, error_console
 
 if TYPE_CHECKING:
     from cli.tournament import AnyDesk
+    from orchestrator.desk import Desk
     from rubble.v1 import tournament_pb2
 
-_LOOK_S: Final = 1.0
-_TABLE_S: Final = 5.0
+    Updates = Generator[tournament_pb2.WatchTournamentResponse, None, None]
+
+#: Between two looks into a book, and between two when all matches are out, in seconds.
+_LOOK_S: Final = 0.5
+_LAST_LOOK_S: Final = 0.1
+#: A server that is restarting need not be asked at once.
+_AGAIN_S: Final = 1.0
 #: Where there is no terminal, a line is printed not more often than this.
 _LINE_S: Final = 5.0
 _DONE, _CANCELLED = 0, 1
@@ -26,41 +32,57 @@ def follow(desk: "AnyDesk", name: str, *, json: bool) -> int:
     from cli.tournament import notes, plain
     from orchestrator.messages import standings_of, state_word
     from orchestrator.report.terminal import standings_table
+    from orchestrator.report.words import visible
     from rubble.v1 import tournament_pb2
 
     console = error_console()
-    is_live = console.is_terminal and not json
+    is_live = is_watched(console, quiet=json)
     last: tournament_pb2.Tournament | None = None
     printed = -_LINE_S
-    final: Table | None = None
-    with screen(console, name, quiet=not is_live) as show:
-        for update in updates(desk, name, standings=is_live):
-            last = update.tournament
-            table: Table | None = None
-            if update.HasField("standings") and update.standings.games:
-                table = final = standings_table(standings_of(update.standings), width=console.width)
-            show(last.progress, table, notes(last))
-            if json:
-                print(json_module.dumps(plain(last), ensure_ascii=False), flush=True)
-            elif not is_live and time.monotonic() - printed >= _LINE_S:
-                printed = time.monotonic()
-                print(plain_line(last.name, state_word(last.state), last.progress), flush=True)
+    said: set[str] = set()
+    for update in shown(updates(desk, name, standings=is_live), console, name, quiet=json):
+        last = update.tournament
+        if json:
+            print(json_module.dumps(plain(last), ensure_ascii=False), flush=True)
+        elif not is_live and time.monotonic() - printed >= _LINE_S:
+            printed = time.monotonic()
+            print(plain_line(last.name, state_word(last.state), last.progress), flush=True)
+            for note in notes(last):
+                if note not in said:
+                    print(visible(note), flush=True)
+            said.update(notes(last))
     assert last is not None  # the first update comes, or an error instead
-    if final is not None:
-        console.print(final)
     if not json:
+        if last.progress.played:
+            out = Console()
+            out.print(standings_table(standings_of(desk.standings(last.id)), width=out.width))
         print(plain_line(last.name, state_word(last.state), last.progress), flush=True)
     return _CANCELLED if last.state == tournament_pb2.TOURNAMENT_STATE_CANCELLED else _DONE
 
 
-def updates(desk: "AnyDesk", name: str, *, standings: bool) -> "Iterator[tournament_pb2.WatchTournamentResponse]":
+def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Updates":
+    """Show every update on the screen, if somebody watches it, and hand it on."""
+    from cli.tournament import notes
+    from orchestrator.messages import standings_of
+    from orchestrator.report.terminal import standings_table
+
+    with screen(console, name, quiet=quiet) as show:
+        for update in seen:
+            table = None
+            if update.standings.games:
+                table = standings_table(standings_of(update.standings), width=console.width)
+            show(update.tournament.progress, table, notes(update.tournament))
+            yield update
+
+
+def updates(desk: "AnyDesk", name: str, *, standings: bool) -> "Updates":
     """How a tournament stands whenever that has changed, to its end."""
     from orchestrator.api.client import TournamentClient
     from orchestrator.client import ServiceError
     from orchestrator.messages import is_over
 
     if not isinstance(desk, TournamentClient):
-        yield from _looks(desk, name, standings=standings)
+        yield from looks(desk, name, standings=standings)
         return
     desk.tournament(name)  # an unknown one is an error at once
     while True:
@@ -73,25 +95,28 @@ def updates(desk: "AnyDesk", name: str, *, standings: bool) -> "Iterator[tournam
             if not error.is_passing:
                 raise
             complain(f"the stream broke ({error.reason}); opening it again")
-        time.sleep(_LOOK_S)  # a server that is restarting need not be asked at once
+        time.sleep(_AGAIN_S)
 
 
-def _looks(desk: "AnyDesk", name: str, *, standings: bool) -> "Iterator[tournament_pb2.WatchTournamentResponse]":
+def looks(desk: "Desk", name: str, *, standings: bool, pause: Callable[[float], None] = time.sleep) -> "Updates":
+    """The same from a book. ``pause`` is called with the seconds between two looks."""
     from orchestrator.messages import is_over
     from rubble.v1 import tournament_pb2
 
     told = tournament_pb2.Tournament()
-    computed, played = -_TABLE_S, -1
+    table = Paced(lambda: desk.standings_so_far(name))
+    drawn = 0
     while True:
         now = desk.tournament(name)
         update = tournament_pb2.WatchTournamentResponse(tournament=now)
-        is_due = is_over(now) or time.monotonic() - computed >= _TABLE_S
-        if standings and is_due and now.progress.played != played:
-            computed, played = time.monotonic(), now.progress.played
-            update.standings.CopyFrom(desk.standings(now.id))
+        if standings and is_over(now):
+            update.standings.CopyFrom(desk.standings(name))
+        elif standings and now.progress.played != drawn and (so_far := table.if_due()) is not None:
+            drawn = now.progress.played
+            update.standings.CopyFrom(so_far)
         if now != told or update.HasField("standings"):
             told = now
             yield update
         if is_over(now):
             return
-        time.sleep(_LOOK_S)  # between two looks into the book
+        pause(_LOOK_S if now.progress.ready else _LAST_LOOK_S)

@@ -1,7 +1,8 @@
-"""``python -m orchestrator [worker | beat | api]``: the processes of the orchestrator.
+"""``python -m orchestrator [worker [--beat] | beat | api]``: the processes of the orchestrator.
 
 A worker plays matches. ``beat`` is Celery's beat, which sends a tick every two seconds, and the control worker, which carries
-ticks out: it hands out matches and looks after tournaments. ``api`` answers TournamentService.
+ticks out: it hands out matches and looks after tournaments. ``worker --beat`` is both in one process. ``api`` answers
+TournamentService.
 """
 
 import logging
@@ -11,7 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from celery import Celery, signals
 from sqlalchemy.exc import SQLAlchemyError
@@ -56,24 +57,32 @@ def _run(role: str, arguments: Sequence[str]) -> None:
     logs.configure("info", "logfmt", [settings.door.operator_token])
     stop = _serve_metrics(settings, role)
     try:
-        _beat(settings) if role == "beat" else _work(settings)
+        _beat() if role == "beat" else _work(settings, is_beat="--beat" in arguments)
     finally:
         stop()
 
 
-def _work(settings: Settings) -> None:
+def _work(settings: Settings, *, is_beat: bool) -> None:
     from orchestrator.tasks import app
 
     metrics.WORKER_CONCURRENCY.set(settings.concurrency)
-    _consume(app, "worker", MATCH_QUEUE, settings.concurrency)
+    if not is_beat:
+        _consume(app, "worker", [MATCH_QUEUE], settings.concurrency)
+    _start_beat(app)
+    # The window must be no larger than the concurrency: then one thread is always left for ticks.
+    _consume(app, "worker", [MATCH_QUEUE, CONTROL_QUEUE], settings.concurrency + 1)
 
 
-def _beat(settings: Settings) -> None:
+def _beat() -> None:
     from orchestrator.tasks import app
 
-    # In a thread: a process that Celery's own --beat forks would outlive one that is killed.
+    _start_beat(app)
+    _consume(app, "beat", [CONTROL_QUEUE], 1)
+
+
+def _start_beat(app: Celery) -> None:
+    """In a thread: a process that Celery's own --beat forks would outlive one that is killed."""
     threading.Thread(target=_send_ticks, args=(app,), daemon=True, name="beat").start()
-    _consume(app, "beat", CONTROL_QUEUE, 1)
 
 
 def _send_ticks(app: Celery) -> None:
@@ -87,8 +96,8 @@ def _send_ticks(app: Celery) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _consume(app: Celery, role: str, queue: str, concurrency: int) -> None:
-    """Carry out the tasks of a queue until told to stop. Several of a role may run on a host: each has a name of its own."""
+def _consume(app: Celery, role: str, queues: Sequence[str], concurrency: int) -> NoReturn:
+    """Carry out the tasks of these queues until told to stop. Several of a role may run on a host: each has a name of its own."""
 
     def say_ready(**_: object) -> None:
         print(f"{role} ready", flush=True)
@@ -97,7 +106,7 @@ def _consume(app: Celery, role: str, queue: str, concurrency: int) -> None:
     # As `celery worker` does it, whose command line takes a tenth of a second to import.
     worker = app.Worker(
         hostname=f"{role}.{os.getpid()}@{socket.gethostname()}",
-        queues=[queue],
+        queues=list(queues),
         concurrency=concurrency,
         loglevel="WARNING",
         quiet=True,

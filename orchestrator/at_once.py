@@ -28,10 +28,9 @@ _OVERSHOOT: Final = 1 / 16
 
 @dataclass(frozen=True)
 class AtOnce:
-    """How many matches are played at once, how many are handed out (those that wait included), and why, in words."""
+    """How many matches are played at once, and why, in words."""
 
     matches: int
-    window: int
     why: str
 
 
@@ -65,13 +64,12 @@ def choose(asked: Asked, cores: int) -> AtOnce:
     if asked.is_comparison:
         bounds.append((int(asked.planned * _OVERSHOOT), "because a comparison stops when it is decided"))
     number, why = min(bounds, key=lambda bound: bound[0])
-    number = max(1, number)
-    return AtOnce(number, number if asked.is_comparison else 2 * number, why)
+    return AtOnce(max(1, number), why)
 
 
 def chosen(number: int) -> AtOnce:
     """The number that somebody asked for."""
-    return AtOnce(number, 2 * number, "as --concurrency says")
+    return AtOnce(number, "as --concurrency says")
 
 
 def usable_cores() -> int:

@@ -1,10 +1,12 @@
 """How Celery is set up: two queues, so that control work never waits behind matches. Results go to the book, to no backend."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
 from celery import Celery
 from kombu import Exchange, Queue
+from kombu.exceptions import OperationalError
 
 PLAY_MATCH: Final = "rubble.play_match"
 #: Sent by ``rubble run``, whose only worker plays all matches.
@@ -24,6 +26,12 @@ def make_app(broker: str | Callable[[], str]) -> Celery:
     app = Celery("rubble", set_as_current=False)
     app.add_defaults(lambda: _configuration(broker if isinstance(broker, str) else broker()))
     return app
+
+
+def send_tick(app: Celery) -> None:
+    """Have matches handed out now. Where the broker is away nothing is sent: beat's next tick does the same."""
+    with contextlib.suppress(OperationalError):
+        app.send_task(TICK, expires=_TICK_EXPIRES_S, retry=False)
 
 
 def _configuration(broker: str) -> dict[str, Any]:

@@ -55,13 +55,16 @@ class Desk:
         self._planning = threading.Lock()
         self._computing = threading.Lock()
         self._suspects: dict[str, tuple[tuple[int, int], dict[int, str]]] = {}
-        self._standings: dict[tuple[str, bool], tuple[tuple[int, int, int], tournament_pb2.Standings]] = {}
+        self._standings: dict[tuple[str, bool], tuple[tuple[int, ...], tournament_pb2.Standings]] = {}
 
     # --------------------------------------------------------------------------------------------------------- creating
     def create(
-        self, text: str, *, check_only: bool = False, folder: str = ""
+        self, text: str, *, check_only: bool = False, folder: str = "", is_paused: bool = False
     ) -> tournament_pb2.CreateTournamentResponse:
-        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started."""
+        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started.
+
+        One that is paused begins when it is resumed.
+        """
         if folder and (not folder.startswith("/") or "\0" in folder or len(folder) > _LONGEST_FOLDER):
             raise BadField("folder", folder, f"an absolute path of at most {_LONGEST_FOLDER} characters, or nothing")
         if len(text.encode("utf-8", "surrogatepass")) > LARGEST_ROSTER:
@@ -73,7 +76,8 @@ class Desk:
         with self._planning:  # two at once would only make both slower
             existed = planning.find(self._book, roster) is not None
             waits = any(bot.remote for bot in roster.bots) and self._client is not None
-            tournament = planning.enter(self._book, roster, WAITING if waits else RUNNING, folder)
+            state = PAUSED if is_paused else WAITING if waits else RUNNING
+            tournament = planning.enter(self._book, roster, state, folder)
         response = tournament_pb2.CreateTournamentResponse(matches=matches, existed=existed)
         if self._client is not None and not existed:
             response.keys.extend(self._key(tournament, entrant) for entrant in remote_bots(tournament))
@@ -188,7 +192,8 @@ class Desk:
         is_whole = is_operator or not tournament.has_shared_cards
         progress = self._book.progress(tournament.id)
         # A dropped match adds no game, but may end its block, whose games are then told.
-        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)))
+        notes = self._book.notes(tournament.id)
+        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)), len(notes))
         key = (tournament.id, is_whole)
         known = self._standings.get(key)
         if known is None or known[0] != stamp:
@@ -196,11 +201,21 @@ class Desk:
 
             with self._computing:
                 evidence = gather(self._book, tournament.id, only_whole_blocks=not is_whole)
-                known = (stamp, standings_message(evidence.standings, evidence.test))
+                known = (stamp, standings_message(evidence.standings, notes, evidence.test))
             with self._lock:
                 _forget_the_oldest(self._standings)
                 self._standings[key] = known
         return known[1]
+
+    def standings_so_far(self, name: str) -> tournament_pb2.Standings:
+        """The operator's table while it changes, computed quickly: without the ladder, and its ranges from fewer samples."""
+        from orchestrator.ratings.table import standings
+        from orchestrator.report.evidence import by_bot
+
+        tournament = self._find(name)
+        names, games = by_bot(tournament.spec, self._book.games(tournament.id))
+        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
+        return standings_message(so_far, self._book.notes(tournament.id))
 
     def report(self, name: str) -> str:
         """The report as one HTML page."""

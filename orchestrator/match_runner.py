@@ -12,10 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import metrics, referee
 from orchestrator.archive import Archive
-from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import PAUSED, QUEUED, RECORDED, RUNNING
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
+from orchestrator.records import Game
 from orchestrator.schedule import redealt
 from orchestrator.slots import Slots
 from orchestrator.stable.stable import BotCannotStart, Stable
@@ -193,7 +194,7 @@ class MatchRunner:
         coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
 
         def bring() -> bool:
-            return self._slots.take(slot) and _bring(stable, coming, match, still_at_it)
+            return self._slots.take(slot) and self._bring(stable, coming, match, still_at_it)
 
         has_bots = bring()
 
@@ -227,6 +228,19 @@ class MatchRunner:
                 )
         finally:
             stable.dismiss(coming, match.session)
+
+    def _bring(self, stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
+        """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
+        try:
+            stable.ready(entrants, match.session, still_at_it=still_at_it)
+        except BotCannotStart as error:
+            metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
+            _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
+            self._book.note(match.tournament, f"Bot {error.name!r} {error.why}; its words are in its worker's log.")
+        except ServiceError as error:
+            _LOG.warning("bots could not be checked: %s", error)
+            return False
+        return True
 
     def watch(self, match: Match) -> Callable[[], None]:
         """What is called again and again while a match is played: it extends the lease, or ends the watch."""
@@ -269,20 +283,7 @@ def _terms(tournament: Tournament) -> referee.Terms:
     )
 
 
-def _bring(stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
-    """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
-    try:
-        stable.ready(entrants, match.session, still_at_it=still_at_it)
-    except BotCannotStart as error:
-        metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
-        _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
-    except ServiceError as error:
-        _LOG.warning("bots could not be checked: %s", error)
-        return False
-    return True
-
-
-def _count_result(tournament: Tournament, match: Match, recorded: Recorded) -> None:
+def _count_result(tournament: Tournament, match: Match, recorded: Game) -> None:
     """What a result adds to the counters."""
     metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
     bots = tournament.spec.bot_names

@@ -1,9 +1,9 @@
 """Tournaments as messages of the contract, and back where the command line shows them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from orchestrator.book import Match, Pace, Progress, Recorded, Tournament
+from orchestrator.book import Match, Pace, Progress, Tournament
 from orchestrator.book.tables import (
     CANCELLED,
     DONE,
@@ -17,6 +17,7 @@ from orchestrator.book.tables import (
     WAITING,
 )
 from orchestrator.entrants import remote_bots
+from orchestrator.records import Game
 from rubble.v1 import tournament_pb2
 
 if TYPE_CHECKING:  # the statistics take a second to import, and only a table needs them
@@ -110,7 +111,7 @@ def tournament_message(
     )
 
 
-def match_message(match: Match, recorded: Recorded | None, names: list[str]) -> tournament_pb2.Match:
+def match_message(match: Match, recorded: Game | None, names: list[str]) -> tournament_pb2.Match:
     """One match, with its result if there is one and the reader may know it."""
     seats = [tournament_pb2.MatchSeat(entrant=names[entrant]) for entrant in match.seats]
     if recorded is not None:
@@ -138,13 +139,15 @@ _OPTIONAL: Final = (
 )  # fmt: skip
 
 
-def standings_message(standings: "Standings", test: "Answer | None" = None) -> tournament_pb2.Standings:
-    """The table; with what the sequential test says, where one was asked."""
+def standings_message(
+    standings: "Standings", notes: Sequence[str], test: "Answer | None" = None
+) -> tournament_pb2.Standings:
+    """The table with the notes of the book; with what the sequential test says, where one was asked."""
     message = tournament_pb2.Standings(
         players=standings.players,
         games=standings.games,
         blocks=standings.blocks,
-        notes=standings.notes,
+        notes=[*standings.notes, *notes],
         digest=standings.digest,
     )
     for line in standings.entrants:

@@ -1,11 +1,10 @@
-"""What the book hands to the ratings: finished games, as plain values."""
+"""The result of a match: from the referee through the book to ratings and report."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Game:
-    """One finished, rated game. Every tuple has one item a seat, in the order of the seats."""
+class Game(msgspec.Struct, frozen=True):
+    """One finished game. Every tuple has one item a seat, in the order of the seats."""
 
     #: Its place in the schedule. Ratings follow the schedule, so that the order of finishing never matters.
     order: int
@@ -19,6 +18,9 @@ class Game:
     #: Empty for a seat that played to the end, else the cause of its forfeit.
     faults: tuple[str, ...]
     think_ms: tuple[int, ...]
+    #: How it ended, as the game says it, and how many answers its seats gave.
+    ending: str = ""
+    decisions: int = 0
 
     def __post_init__(self) -> None:
         lengths = {len(self.seats), len(self.ranks), len(self.scores), len(self.faults), len(self.think_ms)}

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from orchestrator.book import Match, Recorded
+from orchestrator.book import Match
 from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.records import Game
 from rubble.v1 import common_pb2, session_pb2
 
 _LOG: Final = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class Terms:
 class Played:
     """A match that has ended: its result and its replay, without the seeds while these are held back."""
 
-    recorded: Recorded
+    recorded: Game
     replay: str
 
 
@@ -115,7 +116,7 @@ def play(
             break
     end = max(end, time.monotonic() + _READ_S)  # it is played: whatever it takes to read it, it counts
     replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
-    recorded = _recorded(session, replay, withdrawn)
+    recorded = _recorded(match, session, replay, withdrawn)
     if outage := next((seat.outage for seat in session.seats if seat.outage), ""):
         raise OurFault(f"the service was in trouble when a clock of match {match.id} ran out: {outage}")
     by_clock = [seat for seat, fault in enumerate(recorded.faults) if fault in _BY_CLOCK]
@@ -173,7 +174,7 @@ def _resign(
             raise
 
 
-def _nobody_came(recorded: Recorded) -> bool:
+def _nobody_came(recorded: Game) -> bool:
     """All faults look as if our machine had gone away. Who is not asked before the game ends has no fault, and may be away too."""
     faults = [fault for fault in recorded.faults if fault]
     return len(recorded.faults) > 1 and bool(faults) and all(fault in _ABSENT for fault in faults)
@@ -203,7 +204,7 @@ def _give_up(client: ArenaClient, session: str) -> None:
             raise
 
 
-def _recorded(session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Recorded:
+def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Game:
     """What is written down of an ended session; OurFault if it tells nothing about the bots."""
     if session.status != session_pb2.SESSION_STATUS_FINISHED:
         raise OurFault(f"session {session.session} was cancelled")
@@ -212,7 +213,7 @@ def _recorded(session: session_pb2.Session, replay: str, withdrawn: Collection[i
         for number, seat in enumerate(session.seats)
     )
     think, decisions = think_times(replay, len(session.seats))
-    return Recorded(
+    return match.result(
         ranks=tuple(result.rank for result in session.outcome.seats),
         scores=tuple(result.score for result in session.outcome.seats),
         faults=faults,

@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError
 from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.bot_starts import Started
-from orchestrator.celery_app import PLAY_MATCH, START_BOTS, TICK, make_app
+from orchestrator.celery_app import PLAY_MATCH, START_BOTS, TICK, make_app, send_tick
 from orchestrator.control import Control
 from orchestrator.match_runner import MatchRunner
 from orchestrator.settings import BROKER_EXPECTED, read_settings, secret
@@ -57,20 +57,24 @@ class MatchTask(Task):  # type: ignore[type-arg]  # Celery's own class takes no 
 class ControlTask(Task):  # type: ignore[type-arg]  # as above
     """Keeps what a tick needs between two of them."""
 
+    control_class: type[Control] = Control
+
     def __init__(self) -> None:
         self._alone = threading.Lock()
+        self._is_due = threading.Event()
         self._control: Control | None = None
 
     def tick(self) -> None:
-        """One round, unless one is under way in this process."""
-        if not self._alone.acquire(blocking=False):
-            return
-        try:
-            if self._control is None:
-                self._control = Control(self.app, read_settings())
-            self._control.tick()
-        finally:
-            self._alone.release()
+        """One round. While one is under way in this process, another follows it, however often it is asked for."""
+        self._is_due.set()
+        while self._is_due.is_set() and self._alone.acquire(blocking=False):
+            try:
+                self._is_due.clear()
+                if self._control is None:
+                    self._control = self.control_class(self.app, read_settings())
+                self._control.tick()
+            finally:
+                self._alone.release()
 
     def close(self, **_: object) -> None:
         """Let go of book and service."""
@@ -80,8 +84,9 @@ class ControlTask(Task):  # type: ignore[type-arg]  # as above
 
 @app.task(name=PLAY_MATCH, base=MatchTask, bind=True)
 def play_match(self: MatchTask, match_id: str, delivery: int) -> None:
-    """Play one match to its end, unless it was handed out again since."""
-    self.worker.play(match_id, delivery)
+    """Play one match to its end, unless it was handed out again since. Then more are handed out, if many could be played."""
+    if self.worker.play(match_id, delivery):
+        send_tick(self.app)
 
 
 @app.task(name=START_BOTS)

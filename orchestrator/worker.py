@@ -1,11 +1,17 @@
 """A worker: plays matches as they are handed to it, with bots of its own slot, and writes down what came of them."""
 
+import threading
+from typing import Final
+
 from orchestrator.archive import Archive
 from orchestrator.book import Book
 from orchestrator.client import ArenaClient
 from orchestrator.match_runner import MatchRunner
 from orchestrator.settings import Settings
 from orchestrator.slots import Slots
+
+#: Matches are asked for whenever another such share of what can be played at once is idle.
+_IDLE_SHARE: Final = 1 / 8
 
 
 class Worker:
@@ -16,10 +22,24 @@ class Worker:
         self._client = ArenaClient(settings.door)
         self._slots = Slots(self.book, self._client, settings)
         self.runner = runner(self.book, self._client, self._slots, Archive(self.book, self._client))
+        self._concurrency = settings.concurrency
+        self._lock = threading.Lock()
+        self._playing = 0
 
-    def play(self, match_id: str, delivery: int) -> None:
-        """Play one match to its end. Safe to run twice: what is not queued, or was handed out again since, is left alone."""
-        self.runner.play(match_id, delivery)
+    def play(self, match_id: str, delivery: int) -> bool:
+        """Play one match to its end. Safe to run twice: what is not queued, or was handed out again since, is left alone.
+
+        True if more should be handed out now: nothing is left to play here, or another share of the whole.
+        """
+        with self._lock:
+            self._playing += 1
+        try:
+            self.runner.play(match_id, delivery)
+        finally:
+            with self._lock:
+                self._playing -= 1
+                idle = self._concurrency - self._playing
+        return idle == self._concurrency or idle % max(1, int(self._concurrency * _IDLE_SHARE)) == 0
 
     def start_bots(self, tournament_id: str) -> None:
         """Start the bots of a tournament that run here and wait until they are connected, or BotCannotStart."""

@@ -2,71 +2,36 @@
 
 import asyncio
 import contextlib
-import os
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import grpc
 from rubble_bot import Bot, Turn
 
-from cli.children import last_sentence
+from cli.household import Household
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, game_pb2, game_pb2_grpc, session_pb2, session_pb2_grpc
-from service.lifetime import ends_with_us
 
 GUEST: Final = "guest"
 _RIVALS: Final = ("rival-1", "rival-2", "rival-3")
 _RIVAL_GAMES: Final = 256
-_STOP_S: Final = 20.0
 _CALL_S: Final = 30.0
-
-
-class Broken(Exception):
-    """The kit's own service failed; not the bot's fault."""
 
 
 class House:
     """A service in a temporary folder; started again it finds its sessions there."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="rubble-check-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
+        self._processes = Household()
         self.address = ""
-        self._process: asyncio.subprocess.Process | None = None
         self._channel: grpc.aio.Channel | None = None
         self._rivals: list[asyncio.Task[None]] = []
         self._bots: list[Bot] = []
 
     # ------------------------------------------------------------------------------------------------ opening, closing
     async def open(self) -> None:
-        """Serve; after the first time at the same address as before."""
-        settings = {name: value for name, value in os.environ.items() if not name.startswith("RUBBLE_")}
-        if "RUBBLE_PURE" in os.environ:
-            settings["RUBBLE_PURE"] = os.environ["RUBBLE_PURE"]
-        state = self.path / "service"
-        listen = ["--listen", self.address or "127.0.0.1:0", "--state-dir", str(state)]
-        command = ["-P", "-m", "cli.main", "serve", *listen]
-        log = self.path / "service.log"
-        with log.open("a") as stderr:
-            self._process = await asyncio.create_subprocess_exec(
-                # -P: modules in the working directory are not loaded.
-                *ends_with_us([sys.executable, *command]),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
-                env=settings | {"RUBBLE_LOG_LEVEL": "warning"},
-                start_new_session=True,
-            )
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            if line.startswith(b"serving on "):
-                self.address = line.decode().split()[-1]
-                break
-        else:
-            raise Broken(f"the service does not start: {last_sentence(log) or 'it says nothing'}")
-        token = (state / "operator_token").read_text().strip()
+        """Serve; after the first time at the same address as before. Broken."""
+        self._processes.start_service(self.address or "127.0.0.1:0")
+        self.address, token = await asyncio.to_thread(self._processes.where_it_serves)
         self._operator = (("authorization", f"Bearer {token}"),)
         if self._channel is None:  # it finds the service again after a restart
             quick = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
@@ -76,16 +41,7 @@ class House:
 
     async def close(self) -> None:
         """Drain and stop the service, as an operator would."""
-        if self._process is not None:
-            if self._process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):  # it has just ended
-                    self._process.terminate()
-            try:
-                await asyncio.wait_for(self._process.wait(), _STOP_S)
-            except TimeoutError:
-                self._process.kill()
-                await self._process.wait()
-            self._process = None
+        await asyncio.to_thread(self._processes.stop, "service")
 
     async def end(self) -> None:
         """Closed for good."""
@@ -94,8 +50,7 @@ class House:
         await asyncio.gather(*self._rivals, return_exceptions=True)
         if self._channel is not None:
             await self._channel.close()
-        await self.close()
-        self._folder.cleanup()
+        await asyncio.to_thread(self._processes.close)
 
     async def invite_rivals(self) -> None:
         """Bots who take the other seats: quick, legal, and not proud."""

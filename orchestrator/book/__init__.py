@@ -2,7 +2,7 @@
 
 from orchestrator.book.book import Book
 from orchestrator.book.reading import UnknownTournament
-from orchestrator.book.rows import Census, Match, Pace, Progress, Recorded, Tournament, Withdrawal
+from orchestrator.book.rows import Census, Match, Pace, Progress, Tournament, Withdrawal
 
 __all__ = [
     "Book",
@@ -10,7 +10,6 @@ __all__ = [
     "Match",
     "Pace",
     "Progress",
-    "Recorded",
     "Tournament",
     "UnknownTournament",
     "Withdrawal",

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, delete, event, inspect
 from sqlalchemy.dialects import postgresql, sqlite
 
 from orchestrator.book.claims import AT_REST, BookClaims
-from orchestrator.book.rows import Match, Recorded, Tournament, match_row
+from orchestrator.book.rows import Match, Tournament, match_row, payload_of
 from orchestrator.book.tables import (
     CANCELLED,
     DONE,
@@ -30,6 +30,7 @@ from orchestrator.book.tables import (
     tournaments,
     withdrawals,
 )
+from orchestrator.records import Game
 
 _CHUNK: Final = 500
 _NOTE: Final = 400
@@ -171,22 +172,11 @@ class Book(BookClaims):
             )
 
     # -------------------------------------------------------------------------------------------------------- recording
-    def record_once(self, match: Match, recorded: Recorded, replay: str | None = None) -> bool:
+    def record_once(self, match: Match, game: Game, replay: str | None = None) -> bool:
         """Write the result, if there is none; True if this one stands. Not that of a void session, nor after cancelling.
 
         The replay, whose seeds are still held back, is kept with the result that stands and with no other.
         """
-        payload = json.dumps(
-            {
-                "seats": match.seats,
-                "ranks": recorded.ranks,
-                "scores": recorded.scores,
-                "faults": recorded.faults,
-                "think_ms": recorded.think_ms,
-                "ending": recorded.ending,
-                "decisions": recorded.decisions,
-            }
-        )
         with self._engine.begin() as connection:
             counts = connection.execute(
                 update(matches)
@@ -200,9 +190,9 @@ class Book(BookClaims):
                 "tournament": match.tournament,
                 "ord": match.order,
                 "block": match.block,
-                "payload": payload,
+                "payload": payload_of(game),
                 "recorded_ms": self._now_ms(),
-                "faults": sum(bool(fault) for fault in recorded.faults),
+                "faults": sum(bool(fault) for fault in game.faults),
             }
             statement = self._insert(results).values(row).on_conflict_do_nothing().returning(results.c.match)
             if connection.execute(statement).first() is None:

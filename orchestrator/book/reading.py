@@ -14,12 +14,10 @@ from orchestrator.book.rows import (
     Match,
     Pace,
     Progress,
-    Recorded,
     Tournament,
     Withdrawal,
     game_of,
     match_of,
-    recorded_of,
     tournament_of,
 )
 from orchestrator.book.tables import (
@@ -186,7 +184,7 @@ class BookReader:
 
     def matches(
         self, tournament: str, *, state: str = "", after: int = -1, limit: int = 100
-    ) -> list[tuple[Match, Recorded | None]]:
+    ) -> list[tuple[Match, Game | None]]:
         """Matches in schedule order with what came of them, from the one after place ``after`` on."""
         with self._engine.begin() as connection:
             query = (
@@ -198,10 +196,7 @@ class BookReader:
             )
             if state:
                 query = query.where(matches.c.state == state)
-            return [
-                (match_of(row), None if row.payload is None else recorded_of(row.payload))
-                for row in connection.execute(query)
-            ]
+            return [(match_of(row), None if row.payload is None else game_of(row)) for row in connection.execute(query)]
 
     def census(self) -> Census:
         """The whole arena at a glance: tournaments by state; of those that are not over, matches by state."""

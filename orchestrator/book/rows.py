@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from orchestrator.book.tables import PLANNED
 from orchestrator.records import Game
 from orchestrator.spec import Spec
@@ -63,17 +65,17 @@ class Match:
         """The id of its session: the same again for whoever takes the match over, another one after it was void."""
         return self.id if self.voids == 0 else f"{self.id}-{self.voids}"
 
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What is written down of a match."""
-
-    ranks: tuple[int, ...]
-    scores: tuple[int, ...]
-    faults: tuple[str, ...]
-    think_ms: tuple[int, ...]
-    ending: str
-    decisions: int
+    def result(
+        self,
+        ranks: tuple[int, ...],
+        scores: tuple[int, ...],
+        faults: tuple[str, ...],
+        think_ms: tuple[int, ...],
+        ending: str,
+        decisions: int,
+    ) -> Game:
+        """What came of it, one item a seat."""
+        return Game(self.order, self.block, self.seats, ranks, scores, faults, think_ms, ending, decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,31 +191,15 @@ def tournament_of(row: Any) -> Tournament:
     )
 
 
+def payload_of(game: Game) -> str:
+    """A result, as it is written; its place and block have columns of their own."""
+    told = msgspec.structs.asdict(game)
+    return json.dumps({name: told[name] for name in told if name not in ("order", "block")})
+
+
 def game_of(row: Any) -> Game:
     """A finished game, as it was read."""
-    found = json.loads(row.payload)
-    return Game(
-        row.ord,
-        row.block,
-        tuple(found["seats"]),
-        tuple(found["ranks"]),
-        tuple(found["scores"]),
-        tuple(found["faults"]),
-        tuple(found["think_ms"]),
-    )
-
-
-def recorded_of(payload: str) -> Recorded:
-    """What was written down of a match, as it was read."""
-    found = json.loads(payload)
-    return Recorded(
-        tuple(found["ranks"]),
-        tuple(found["scores"]),
-        tuple(found["faults"]),
-        tuple(found["think_ms"]),
-        found["ending"],
-        found["decisions"],
-    )
+    return msgspec.convert(json.loads(row.payload) | {"order": row.ord, "block": row.block}, Game)
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,8 @@ def _pairs(met: head_to_head.Meetings) -> tuple[Pair, ...]:
 def _notes(
     results: Results, points: official.Means, strength: davidson_luce.Fit, parts: tuple[tuple[int, ...], ...]
 ) -> tuple[str, ...]:
+    if not results.blocks:
+        return ("No game is over yet.",)
     notes = []
     if results.blocks < ENOUGH_BLOCKS:
         blocks = "1 block" if results.blocks == 1 else f"{results.blocks} blocks"
@@ -234,10 +236,12 @@ def _notes(
         notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them mean nothing.")
     elif not strength.core.all():
         loose = int((~strength.core & (points.counts > 0)).sum())
-        notes.append(f"Won or lost everything against the others: {loose}. Their Elo is a bound, without an error.")
+        notes.append(
+            f"Won or lost everything against the others: {loose}. In the report their Elo is a bound, without an error."
+        )
     if not strength.converged:
         notes.append("The fit of the Elo column did not converge.")
     faulted = per_entrant(results, results.faulted).sum()
     if faulted:
-        notes.append(f"Forfeited seats: {int(faulted)}. The clean columns leave their blocks out.")
+        notes.append(f"Forfeited seats: {int(faulted)}. The clean columns of the report leave their blocks out.")
     return tuple(notes)

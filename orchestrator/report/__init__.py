@@ -1,8 +1,4 @@
-"""Tables, plots and one page: reads the book, writes files. ``docs/reports.md`` says how to read them.
+"""Tables, plots and one page, made from the book. ``docs/reports.md`` says how to read them.
 
-``write_all`` is the door; ``terminal.standings_table`` is the same table while a tournament runs.
+``write.documents`` makes the files; ``terminal.standings_table`` is the same table while a tournament runs.
 """
-
-from orchestrator.report.write import write_all
-
-__all__ = ["write_all"]

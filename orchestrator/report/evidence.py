@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from orchestrator.book import Book, Progress, Tournament
 from orchestrator.ratings import openskill_ladder, sequential
@@ -92,7 +93,7 @@ def by_bot(spec: Spec, games: Sequence[Game]) -> tuple[tuple[str, ...], list[Gam
     if len(names) == len(bots):
         return names, list(games)
     number = [names.index(bot) for bot in bots]
-    return names, [replace(game, seats=tuple(number[entrant] for entrant in game.seats)) for game in games]
+    return names, [structs.replace(game, seats=tuple(number[entrant] for entrant in game.seats)) for game in games]
 
 
 def climbing(games: Sequence[Game], entrants: int, players: int) -> Climb:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from orchestrator.book import Book
 from orchestrator.book import book as book_module
-from orchestrator.book.rows import Match, Recorded, Tournament
+from orchestrator.book.rows import Match, Tournament
 from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.spec import Spec
 from rubble.v1 import bot_pb2
@@ -68,7 +68,7 @@ def _fill(book: Book, count: int) -> None:
 def _record(book: Book, count: int) -> None:
     for match in book.hand_out(10_000, 60_000, most=count):
         book.keep_replay(match, '{"kind":"header"}\n', has_seeds=False)
-        book.record_once(match, Recorded((1, 2), (7, 3), ("", ""), (10, 20), "over", 30))
+        book.record_once(match, match.result((1, 2), (7, 3), ("", ""), (10, 20), "over", 30))
 
 
 def test_a_sqlite_book_is_saved_while_it_is_written_to(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from orchestrator import planning, schedule
-from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book import Book, Match, Tournament
 from orchestrator.desk import Desk
 from orchestrator.roster import UNPROTECTED, GameFacts, read_roster
 from orchestrator.schedule.ids import seeds_of
@@ -157,8 +157,8 @@ def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, 
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate=duplicate)
     desk = Desk(book)
     leased = book.hand_out(2, 60_000)
-    played = Recorded((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10)
-    assert book.record_once(leased[0], played)
+    played = [match.result((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10) for match in leased]
+    assert book.record_once(leased[0], played[0])
 
     def ranks(is_operator: bool) -> list[int]:
         listed = desk.matches(tournament.id, is_operator=is_operator).matches[:2]
@@ -167,7 +167,7 @@ def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, 
     assert ranks(is_operator=True) == [1, 0] and desk.standings(tournament.id).games == 1
     assert ranks(is_operator=False) == [1 if is_told else 0, 0]
     assert desk.standings(tournament.id, is_operator=False).games == int(is_told), "scores can be told from the table"
-    assert book.record_once(leased[1], played)
+    assert book.record_once(leased[1], played[1])
     assert ranks(is_operator=False) == [1, 1], "the block is over"
     assert desk.standings(tournament.id, is_operator=False).games == 2
 
@@ -176,7 +176,7 @@ def test_a_block_whose_last_match_is_dropped_is_over_for_everybody(tmp_path: Pat
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate="full")
     desk = Desk(book)
     first, second = book.hand_out(2, 60_000)
-    assert book.record_once(first, Recorded((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10))
+    assert book.record_once(first, first.result((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10))
     assert desk.standings(tournament.id, is_operator=False).games == 0
     assert book.blocks_under_way(tournament.id, [first.block]) == {first.block}
     assert book.blocks_under_way(tournament.id, []) == set(), "only those that are asked for are looked at"

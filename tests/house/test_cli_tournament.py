@@ -7,7 +7,7 @@ import pytest
 
 from cli.app import run
 from orchestrator.api.client import TournamentClient
-from orchestrator.book import Book, Recorded
+from orchestrator.book import Book
 from orchestrator.book.tables import DONE
 from orchestrator.client import ServiceError
 
@@ -113,6 +113,13 @@ def test_what_is_over_is_watched_to_its_end_at_once(book: str, capsys: pytest.Ca
     assert "nothing can be changed" in capsys.readouterr().err
 
 
+def test_a_tournament_without_games_is_said_to_be_new(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tournament", "show", "small", "--book", book]) == 0
+    said = capsys.readouterr().out
+    assert "No game is over yet." in said and "never met" not in said
+    assert "running: 0 of 4 matches played, none under way" in said
+
+
 def test_a_roster_that_is_no_good_is_refused_line_by_line(
     book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,7 +173,7 @@ def test_the_replays_of_what_is_over_are_removed_and_its_results_stay(
     opened = Book(book)
     (tournament,) = opened.tournaments()
     for match, _ in opened.matches(tournament.id):
-        recorded = Recorded((1, 2), (9, 3), ("", ""), (5, 5), "COMPLETE", 40)
+        recorded = match.result((1, 2), (9, 3), ("", ""), (5, 5), "COMPLETE", 40)
         begun = opened.begin(opened.hand_out(1, 1000)[0], 0, 60_000)
         assert begun is not None
         assert begun.id == match.id

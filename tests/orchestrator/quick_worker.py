@@ -1,7 +1,7 @@
 """A worker of Celery's as it is, that plays its matches in memory: for tests of thousands of them."""
 
 from orchestrator import archive, referee, tasks
-from orchestrator.book import Match, Recorded, Tournament
+from orchestrator.book import Match, Tournament
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.match_runner import MatchRunner, TakenUp
 from orchestrator.settings import read_settings
@@ -15,7 +15,9 @@ class QuickRunner(MatchRunner):
         self.watch(match)()
         outcome, _ = played_in_memory(tournament, match)
         seats = len(match.seats)
-        recorded = Recorded(tuple(outcome.ranks), tuple(outcome.scores), ("",) * seats, (0,) * seats, outcome.ending, 0)
+        recorded = match.result(
+            tuple(outcome.ranks), tuple(outcome.scores), ("",) * seats, (0,) * seats, outcome.ending, 0
+        )
         return referee.Played(recorded, "")
 
 

@@ -44,5 +44,4 @@ def test_bundled_bots_have_room_for_every_match() -> None:
 
 def test_a_comparison_hands_out_a_sixteenth_at_most() -> None:
     chosen = choose(replace(QUICK, planned=120, is_comparison=True), 2)
-    assert (chosen.matches, chosen.window) == (7, 7)
-    assert choose(QUICK, 2).window == 128
+    assert chosen.matches == 7

@@ -22,7 +22,7 @@ from sqlalchemy import create_engine, event, func, select, text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from orchestrator import book as book_package
-from orchestrator.book import Book, Match, Recorded, Tournament, UnknownTournament
+from orchestrator.book import Book, Match, Tournament, UnknownTournament
 from orchestrator.book.shares import fair_shares
 from orchestrator.book.tables import (
     CANCELLED,
@@ -38,6 +38,7 @@ from orchestrator.book.tables import (
     metadata,
 )
 from orchestrator.dispatch import RESEND_MS
+from orchestrator.records import Game
 from orchestrator.roster import TimeControl
 from orchestrator.spec import Entry, Spec
 
@@ -92,8 +93,8 @@ def _matches(count: int, tournament: str = "cup") -> Iterator[Match]:
         yield Match(f"{tournament}{order:08}", tournament, order, order // _BLOCK, (0, 1), *seeds, PLANNED, 0, 0)
 
 
-def _result(score: int = 7) -> Recorded:
-    return Recorded((1, 2), (score, 3), ("", ""), (10, 20), "over", 30)
+def _result(match: Match, score: int = 7) -> Game:
+    return match.result((1, 2), (score, 3), ("", ""), (10, 20), "over", 30)
 
 
 def _plan(book: Book, count: int, tournament: str = "cup") -> list[Match]:
@@ -121,7 +122,7 @@ def test_a_book_of_a_newer_rubble_is_refused_and_left_as_it_is(url: str) -> None
 def test_planning_again_changes_nothing(book: Book) -> None:
     assert book.plan(_tournament(), _matches(1201)) == 1201
     first = book.hand_out(3, 10)
-    book.record_once(first[0], _result())
+    book.record_once(first[0], _result(first[0]))
     before = (book.tournament("cup"), book.progress("cup"), book.games("cup"))
     assert book.plan(replace(_tournament(), created_ms=99, name="other"), _matches(1201)) == 1201
     assert (book.tournament("cup"), book.progress("cup"), book.games("cup")) == before
@@ -175,7 +176,7 @@ def test_the_window_is_never_exceeded_and_matches_come_in_schedule_order(book: B
     assert book.hand_out(6, 1000) == []
     played = book.match("cup00000002")
     assert played is not None
-    book.record_once(played, _result())
+    book.record_once(played, _result(played))
     assert _ids(book.hand_out(6, 1000)) == ["cup00000006"]
     assert book.progress("cup").queued == 6
     assert len(book.hand_out(20, 1000, most=3)) == 3
@@ -230,7 +231,7 @@ def test_what_is_recorded_while_its_entrant_is_removed_stays_played(url: str, bo
 
     def record(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         if "SELECT matches.id, matches.seats" in statement:
-            assert other.record_once(out[0], _result())
+            assert other.record_once(out[0], _result(out[0]))
 
     event.listen(book._engine, "after_cursor_execute", record)
     assert book.withdraw("cup", 1, "forfeited everything", is_removed=True)
@@ -321,7 +322,7 @@ def test_only_what_is_queued_waits_and_only_what_is_playing_has_a_lease(book: Bo
         return begun
 
     ends: list[Callable[[Match], object]] = [
-        lambda match: book.record_once(match, _result()),
+        lambda match: book.record_once(match, _result(match)),
         book.give_back,
         book.void,
         lambda match: book.give_up(match, "cannot be played"),
@@ -438,9 +439,9 @@ def test_a_paused_tournament_hands_out_nothing(book: Book) -> None:
 def test_a_cancelled_tournament_drops_what_is_left_and_what_is_running(book: Book) -> None:
     _plan(book, 5)
     out = book.hand_out(2, 1000)
-    assert book.record_once(out[0], _result())
+    assert book.record_once(out[0], _result(out[0]))
     book.set_state("cup", CANCELLED)
-    assert not book.record_once(out[1], _result())
+    assert not book.record_once(out[1], _result(out[1]))
     assert book.hand_out(10, 1000) == []
     progress = book.progress("cup")
     assert (progress.recorded, progress.dropped, progress.is_over) == (1, 4, True)
@@ -459,8 +460,8 @@ def test_a_void_match_is_played_again_in_another_session(book: Book) -> None:
     book.void(first)  # somebody who has not heard of it
     found = book.match(first.id)
     assert found is not None and found.state == QUEUED and found.voids == 1
-    assert not book.record_once(first, _result()), "nothing of a void session counts"
-    assert book.record_once(second, _result())
+    assert not book.record_once(first, _result(first)), "nothing of a void session counts"
+    assert book.record_once(second, _result(second))
     book.void(second)
     assert book.progress("cup").recorded == 1 and book.progress("cup").voids == 1
 
@@ -471,7 +472,7 @@ def test_what_the_bots_of_a_slot_are_playing_is_known(book: Book) -> None:
     out = book.hand_out(4, 60_000)
     for match, slot in zip(out, (3, 3, 5, 3), strict=True):
         book.begin(match, slot, 1000)
-    book.record_once(out[0], _result(1))
+    book.record_once(out[0], _result(out[0], 1))
     assert [match.id for match in book.begun_in(3)] == [out[1].id, out[3].id]
     assert book.begun_in(4) == []
     book.set_state("cup", CANCELLED)
@@ -487,7 +488,7 @@ def test_a_result_is_recorded_exactly_once(book: Book) -> None:
     def record(number: int) -> int:
         start.wait()
         order = random.Random(number).sample(out, len(out))
-        return sum(book.record_once(match, _result(100 + number)) for match in order)
+        return sum(book.record_once(match, _result(match, 100 + number)) for match in order)
 
     with ThreadPoolExecutor(8) as pool:
         stood = sum(found.result() for found in [pool.submit(record, number) for number in range(8)])
@@ -499,8 +500,8 @@ def test_a_result_is_recorded_exactly_once(book: Book) -> None:
 def test_the_first_result_stands(book: Book) -> None:
     (match,) = _plan(book, 1)
     book.hand_out(1, 1000)
-    assert book.record_once(match, _result(1))
-    assert not book.record_once(match, _result(2))
+    assert book.record_once(match, _result(match, 1))
+    assert not book.record_once(match, _result(match, 2))
     assert [game.scores for game in book.games("cup")] == [(1, 3)]
     assert book.endings("cup") == {"over": 1}
 
@@ -508,7 +509,7 @@ def test_the_first_result_stands(book: Book) -> None:
 def test_games_come_in_schedule_order_whatever_the_order_of_recording(book: Book) -> None:
     planned = _plan(book, 30)
     for match in random.Random(3).sample(planned, 30):
-        assert book.record_once(match, _result(match.order))
+        assert book.record_once(match, _result(match, match.order))
     games = book.games("cup")
     assert [game.order for game in games] == list(range(30))
     assert [game.scores[0] for game in games] == list(range(30))
@@ -529,13 +530,13 @@ def test_a_replay_is_kept_with_the_result_that_stands_and_with_no_other(book: Bo
     _plan(book, 3)
     first, second, third = book.hand_out(3, 1000)
     book.void(first)
-    assert not book.record_once(first, _result(), "of the void session")
+    assert not book.record_once(first, _result(first), "of the void session")
     (again,) = book.hand_out(3, 1000)
-    assert book.record_once(again, _result(), "of the session that counts")
-    assert book.record_once(second, _result(), "whoever was first")
-    assert not book.record_once(second, _result(), "too late")
+    assert book.record_once(again, _result(again), "of the session that counts")
+    assert book.record_once(second, _result(second), "whoever was first")
+    assert not book.record_once(second, _result(second), "too late")
     book.set_state("cup", CANCELLED)
-    assert not book.record_once(third, _result(), "too late as well")
+    assert not book.record_once(third, _result(third), "too late as well")
     assert dict(book.replays("cup")) == {first.id: "of the session that counts", second.id: "whoever was first"}
 
 
@@ -545,10 +546,10 @@ def test_blocks_are_looked_at_in_turn(book: Book) -> None:
     out = book.hand_out(8, 60_000)
     assert book.give_up(out[2], "cannot be played")
     for match in planned[:2] + planned[3:5]:
-        book.record_once(match, _result())
+        book.record_once(match, _result(match))
     assert book.blocks_in_turn("cup") == (2, {1})
     for match in planned[5:]:
-        book.record_once(match, _result())
+        book.record_once(match, _result(match))
     assert book.blocks_in_turn("cup") == (math.inf, {1})
     assert book.match_ids("cup") == {match.order: match.id for match in planned}
 
@@ -557,7 +558,7 @@ def test_blocks_without_seeds_are_those_that_are_over_and_not_archived(book: Boo
     planned = _plan(book, 8)
     for match in planned[:7]:
         book.keep_replay(match, "held back", has_seeds=False)
-        book.record_once(match, _result())
+        book.record_once(match, _result(match))
     for match in planned[:2]:
         book.keep_replay(match, "revealed", has_seeds=True)
     assert book.open_blocks("cup", 2) == 0 and book.open_blocks("cup", 3) == 1
@@ -720,7 +721,7 @@ def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> No
     out = book.hand_out(100, RESEND_MS)
     assert {match.id: match.deliveries for match in out} == {"lost": 3, "dead": 2, "ready": 1, "given back": 2}
     for match in [*out, *(found for found in [book.match("queued"), book.match("playing")] if found)]:
-        assert book.record_once(match, _result())
+        assert book.record_once(match, _result(match))
     assert book.progress("cup").is_over and len(book.games("cup")) == 7 and book.archived("cup") == ["played"]
     book.close()
 

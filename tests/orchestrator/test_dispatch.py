@@ -1,10 +1,11 @@
 """From a roster to messages in a real broker: nothing twice, never more than the window, and nothing lost with the broker."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import redis
@@ -17,8 +18,10 @@ from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE, make_app
 from orchestrator.client import Door
 from orchestrator.control import Control
 from orchestrator.dispatch import RESEND_MS, Dispatcher
+from orchestrator.match_runner import MatchRunner
 from orchestrator.roster import GameFacts, Roster, read_roster
 from orchestrator.settings import BadSetting, Settings, read_settings
+from orchestrator.tasks import ControlTask
 from orchestrator.worker import Worker
 from service.embedded import EmbeddedRedis
 from tests.harness.processes import PYTHON, Process, clean_env, run_command
@@ -194,6 +197,65 @@ def test_a_message_that_is_out_of_date_is_left_alone(office: Office) -> None:
         assert again is not None and again.state == "planned", "a worker that leaves gives back what it is handed"
     finally:
         worker.close()
+
+
+class _Held(MatchRunner):
+    """Plays a match until it is told that it is over."""
+
+    over: ClassVar[dict[str, threading.Event]] = {}
+
+    def play(self, match_id: str, delivery: int) -> None:
+        self.over[match_id].wait()
+
+
+def test_a_worker_asks_for_matches_whenever_an_eighth_of_it_is_idle(office: Office) -> None:
+    """With one request a match, control work would cost more than it saves; with none, places stay empty until the next tick."""
+    worker = Worker(replace(office.settings, concurrency=16), _Held)
+    names = [str(number) for number in range(16)]
+    _Held.over.update({name: threading.Event() for name in names})
+    try:
+        with ThreadPoolExecutor(16) as threads:
+            playing = [threads.submit(worker.play, name, 1) for name in names]
+            asked = []
+            for name, match in zip(names, playing, strict=True):
+                wait_for(lambda: all(one.running() or one.done() for one in playing), "all to be played")
+                _Held.over[name].set()
+                asked.append(match.result())
+    finally:
+        worker.close()
+    assert asked == [False, True] * 8
+
+
+class _SlowControl(Control):
+    """Its first round lasts until it is let go."""
+
+    begun, rest, rounds = threading.Event(), threading.Event(), 0
+
+    def tick(self) -> None:
+        type(self).rounds += 1
+        self.begun.set()
+        self.rest.wait()
+
+
+def test_a_tick_that_comes_while_one_is_carried_out_is_not_lost(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it asks for may have come after the other had looked."""
+    for name, value in office.settings.to_env().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(ControlTask, "control_class", _SlowControl)
+    task = ControlTask()
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            first = threads.submit(task.tick)
+            _SlowControl.begun.wait()
+            for _ in range(3):
+                task.tick()
+            _SlowControl.rest.set()
+            first.result()
+    finally:
+        task.close()
+    assert _SlowControl.rounds == 2, "one more, for all three"
 
 
 # ------------------------------------------------------------------------------------------------------------- settings

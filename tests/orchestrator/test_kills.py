@@ -8,12 +8,13 @@ from typing import Final
 import pytest
 from sqlalchemy import create_engine, select
 
+from cli.export import write_export
 from orchestrator.archive import Archive
 from orchestrator.book import Book, Progress
 from orchestrator.book.tables import PLAYING, slots
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
-from orchestrator.report.write import write_all
+from orchestrator.desk import Desk
 from tests.harness.processes import alive_with, logs
 from tests.harness.tournaments import TournamentArena, assert_replays_are_good
 from tests.harness.waiting import wait_for
@@ -54,7 +55,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
             Archive(book, client).keep_all(tournament.id)
     assert_undisturbed(book, tournament)
     assert_same_logs(book, tournament)
-    write_all(book, tournament.id, tmp_path / "report")
+    write_export(Desk(book), tournament.id, tmp_path / "report")
     assert_replays_are_good(tmp_path / "report", planned)
     with capsys.disabled():
         print(f"\n{planned} matches, {len(victims)} kills, {took:.0f} s, {book.progress(tournament.id).voids} void")

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from orchestrator import planning
-from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book import Book, Match, Tournament
 from orchestrator.client import ArenaClient, Door
 from orchestrator.ratings.sequential import Verdict
 from orchestrator.report.evidence import answer_so_far, gather, question_of
@@ -43,7 +43,7 @@ def _enter(book: Book, bots: int = 2, **settings: Any) -> tuple[Tournament, list
 def _record(book: Book, match: Match, ahead: int | None) -> None:
     """``ahead`` has the better rank, or nobody has."""
     ranks = tuple(1 if ahead in (None, entrant) else 2 for entrant in match.seats)
-    assert book.record_once(match, Recorded(ranks, (0, 0), ("", ""), (1, 1), "LAST_TILE", 10))
+    assert book.record_once(match, match.result(ranks, (0, 0), ("", ""), (1, 1), "LAST_TILE", 10))
 
 
 # ---------------------------------------------------------------------------------------------------------- comparisons
@@ -112,7 +112,7 @@ def test_conduct_is_judged_once_more_when_all_is_over(book: Book, upkeep: Upkeep
     for match in planned:
         faults = tuple("NO_SHOW" if entrant == absent else "" for entrant in match.seats)
         ranks = tuple(2 if fault else 1 for fault in faults)
-        book.record_once(match, Recorded(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10), "")
+        book.record_once(match, match.result(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10), "")
         book.keep_replay(match, "", has_seeds=True)
     upkeep.finish(tournament)
     (found,) = book.withdrawals(tournament.id)

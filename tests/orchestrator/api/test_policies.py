@@ -8,7 +8,7 @@ import redis
 from sqlalchemy.exc import OperationalError
 
 from orchestrator import planning
-from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import DROPPED, PAUSED, PLANNED, RECORDED, RUNNING
 from orchestrator.celery_app import make_app
 from orchestrator.client import ArenaClient, Door
@@ -174,7 +174,7 @@ def test_the_end_waits_until_the_seeds_can_be_archived(
 ) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="late")
     for match, _ in book.matches(tournament.id):
-        assert book.record_once(match, Recorded((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10), "held back")
+        assert book.record_once(match, match.result((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10), "held back")
     with monkeypatch.context() as briefly, ArenaClient(Door("127.0.0.1:1", "nobody answers there")) as away:
         briefly.setattr("orchestrator.client._CALL_S", 0.2)
         assert not Upkeep(book, away).finish(tournament)
@@ -215,7 +215,7 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
         if match.order in places:
             faults = tuple("NO_SHOW" if entrant == absent else "" for entrant in match.seats)
             ranks = tuple(2 if fault else 1 for fault in faults)
-            assert book.record_once(match, Recorded(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10))
+            assert book.record_once(match, match.result(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10))
     with ArenaClient(arena.settings.door) as client:
         upkeep = Upkeep(book, client)
         upkeep.look_after(tournament, book.progress(tournament.id))
@@ -233,7 +233,7 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
     mine = next(match for match in left if absent in match.seats)
     for match in left:  # only this one is to be played
         if match.id != mine.id:
-            book.record_once(match, Recorded((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10))
+            book.record_once(match, match.result((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10))
     assert _play_one(book, worker, tournament) == mine.id
     (game,) = [game for game in book.games(tournament.id) if game.order == mine.order]
     seat = game.seats.index(absent)

@@ -109,6 +109,18 @@ def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
     assert missing == [], "docs/metrics.md names them all"
 
 
+def test_a_bot_that_cannot_start_is_named_below_the_table(shared: Host, tmp_path: Path) -> None:
+    bots = {"random": "random", "broken": [sys.executable, "-c", "import sys; sys.exit(3)"]}
+    clocks = "[time_control]\nmove_ms = 500\nbank_ms = 0\nseating_ms = 500\n"
+    (tmp_path / "roster.toml").write_text(roster_text(bots, clocks, name="sad", game="relief", players=2, deals=1))
+    shared.rubble("tournament", "create", str(tmp_path / "roster.toml"))
+    watched = " ".join(shared.rubble("tournament", "watch", "sad").split())
+    shown = " ".join(shared.rubble("tournament", "show", "sad").split())
+    for told in (watched, shown):
+        assert "Bot 'broken' ended twice with exit code 3; its words are in its worker's log." in told
+    assert "sad done: 2/2 matches" in watched
+
+
 @pytest.mark.slow
 def test_what_dies_is_started_again_and_the_tournament_is_played(tmp_path: Path) -> None:
     with host(tmp_path) as opened:

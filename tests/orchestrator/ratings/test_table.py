@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from bench import science
 from orchestrator.ratings.table import Standing, standings
@@ -23,8 +24,8 @@ def tournament(seed: int = 1, blocks: int = 20) -> list[Game]:
     )  # fmt: skip
     games = science.as_games(table)
     return [
-        replace(game, faults=("", "timeout", "")) if game.order % 17 == 0 else game
-        for game in (replace(game, scores=tuple(30 - rank for rank in game.ranks)) for game in games)
+        structs.replace(game, faults=("", "timeout", "")) if game.order % 17 == 0 else game
+        for game in (structs.replace(game, scores=tuple(30 - rank for rank in game.ranks)) for game in games)
     ]
 
 
@@ -42,7 +43,7 @@ def exact(line: Standing) -> tuple[object, ...]:
 def test_neither_names_nor_numbers_nor_input_order_matter(seed: int, moved: list[int]) -> None:
     games = tournament(seed)
     shuffled = [games[place] for place in np.random.default_rng(seed).permutation(len(games))]
-    renumbered = [replace(game, seats=tuple(moved[seat] for seat in game.seats)) for game in shuffled]
+    renumbered = [structs.replace(game, seats=tuple(moved[seat] for seat in game.seats)) for game in shuffled]
     placed = [NAMES[moved.index(number)] for number in range(6)]
     before = {line.name: line for line in standings(games, NAMES, 3, resamples=40).entrants}
     after = {line.name: line for line in standings(renumbered, placed, 3, resamples=40).entrants}
@@ -63,7 +64,7 @@ def test_the_same_games_give_the_same_table_in_any_order() -> None:
 
 def test_a_monotone_change_of_scores_changes_scores_only() -> None:
     games = tournament()
-    stretched = [replace(game, scores=tuple(score**3 + 7 for score in game.scores)) for game in games]
+    stretched = [structs.replace(game, scores=tuple(score**3 + 7 for score in game.scores)) for game in games]
     for line, other in zip(
         standings(games, NAMES, 3, resamples=40).entrants,
         standings(stretched, NAMES, 3, resamples=40).entrants,
@@ -77,7 +78,7 @@ def test_the_digest_is_over_results_and_not_over_time() -> None:
     digest = standings(games, NAMES, 3, resamples=5).digest
 
     def changed(**change: object) -> str:
-        return standings([replace(games[0], **change), *games[1:]], NAMES, 3, resamples=5).digest  # type: ignore[arg-type]  # any field
+        return standings([structs.replace(games[0], **change), *games[1:]], NAMES, 3, resamples=5).digest
 
     assert changed(think_ms=(9, 9, 9)) == digest
     assert standings(games[::-1], NAMES, 3, resamples=5).digest == digest

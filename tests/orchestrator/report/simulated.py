@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from orchestrator.book import Book, Match, Recorded, Tournament
+from orchestrator.book import Book, Match, Tournament
+from orchestrator.records import Game
 from orchestrator.spec import Spec
 
 #: 3 May 2026, noon in Greenwich.
@@ -74,7 +75,7 @@ def book_of(
 def _play(
     match: Match, rng: random.Random, luck: dict[tuple[int, int], float], faulty: dict[int, float],
     *, all_tie: bool, circle: bool, slower: int,
-) -> Recorded:  # fmt: skip
+) -> Game:  # fmt: skip
     scores, faults = [], []
     for seat, entrant in enumerate(match.seats):
         deal = luck.setdefault((match.block, seat), rng.gauss(0, 6))
@@ -89,4 +90,4 @@ def _play(
     ranks = tuple(1 + sum(other > own for other in rated) for own in rated)
     think = tuple(slower * round(rng.lognormvariate(6 + 0.2 * entrant, 0.5)) for entrant in match.seats)
     ending = "NORMAL" if not any(faults) else "FORFEIT"
-    return Recorded(ranks, tuple(scores), tuple(faults), think, ending, 80)
+    return match.result(ranks, tuple(scores), tuple(faults), think, ending, 80)

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from cli.export import write_export
 from orchestrator.book import Book
 from orchestrator.desk import Desk
-from orchestrator.report import write_all
 from orchestrator.report.evidence import by_bot, gather
 from orchestrator.report.files import plain_standings, results_csv
 from orchestrator.report.page import cautions, lead, page, verdict
@@ -152,7 +152,7 @@ def test_a_name_that_looks_like_a_colour_keeps_its_colour(make: Make) -> None:
 def test_the_same_book_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
     book, tournament = make(players=4, blocks=15, faulty={1: 0.1})
     for folder in ("one", "other"):
-        write_all(book, tournament, tmp_path / folder)
+        write_export(Desk(book), tournament, tmp_path / folder)
 
     files = [path.relative_to(tmp_path / "one") for path in sorted((tmp_path / "one").rglob("*")) if path.is_file()]
     assert [str(path) for path in files if path.parent == Path()] == [
@@ -213,9 +213,9 @@ def test_the_lead_is_no_surer_than_the_table(make: Make) -> None:
 def test_odd_tournaments_have_a_report_too(make: Make, tmp_path: Path, wanted: dict[str, Any]) -> None:
     book, tournament = make(**wanted)
 
-    path = write_all(book, tournament, tmp_path / "report")
+    write_export(Desk(book), tournament, tmp_path / "report")
 
-    read = Page(path.read_text(encoding="utf-8"))
+    read = Page((tmp_path / "report" / "report.html").read_text(encoding="utf-8"))
     assert all(name in "".join(read.text) for name in wanted["names"])
     json.loads((tmp_path / "report" / "standings.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
 
@@ -358,7 +358,7 @@ def test_results_survive_the_way_through_csv(make: Make) -> None:
 def test_roster_and_replays_are_kept_as_they_were(make: Make, tmp_path: Path) -> None:
     book, tournament = make(blocks=4)
 
-    write_all(book, tournament, tmp_path / "report")
+    write_export(Desk(book), tournament, tmp_path / "report")
 
     assert (tmp_path / "report/roster.toml").read_text(encoding="utf-8") == book.tournament(tournament).roster
     for match, text in book.replays(tournament):
