@@ -79,7 +79,7 @@ EXAMPLES = [
         "PERMIT_LIMIT",
         "2e  3 players  card A4\norange permits P01 P02 P03 P04 P05",
         "place 1 act",
-        "more than 5 permits",
+        "at most 5 permits",
         rule="R12",
     ),
     Example(
