@@ -1,4 +1,4 @@
-"""What lies in the box."""
+"""The components."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""The house players."""
+"""The bundled players."""
 
 from service.games.relief import RELIEF
 from tests.games.relief.tables import A, ended, new, offers, relief, stream
 
 
 def game(seats: int, number: int, names: list[str]) -> tuple[int, ...]:
-    """The scores of a game between house players."""
+    """Returns the scores of a game between bundled players."""
     table = new(seats, number)
     chance = stream(f"game {number}")
     while RELIEF.to_act(table):

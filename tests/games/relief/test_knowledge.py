@@ -14,7 +14,7 @@ from tests.games.relief.tables import A, B, C, leaders_on, new, pass_round, pass
 
 
 def somewhere(number: int, steps: int, seats: int) -> State:
-    """A table after so many random decisions."""
+    """Returns a table after ``steps`` random decisions."""
     table = new(seats, number)
     chance = stream(f"walk {number}")
     for _ in range(steps):

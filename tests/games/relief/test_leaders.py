@@ -44,7 +44,7 @@ def test_all_leaders_must_be_placed_on_distinct_own_tiles() -> None:
 
 
 def test_all_leaders_are_lifted_before_a_round() -> None:
-    """5.3, 5.21: last round's places do not bind."""
+    """5.3, 5.21: the places of the last round do not matter."""
     table = pass_round(play(new(2), "A:lead @6", "A:lead @7", "B:lead @6", "B:lead @7"))
     assert (table.round, table.phase) == (2, LEADERS)
     assert leaders_on(table, A) == leaders_on(table, B) == []
@@ -63,7 +63,7 @@ def test_each_leader_goes_above_the_one_before_and_leaves_room() -> None:
 
 
 def assignments(table: State) -> list[tuple[int, ...]]:
-    """Every way seat A can settle its leaders, with repeats if there are any."""
+    """Returns every way seat A can place its leaders, with repeats if there are any."""
     texts = offers(table, A)
     if not texts:
         return [tuple(leaders_on(table, A))]

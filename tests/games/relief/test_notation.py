@@ -52,7 +52,7 @@ def test_blanks_and_capitals_do_not_matter(text: str) -> None:
     ],
 )
 def test_what_cannot_be_read_says_what_was_expected(text: str, expected: str) -> None:
-    """5.22, 5.20: nobody can even ask to buy distressed people."""
+    """5.22, 5.20: there is no notation for buying distressed people."""
     with pytest.raises(Unreadable) as unreadable:
         read(text)
     assert expected in unreadable.value.expected

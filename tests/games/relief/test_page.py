@@ -1,4 +1,4 @@
-"""The page of the game says what the code does."""
+"""The page of the game agrees with the code."""
 
 from pathlib import Path
 

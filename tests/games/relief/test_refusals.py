@@ -84,7 +84,7 @@ def test_whatever_is_not_listed_is_refused_with_a_reason() -> None:
 
 
 def test_legal_and_refused_are_two_opinions_that_agree() -> None:
-    """5.22, 5.23, 5.24: in random games an action is listed exactly if nothing speaks against it."""
+    """5.22, 5.23, 5.24: in random games an action is listed exactly if the refusals find no reason against it."""
     for number in range(4):
         table = new(2 + number % 2, number)
         chance = stream(f"opinions {number}")

@@ -308,7 +308,7 @@ def test_markers_are_placed_one_by_one_clockwise() -> None:
 
 
 def test_a_seat_with_a_marker_is_always_asked() -> None:
-    """5.25: skipping it would tell that its special cannot be paid."""
+    """5.25: skipping it would reveal that its special cannot be paid."""
     table = play(relief("supply: T0 | A* | B m3 | C"), "pass")
     assert (table.turn, offers(table, B)) == (B, ["pass"])
 

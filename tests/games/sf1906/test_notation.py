@@ -64,7 +64,7 @@ def test_spaces_and_permits_that_look_alike_are_kept_apart_by_the_verb() -> None
     ],
 )
 def test_a_text_that_is_no_action_says_what_was_expected(text: str, expected: str) -> None:
-    """R80: the message carries the text itself and the good ones."""
+    """R80: the message contains the text itself and the valid ones."""
     with pytest.raises(Unreadable) as answer:
         read(text)
 

@@ -21,7 +21,7 @@ EDITIONS = ("1e", "2e")
 
 
 def options(picture: str, space: int) -> list[str]:
-    """What orange may do after putting the pawn on that space."""
+    """Returns what orange may do after placing the pawn on that space."""
     start = f"place {space} "
     return [text.removeprefix(start) for text in texts(draw(picture), ORANGE) if text.startswith(start)]
 

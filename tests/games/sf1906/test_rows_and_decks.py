@@ -179,7 +179,7 @@ def test_the_discards_become_the_deck_when_a_card_has_to_be_drawn(edition: str) 
     assert {drawn, *permit_deck(table).split()} == {"P10", "P11", "P12"}
     assert len(permit_deck(table).split()) == 2
     assert discards(table) == ""
-    assert view(table, ORANGE).reshuffles == 1  # everybody has seen it
+    assert view(table, ORANGE).reshuffles == 1  # all players have seen it
 
 
 def test_every_reshuffle_is_a_new_order() -> None:
@@ -267,7 +267,7 @@ def test_objectives_come_face_up_from_the_row_and_secretly_from_the_deck() -> No
 
 
 def test_second_edition_objectives_from_the_row_lie_face_down_but_were_seen() -> None:
-    """R72, R14, E11, E17: everybody knows which card left the row; nobody knows one from the deck. Benefits reach the deck."""
+    """R72, R14, E11, E17: all players know which card left the row; none knows a card from the deck. Benefits reach the deck."""
     row = "objective row: O01 O02 O03   objective deck: O04 O05"
     for table in (
         after(draw(f"2e  3 players  card A3\n{row}"), ORANGE, "place 1 act"),
@@ -347,7 +347,7 @@ def test_materials_bring_one_building_from_the_pool(edition: str) -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_who_knows_which_card(edition: str) -> None:
-    """R14, R72, E11: permits are open; everybody counts the objectives and knows those seen in the row, nothing of the deck."""
+    """R14, R72, E11: permits are open; all know the number of objectives and those seen in the row, nothing of the deck."""
     table = draw(f"{edition}  3 players\nblack permits P07  objectives O03  hidden O04\npermit row: P01 P02 P03")
 
     def known(eye: int | None) -> list[str]:

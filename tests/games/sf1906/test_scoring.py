@@ -1,4 +1,4 @@
-"""The end of the game: what every card and every board is worth, who has won, and the score sheet from top to bottom."""
+"""The end of the game: the points of every card and every board, the winner, and the whole score sheet."""
 
 from itertools import product
 from typing import Final
@@ -14,7 +14,7 @@ from tests.games.sf1906.drawing import BLACK, BLUE, ORANGE, WHITE, after, draw
 
 EDITIONS: Final = ("1e", "2e")
 
-#: The position F3 of the rules page: three players, ended by the years, nobody has built eight.
+#: The position F3 of the rules page: three players, ended by the years, no player has built eight.
 F3: Final = """
     {edition}  3 players  over  map M3
     orange  $7  at (4,2)  built Y5c Y5d Y5e G5b R1a P1a      rubble 2  lighting 2  cable-car 1  hydrant 1  parks A D

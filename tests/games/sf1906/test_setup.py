@@ -1,4 +1,4 @@
-"""Setting up, and the first year: what everybody receives before the first action card."""
+"""Set-up and the first year: what every player receives before the first action card."""
 
 from collections import Counter
 

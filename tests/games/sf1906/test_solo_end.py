@@ -1,4 +1,4 @@
-"""The years and the end of the solo game, how it is counted, its three switches, and whole games of it."""
+"""The years and the end of the solo game, its scoring, its three options, and whole games of it."""
 
 from typing import Final
 
@@ -339,7 +339,7 @@ def test_the_switches_leave_the_deal_as_it_is() -> None:
 @pytest.mark.parametrize("seats", [2, 3, 4])
 @pytest.mark.parametrize(("option", "value"), [("solo_aid", "hard"), ("solo_blocked", 4), ("solo_divisor", 3)])
 def test_the_switches_are_refused_with_more_than_one_player(seats: int, option: str, value: str | int) -> None:
-    """R73: the error names the option, what was given, and when it would be good."""
+    """R73: the error names the option, the value given, and when it would be valid."""
     game = games.get("sf1906-2e")
 
     with pytest.raises(BadSetup) as refused:
@@ -374,7 +374,7 @@ def test_the_first_edition_has_no_solo_game_and_none_of_its_switches() -> None:
 
 # ----------------------------------------------------------------------------------------------------- whole games
 def play_at_random(state: State, watch: list[State] | None = None) -> list[str]:
-    """Play to the end; what the human said. Tables on which the human has to place the pawn are kept for the watcher."""
+    """Plays to the end; returns the human's actions. Copies the tables where the human places the pawn into ``watch``."""
     stream = Stream(state.deck_seed, "test/solo")
     said = []
     while rules.to_act(state):
@@ -388,13 +388,13 @@ def play_at_random(state: State, watch: list[State] | None = None) -> list[str]:
 
 
 def switched(seed: int) -> State:
-    """Every combination of the switches in turn."""
+    """Returns a game with every combination of the options in turn."""
     return set_up(seed, ("normal", "hard")[seed % 2], (1, 4)[seed // 2 % 2], (4, 3)[seed // 4 % 2])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_solo_game_replays_to_the_last_card(seed: int) -> None:
-    """R58, R74: the Committee follows from the seed and from what the human says."""
+    """R58, R74: the Committee's play follows from the seed and from the human's actions."""
     first = switched(seed)
     said = play_at_random(first)
     second = switched(seed)
@@ -406,7 +406,7 @@ def test_a_solo_game_replays_to_the_last_card(seed: int) -> None:
 
 
 def test_the_committee_never_pays_and_never_holds_a_fourth_permit() -> None:
-    """R48, R74: put to the turn on every card and in every year of random games, rich or without a dollar."""
+    """R48, R74: tested on every card and in every year of random games, with much money or none."""
     tables: list[State] = []
     for seed in range(8):
         play_at_random(switched(seed), tables)
