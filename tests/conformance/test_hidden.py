@@ -1,4 +1,4 @@
-"""Nothing an eye is told depends on what it cannot know."""
+"""Nothing a viewer is sent depends on what it cannot know."""
 
 from tests.conformance import checks_hidden as ask
 from tests.conformance.subjects import Table

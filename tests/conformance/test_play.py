@@ -1,4 +1,4 @@
-"""What is legal is accepted, all else refused; notation, copies, stores and replays hold."""
+"""Legal actions are accepted and others refused; notation, copies, stores and replays work."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_seeds_and_actions_give_the_same_session(table: Table) -> None:
 
 @st.composite
 def any_table(draw: st.DrawFn, game: AnyGame) -> Table:
-    """Any seat count with any options that mean something there."""
+    """Draws any seat count with any options that have an effect there."""
     seats = draw(st.sampled_from(list(game.seats)))
     chosen = []
     for option in game.options:
@@ -68,7 +68,7 @@ def any_table(draw: st.DrawFn, game: AnyGame) -> Table:
 @settings(max_examples=12)
 @given(data=st.data())
 def test_any_interleaving_of_any_legal_actions_is_a_game(subject: Subject, data: st.DataObject) -> None:
-    """Seeds, options and the first choices are Hypothesis's, so that a failure shrinks to a short game."""
+    """Hypothesis chooses seeds, options and the first choices, so that a failure shrinks to a short game."""
     found = data.draw(any_table(subject.game), label="table")
     game = found.game
     state = game.new(found.seats, dict(found.options), seeds_of(data.draw(st.integers(0, 10**6), label="seed")))

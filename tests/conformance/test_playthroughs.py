@@ -1,4 +1,4 @@
-"""The whole games that people read are the games that are played."""
+"""The committed playthroughs are the games that the rules play."""
 
 from itertools import zip_longest
 

@@ -1,4 +1,4 @@
-"""What comes with a game is there."""
+"""Every game comes with all its parts."""
 
 from tests.conformance import checks_shelf as ask
 from tests.conformance.subjects import Subject, Table, plain_tables
