@@ -14,13 +14,13 @@ from service.lifetime import ends_with_us
 
 ROOT = Path(__file__).parents[2]
 STARTER = str(ROOT / "bots" / "python" / "bot.py")
-#: The longest any of these tests waits for anything.
+#: The longest wait in these tests.
 PATIENCE_S = 60.0
 STOP_S = 20.0
 
 
 def clean_environment(settings: Mapping[str, str] = {}) -> dict[str, str]:
-    """The environment of a process that knows only these of our settings, and runs the rules as they are written."""
+    """Returns an environment with only these Rubble settings, in which the rules run uncompiled."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_")}
     return kept | {"RUBBLE_PURE": "1"} | dict(settings)
 
@@ -28,7 +28,7 @@ def clean_environment(settings: Mapping[str, str] = {}) -> dict[str, str]:
 def start(
     *command: str, log: Path, stdout: int | None = None, settings: Mapping[str, str] = {}
 ) -> subprocess.Popen[str]:
-    """A Python process; what it says on standard error is in the log."""
+    """Starts a Python process; its standard error goes to the log."""
     with log.open("a") as stderr:
         return subprocess.Popen(
             ends_with_us([sys.executable, *command]),
@@ -42,7 +42,7 @@ def start(
 
 
 def stop(process: subprocess.Popen[str]) -> int:
-    """End a process as an operator would; its exit code."""
+    """Stops a process as an operator would; returns its exit code."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
@@ -57,7 +57,7 @@ def stop(process: subprocess.Popen[str]) -> int:
 
 
 class Arena:
-    """A service in a folder; stopped and started again it finds its sessions there."""
+    """A service in a folder; after a restart it finds its sessions there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ class Arena:
         self._channel: grpc.Channel | None = None
 
     def open(self) -> None:
-        """Serve; after the first time at the same address as before."""
+        """Starts serving; a restart uses the same address."""
         listen = self.address or "127.0.0.1:0"
         command = ("-m", "cli.main", "serve", "--listen", listen, "--state-dir", str(self.folder / "state"))
         self._service = start(*command, log=self.folder / "service.log", stdout=subprocess.PIPE)
@@ -85,41 +85,41 @@ class Arena:
         self.sessions = session_pb2_grpc.SessionServiceStub(self._channel)
 
     def close(self) -> int:
-        """Drain and stop the service; its exit code."""
+        """Drains and stops the service; returns its exit code."""
         assert self._service is not None
         assert self._channel is not None
         self._channel.close()
         return stop(self._service)
 
     def key(self, bot: str) -> str:
-        """A key for a bot of that name."""
+        """Returns a key for a bot of that name."""
         return self.bots.IssueKey(bot_pb2.IssueKeyRequest(bot=bot), metadata=self.operator).bot_key
 
     def settings(self, name: str) -> dict[str, str]:
-        """What a bot of that name must know."""
+        """Returns the settings of a bot of that name."""
         return {"RUBBLE_ADDRESS": self.address, "RUBBLE_BOT_KEY": self.key(name)}
 
     def bot(self, name: str, *command: str, **settings: str) -> subprocess.Popen[str]:
-        """A bot as a process, connected to this service."""
+        """Starts a bot as a process, connected to this service."""
         process = start(*command, log=self.log_of(name), settings=self.settings(name) | settings)
         self._bots.append(process)
         return process
 
     def house_bot(self, name: str, player: str) -> subprocess.Popen[str]:
-        """A bot of the house."""
+        """Starts a bundled bot."""
         return self.bot(name, "-m", "bots.house", player, "--seed", name)
 
     def log_of(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
     def stop_bots(self) -> list[int]:
-        """Stop every bot that was started here; their exit codes."""
+        """Stops every bot that was started here; returns their exit codes."""
         codes = [stop(process) for process in self._bots]
         self._bots = []
         return codes
 
     def session(self, game: str, bots: Sequence[str], *, move_ms: int = 30_000, bank_ms: int = 30_000) -> str:
-        """A session of these bots."""
+        """Creates a session of these bots."""
         request = session_pb2.CreateSessionRequest(
             game=game,
             seats=[session_pb2.SeatRequest(bot=bot) for bot in bots],
@@ -128,13 +128,13 @@ class Arena:
         return self.sessions.CreateSession(request, metadata=self.operator).session.session
 
     def watch(self, session: str, from_revision: int = 0) -> Iterator[session_pb2.WatchEvent]:
-        """What happens in a session, to its end."""
+        """Yields the events of a session, to its end."""
         request = session_pb2.WatchRequest(session=session, from_revision=from_revision)
         for response in self.sessions.Watch(request, metadata=self.operator, timeout=PATIENCE_S):
             yield from response.events
 
     def finish(self, session: str) -> common_pb2.Outcome:
-        """The outcome of a session in which nobody is at fault."""
+        """Returns the outcome of a session without faults."""
         for event in self.watch(session):
             assert event.WhichOneof("event") != "fault", event
             if event.WhichOneof("event") == "end":

@@ -1,4 +1,4 @@
-"""One service for all tests of bots; a test that stops its service has one of its own."""
+"""One service for all tests of bots; a test that stops its service has its own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.bots.arena import Arena, start, stop
 
 @pytest.fixture(scope="session")
 def shared_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    """A running service, and a bot called rival that plays against anybody."""
+    """Runs a service, and a bot called rival that plays against any bot."""
     arena = Arena(tmp_path_factory.mktemp("arena"))
     arena.open()
     command = ("-m", "bots.house", "random", "--seed", "rival")

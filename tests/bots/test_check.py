@@ -1,4 +1,4 @@
-"""The conformance kit: good bots pass, each bad one fails the checks it should, and bad input is one line."""
+"""``rubble bot check``: good bots pass, each bad one fails the expected checks, and bad input gives one line."""
 
 import asyncio
 import itertools
@@ -136,7 +136,7 @@ def test_a_question_asked_again_may_be_answered_again() -> None:
 
 
 class _Eager:
-    """As much of a kit as check 5 needs; the first question passes the gate before the session's name comes back."""
+    """The parts that check 5 needs; the first question arrives before the session's name."""
 
     patience_s = 1.0
     settings = Settings(command=())
@@ -189,7 +189,7 @@ def test_counts_of_one_are_told_as_one() -> None:
 
 # ---------------------------------------------------------------------------------------------------------- good bots
 def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
-    """A good bot on a few checks, and as a process: what is printed, and the exit code."""
+    """Runs a few checks on a good bot as a process, and tests the output and the exit code."""
     command = [PYTHON, "-m", "cli.main", "bot", "check", "--json", "--only", "1-5,14,25,34,48", "--", PYTHON, STARTER]
     done = subprocess.run(
         command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=300, check=False
@@ -205,7 +205,7 @@ def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
 
 
 def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -> None:
-    """It brings a key of its own; what needs its process is skipped."""
+    """It has its own key; checks that need its process are skipped."""
 
     async def main() -> tuple[dict[int, run.Finding], str]:
         async with run.opened() as house:
@@ -231,7 +231,7 @@ def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -
 BUNDLED = {
     "random": ([PYTHON, "-m", "bots.house", "random", "--seed", "7"], True),
     "greedy": ([PYTHON, "-m", "bots.house", "greedy", "--seed", "7"], True),
-    "mcts": ([PYTHON, "-m", "bots.house", "mcts", "--think-ms", "20"], False),  # or the games would take minutes
+    "mcts": ([PYTHON, "-m", "bots.house", "mcts", "--think-ms", "20"], False),  # otherwise the games take minutes
 }
 
 
@@ -259,7 +259,7 @@ async def _all(settings: Settings) -> dict[int, run.Finding]:
 
 
 # ----------------------------------------------------------------------------------------------------------- bad bots
-#: By mode of the hostile guest: the checks to run, and what they find.
+#: By mode of the hostile bot: the checks to run, and their results.
 BAD_BOTS = {
     "silent": {1: "pass", 5: "fail", 13: "skip", 19: "skip"},
     "late": {1: "pass", 5: "fail"},
@@ -286,7 +286,7 @@ def test_every_bad_bot_fails_the_checks_it_should() -> None:
     found = asyncio.run(main())
 
     told = {mode: results(one) for mode, one in found.items()}
-    if told["twice"][5] == "fail":  # a question put just when its newer stream takes over
+    if told["twice"][5] == "fail":  # a question asked just when its newer stream takes over
         assert found["twice"][5].detail == "it hung up instead of answering"
         told["twice"][5] = "pass"
     assert told == BAD_BOTS
@@ -296,13 +296,13 @@ def test_every_bad_bot_fails_the_checks_it_should() -> None:
 
 
 def _hostile(mode: str) -> Settings:
-    # Whoever never answers is not waited for; whoever does has time enough on a busy machine.
+    # A bot that never answers is not waited for; the others have enough time on a busy machine.
     is_silent = mode in ("silent", "late", "garbage")
     return Settings(command=[PYTHON, HOSTILE, mode], patience_s=30, bank_ms=3000 if is_silent else 60_000)
 
 
-# ---------------------------------------------------------------------------------------------- a bot that never gets in
-#: By what the bot's first message is, in Python: why it is refused.
+# --------------------------------------------------------------------------------------------- a bot that cannot connect
+#: By the bot's first message, in Python: why it is refused.
 REFUSED = {
     'bot_pb2.PlayRequest(hello=bot_pb2.Hello(sdk="mine", max_parallel_games=1))': (
         "its Hello has no bot_key; expected the key that RUBBLE_BOT_KEY holds"
@@ -329,7 +329,7 @@ except grpc.RpcError as error:
 
 @pytest.mark.parametrize("first", REFUSED, ids=["no key", "bad key", "no hello"])
 def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -> None:
-    """Check 1 names the reason and the bot's last words; the checks that need it are one line, not a row each."""
+    """Check 1 gives the reason and the end of the bot's log; the checks that need the bot are one line, not a row each."""
     (tmp_path / "bot.py").write_text(_CONNECTS.format(first=first), encoding="utf-8")
     check = [PYTHON, "-m", "cli.main", "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109"]
     done = subprocess.run(

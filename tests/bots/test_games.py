@@ -1,4 +1,4 @@
-"""Bots as processes at a real service, from the first question to the outcome."""
+"""Bots as processes with a real service, from the first question to the outcome."""
 
 import pytest
 from rubble_bot import Turn

@@ -1,7 +1,7 @@
-"""The starters in other languages: each is built by its own ``build``, and plays at a real service.
+"""The starters in other languages: each is built by its own ``build``, and plays with a real service.
 
-A language is a folder of bots/ with the two scripts ``build`` and ``run``. What its ``build`` cannot do here (exit code 3: a
-tool is missing) is skipped with its own words.
+A language is a folder of bots/ with the two scripts ``build`` and ``run``. If its ``build`` ends with exit code 3 (a tool is
+missing), its tests are skipped with the script's message.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ LANGUAGES = sorted(
 
 
 def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
-    """One of a folder's scripts, run to its end; one at a time, for all tests on this machine."""
+    """Runs one of a folder's scripts; only one at a time on this machine."""
     lock = ROOT / ".rubble" / f"build-{language}.lock"
     lock.parent.mkdir(exist_ok=True)
     with lock.open("w") as held:
@@ -49,7 +49,7 @@ def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
 
 @functools.cache
 def built(language: str) -> Path:
-    """The script that starts the bot, which is built then; skips the test where a tool is missing."""
+    """Builds the bot and returns its start script; skips the test if a tool is missing."""
     made = script(language, "build")
     if made.returncode == MISSING:
         pytest.skip(f"bots/{language} was not built: {made.stderr.strip()}")
@@ -67,7 +67,7 @@ class Guests:
         self._processes: list[subprocess.Popen[str]] = []
 
     def sit(self, name: str, **settings: str) -> subprocess.Popen[str]:
-        """Start a bot of that name; an empty setting is left out."""
+        """Starts a bot of that name; an empty setting is left out."""
         known = self.arena.settings(name) | settings
         with self.log(name).open("a") as log:
             process = subprocess.Popen(
@@ -77,7 +77,7 @@ class Guests:
                 stderr=log,
                 text=True,
                 env=clean_environment({key: value for key, value in known.items() if value}),
-                cwd=self.arena.folder,  # a bot must not depend on where it is started
+                cwd=self.arena.folder,  # a bot must not depend on its working directory
             )
         self._processes.append(process)
         return process
@@ -89,7 +89,7 @@ class Guests:
         return self.log(name).read_text(errors="replace")
 
     def leave(self) -> list[int]:
-        """Stop every bot that is still there; the exit codes of all."""
+        """Stops every bot that still runs; returns the exit codes of all."""
         codes = [stop(process) for process in self._processes]
         self._processes = []
         return codes
@@ -105,7 +105,7 @@ def guests(request: pytest.FixtureRequest, arena: Arena) -> Iterator[Guests]:
 
 @pytest.fixture(params=LANGUAGES)
 def own_guests(request: pytest.FixtureRequest, own_arena: Arena) -> Iterator[Guests]:
-    """The same at a service that the test may stop."""
+    """Bots of a language at a service that the test may stop."""
     found = Guests(request.param, own_arena)
     yield found
     found.leave()

@@ -1,4 +1,4 @@
-"""``rubble play``, by scripts instead of people."""
+"""``rubble play``, with scripted input."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ PLAY = [sys.executable, "-m", "cli.main", "play"]
 
 
 def play(folder: Path, *arguments: str, said: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """One evening, with everything that will be said."""
+    """Runs ``rubble play`` with the given input."""
     return subprocess.run(
         [*PLAY, *arguments, "--replays", str(folder / "replays")],
         input=said,
@@ -29,7 +29,7 @@ def play(folder: Path, *arguments: str, said: str, **settings: str) -> subproces
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Files and processes that should be gone."""
+    """Returns files and processes that should be gone."""
     files = [str(path) for path in folder.glob("rubble-play-*")]
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -51,7 +51,7 @@ def test_a_whole_solo_game_through_a_pipe(tmp_path: Path) -> None:
     out = played.stdout
     assert "you have seat 0." in out
     assert out.count("There are 2 actions; say a number from 1 to 2.") == 2
-    assert "Expected" in out  # earn 9 is no action at all
+    assert "Expected" in out  # earn 9 is not an action
     assert "Not now: " in out  # placing a pawn comes later
     assert "place the pawn on the pass space and do nothing" in out
     assert "Committee of Fifty" in out
@@ -63,7 +63,7 @@ def test_a_whole_solo_game_through_a_pipe(tmp_path: Path) -> None:
 
 
 def at(arena: Arena) -> dict[str, str]:
-    """What must be known to play at a running service."""
+    """Returns the settings for playing at a running service."""
     return {"RUBBLE_OPERATOR_TOKEN": arena.operator[0][1].removeprefix("Bearer ")}
 
 

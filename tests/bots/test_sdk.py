@@ -1,4 +1,4 @@
-"""The SDK: both faces, and everything it does so that an author need not."""
+"""The Python SDK: ``run`` and ``Bot``, errors, and reconnecting."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ Over = bot_pb2.GameOver
 
 
 class Running:
-    """A bot in a thread of this process; it stops when it has heard of so many ends."""
+    """A bot in a thread of this process; it stops after a number of games."""
 
     def __init__(self, arena: Arena, name: str, choose: Callable[[Turn], int | str], *, ends: int = 1) -> None:
         self.overs: list[Over] = []
@@ -38,7 +38,7 @@ class Running:
             self.bot.stop()
 
     def join(self) -> list[Over]:
-        """Wait for the bot to stop by itself; the ends it heard of."""
+        """Waits for the bot to stop by itself; returns the ends it received."""
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         return self.overs
@@ -213,7 +213,7 @@ def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: Arena) -> None
 
 
 def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: Arena) -> None:
-    """The answer that was being thought about meanwhile is given to the new copy."""
+    """The answer that was being computed meanwhile is sent to the new copy."""
     arena = own_arena
     in_the_middle, is_back = threading.Event(), threading.Event()
     asked: list[int] = []
@@ -264,7 +264,7 @@ def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: Arena) -> None
     assert [start.session for start in again.starts] == [session]
 
 
-# --------------------------------------------------------------------------------------------------- an arena of straw
+# -------------------------------------------------------------------------------------------------------- a fake arena
 class StrawArena(bot_pb2_grpc.BotServiceServicer):
     """Asks many questions in one message, and drains the first stream that answered them."""
 
@@ -304,7 +304,7 @@ class StrawArena(bot_pb2_grpc.BotServiceServicer):
 @pytest.mark.parametrize("is_quick", [False, True])
 def test_answers_travel_together_and_are_given_again_after_draining(is_quick: bool) -> None:
     games = 50
-    straw = StrawArena(games)  # type: ignore[abstract]  # nobody asks it for keys
+    straw = StrawArena(games)  # type: ignore[abstract]  # only Play is called
     thoughts: list[str] = []
     overs: list[Over] = []
 
@@ -342,7 +342,7 @@ def test_answers_travel_together_and_are_given_again_after_draining(is_quick: bo
 
 
 class FullArena(bot_pb2_grpc.BotServiceServicer):
-    """Has no place for the first six streams, and tells when to come back."""
+    """Refuses the first six streams, with a delay in RetryInfo."""
 
     def __init__(self) -> None:
         self.tokens: list[Any] = []
@@ -360,8 +360,8 @@ class FullArena(bot_pb2_grpc.BotServiceServicer):
 
 
 def test_a_bot_that_finds_no_place_comes_back_when_it_was_told_to(caplog: pytest.LogCaptureFixture) -> None:
-    """The pauses do not grow: a game may be waiting for it. The key is in the metadata of every stream."""
-    full = FullArena()  # type: ignore[abstract]  # nobody asks it for keys
+    """The pauses do not grow, since a game may be waiting. The key is in the metadata of every stream."""
+    full = FullArena()  # type: ignore[abstract]  # only Play is called
 
     async def main() -> None:
         server = grpc.aio.server(interceptors=(Answers(),))

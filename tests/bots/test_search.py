@@ -1,4 +1,4 @@
-"""The search bot outside Python: it knows the arena's worlds and nothing else."""
+"""The search bot in Go: it uses only the arena's SimulationService."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ class Searchers:
         return codes
 
     def finish(self, session: str) -> common_pb2.Outcome:
-        """The outcome of a session in which nobody is at fault; it may take its time."""
+        """Returns the outcome of a session without faults; it may take long."""
         request = session_pb2.WatchRequest(session=session)
         for response in self.arena.sessions.Watch(request, metadata=self.arena.operator, timeout=GAME_S):
             for event in response.events:
@@ -54,7 +54,7 @@ class Searchers:
         raise AssertionError("the stream ended before the game")
 
     def notes(self, session: str) -> list[str]:
-        """What was noted beside the actions of a finished session, in order."""
+        """Returns the notes of a finished session, in order."""
         request = session_pb2.GetReplayRequest(session=session)
         lines = self.arena.sessions.GetReplay(request, metadata=self.arena.operator).jsonl.splitlines()
         return [note for line in lines if (note := json.loads(line).get("note"))]

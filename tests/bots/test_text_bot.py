@@ -1,4 +1,4 @@
-"""The text face: a turn as a prompt, an answer as a choice, and whole games with a stand-in for the model."""
+"""The text bot: a turn as a prompt, an answer as a choice, and whole games with a fake model."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from service.rpc import codec
 from tests.bots import stand_in
 from tests.bots.arena import ROOT, Arena
 
-sys.path.append(str(ROOT / "bots" / "python"))  # where text_bot lies; it is no part of a distribution
+sys.path.append(str(ROOT / "bots" / "python"))  # the folder of text_bot, which is not part of a distribution
 
 from text_bot.models import BadModel, NoAnswer, from_command, from_function
 from text_bot.prompt import prompt
@@ -28,7 +28,7 @@ TEXTS = ["place 2 act", "place 2 buy 0", "place 20 act", "permit deck", "use @1"
 
 
 def rules_of(name: str) -> game_pb2.GetGameResponse:
-    """What the arena tells of a game."""
+    """Returns the arena's description of a game."""
     game = all_games()[name]
     response = game_pb2.GetGameResponse(game=game_pb2.GameSummary(id=name, title=game.title))
     for component in game.components:
@@ -41,7 +41,7 @@ def rules_of(name: str) -> game_pb2.GetGameResponse:
 
 
 def turn_in(game: AnyGame, seats: int, plies: int, move_ms: int = 60_000) -> Turn:
-    """A question after so many plies of greedy play."""
+    """Returns a question after ``plies`` plies of greedy play."""
     state = game.new(seats, {}, seeds_of(3))
     play_on(game, state, [game.players["greedy"]] * seats, player_streams(3, 0, seats), plies=plies)
     seat = game.to_act(state)[0]
