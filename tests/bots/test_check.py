@@ -45,7 +45,7 @@ def failures(found: dict[int, run.Finding]) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------------------------------- the list
-def test_there_are_many_checks_and_each_says_what_it_proves() -> None:
+def test_there_are_many_checks_and_each_has_a_description() -> None:
     checks = run.every()
 
     assert len(checks) >= 70
@@ -88,7 +88,7 @@ def test_bad_input_is_one_line(arguments: list[str], complaint: str, capsys: pyt
     assert error.count("\n") == 1
 
 
-def test_an_address_that_is_in_use_is_no_bug_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_address_in_use_is_not_reported_as_a_bug(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         assert rubble(["bot", "check", "--key", "any", "--listen", where]) == 2
@@ -115,7 +115,7 @@ def _turn(session: str, turn: int) -> bot_pb2.PlayEvent:
         ("note", [bot_pb2.Choice(session="s", turn=1, index=0, note="x" * 1001)]),
     ],
 )
-def test_every_wrong_answer_is_written_down(kind: str, choices: list[bot_pb2.Choice]) -> None:
+def test_every_wrong_answer_is_recorded(kind: str, choices: list[bot_pb2.Choice]) -> None:
     minutes = Minutes()
     minutes.told(_turn("s", 1))
 
@@ -165,7 +165,7 @@ class _Eager:
         assert is_true(), otherwise
 
 
-def test_a_question_that_is_quicker_than_the_sessions_name_took_no_less_than_no_time(
+def test_a_question_that_arrives_before_the_sessions_name_has_no_negative_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The answer is measured against its own question: a millisecond here, never minus one."""
@@ -178,7 +178,7 @@ def test_a_question_that_is_quicker_than_the_sessions_name_took_no_less_than_no_
     assert asyncio.run(main()) == "1 ms"
 
 
-def test_counts_of_one_are_told_as_one() -> None:
+def test_counts_of_one_are_singular() -> None:
     minutes = Minutes()
     minutes.told(_turn("s", 1))
     for _ in range(2):
@@ -204,7 +204,7 @@ def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
     }
 
 
-def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -> None:
+def test_a_bot_started_by_another_process_is_checked_by_its_key(tmp_path: Path) -> None:
     """It has its own key; checks that need its process are skipped."""
 
     async def main() -> tuple[dict[int, run.Finding], str]:
@@ -328,7 +328,7 @@ except grpc.RpcError as error:
 
 
 @pytest.mark.parametrize("first", REFUSED, ids=["no key", "bad key", "no hello"])
-def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -> None:
+def test_a_bot_that_cannot_connect_is_explained_once(first: str, tmp_path: Path) -> None:
     """Check 1 gives the reason and the end of the bot's log; the checks that need the bot are one line, not a row each."""
     (tmp_path / "bot.py").write_text(_CONNECTS.format(first=first), encoding="utf-8")
     check = [PYTHON, "-m", "cli.main", "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109"]

@@ -13,7 +13,7 @@ from tests.bots.arena import STARTER, Arena
 TABLES = [(game.id, seats) for game in all_games().values() for seats in game.seats]
 
 
-def test_house_bots_finish_every_game_at_every_table(arena: Arena) -> None:
+def test_bundled_bots_finish_every_game_at_every_table(arena: Arena) -> None:
     names = ["greedy-a", "random-b", "greedy-c", "random-d"]
     for name in names:
         arena.house_bot(name, name.partition("-")[0])

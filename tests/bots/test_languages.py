@@ -169,7 +169,7 @@ def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_gue
     assert own_guests.leave() == [0], own_guests.words(name)
 
 
-def test_a_wrong_key_is_told_and_ends_the_process(guests: Guests) -> None:
+def test_a_wrong_key_is_reported_and_ends_the_process(guests: Guests) -> None:
     name = f"{guests.language}-stranger"
     process = guests.sit(name, RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
@@ -178,7 +178,7 @@ def test_a_wrong_key_is_told_and_ends_the_process(guests: Guests) -> None:
     assert "rb1.bot.AAAA.BBBB" not in guests.words(name)
 
 
-def test_the_older_of_two_processes_with_one_key_stops_with_a_word(guests: Guests) -> None:
+def test_the_older_of_two_processes_with_one_key_stops_with_a_message(guests: Guests) -> None:
     arena, name = guests.arena, f"{guests.language}-twin"
     older = guests.sit(name)
     arena.finish(arena.session("sf1906-2e", [name, "rival"]))  # so it is connected

@@ -69,7 +69,7 @@ def test_it_plays_legal_whole_games_at_every_table(game: AnyGame, seats: int) ->
     assert game.outcome(state) is not None
 
 
-def test_a_game_nobody_has_judged_is_played_to_its_end_instead() -> None:
+def test_a_game_without_a_judge_is_played_to_its_end() -> None:
     state = SALVAGE.new(2, {}, seeds_of(1))
     assert judge_for(SALVAGE.id, 2) is None
 
@@ -171,7 +171,7 @@ def test_it_beats_the_greedy_player(name: str, seats: int, games: int) -> None:
     assert ahead > 0
 
 
-def test_rosters_know_all_bots_of_the_house() -> None:
+def test_rosters_know_all_bundled_bots() -> None:
     assert BUNDLED == PLAYERS
 
 
@@ -238,7 +238,7 @@ def test_questions_that_wait_shorten_a_thought_and_the_most_urgent_comes_first()
     assert shares[1] > shares[0]
 
 
-def test_an_error_in_a_thought_reaches_whoever_asked_and_the_desk_goes_on() -> None:
+def test_an_error_in_a_search_reaches_the_caller_and_the_queue_continues() -> None:
     turn = turn_at(RELIEF, RELIEF.new(2, {}, seeds_of(1)), 2, move_ms=60_000)
     errors = [ZeroDivisionError("oh")]
 

@@ -219,7 +219,7 @@ def test_the_list_has_every_bot_and_how_to_enter_it(capsys: pytest.CaptureFixtur
         assert bot["strength"] not in ("", "?")
 
 
-def test_a_language_without_its_tools_says_which_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_language_without_its_tools_names_the_missing_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert bot_list.needs("java") == "not on the PATH: javac, mvn"

@@ -67,7 +67,7 @@ def at(arena: Arena) -> dict[str, str]:
     return {"RUBBLE_OPERATOR_TOKEN": arena.operator[0][1].removeprefix("Bearer ")}
 
 
-def test_what_the_bots_do_is_told(arena: Arena, tmp_path: Path) -> None:
+def test_the_actions_of_the_bots_are_printed(arena: Arena, tmp_path: Path) -> None:
     arguments = ("--game", "sf1906-1e", "--bots", "greedy,random", "--seat", "1", "--seed", "5")
 
     played = play(tmp_path, *arguments, "--address", arena.address, said="1\n" * 8 + "q\n", **at(arena))
@@ -103,7 +103,7 @@ def test_quitting_resigns_at_the_service_one_was_sent_to(arena: Arena, tmp_path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: str(number.name))
-def test_whoever_interrupts_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(
         [*PLAY, "--game", "relief", "--players", "3"],
         stdin=subprocess.PIPE,

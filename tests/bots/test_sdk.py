@@ -153,7 +153,7 @@ def test_a_choose_that_fails_loses_its_game_and_no_other(arena: Arena, answer: A
     assert faults == {True: common_pb2.FAULT_TIMEOUT, False: common_pb2.FAULT_UNSPECIFIED}
 
 
-def test_a_wrong_key_is_told_and_ends_the_process(arena: Arena) -> None:
+def test_a_wrong_key_is_reported_and_ends_the_process(arena: Arena) -> None:
     process = arena.bot("stranger", "-m", "bots.house", "random", RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
     assert process.wait(PATIENCE_S) == 1
@@ -183,7 +183,7 @@ def test_a_setting_that_cannot_be_used_is_named(
 
 
 # ------------------------------------------------------------------------------------------------------ coming and going
-def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: Arena) -> None:
+def test_the_older_of_two_processes_with_one_key_stops_with_a_message(arena: Arena) -> None:
     older = arena.house_bot("twin", "random")
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))  # so it is connected
 
@@ -194,7 +194,7 @@ def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: Arena)
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))
 
 
-def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: Arena) -> None:
+def test_a_stopped_bot_does_not_wait_for_slow_answers(arena: Arena) -> None:
     source = (
         "import threading\nfrom rubble_bot import run\n"
         "def choose(turn):\n    print('thinking', flush=True)\n    threading.Event().wait()\n"
@@ -359,7 +359,7 @@ class FullArena(bot_pb2_grpc.BotServiceServicer):
             yield bot_pb2.PlayResponse(events=[event])
 
 
-def test_a_bot_that_finds_no_place_comes_back_when_it_was_told_to(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_bot_reconnects_after_the_delay_it_was_given(caplog: pytest.LogCaptureFixture) -> None:
     """The pauses do not grow, since a game may be waiting. The key is in the metadata of every stream."""
     full = FullArena()  # type: ignore[abstract]  # only Play is called
 

@@ -68,7 +68,7 @@ def searchers(arena: Arena) -> Iterator[Searchers]:
 
 
 @pytest.mark.parametrize("game", list(all_games()))
-def test_it_looks_into_worlds_for_every_answer_that_is_one(searchers: Searchers, game: str) -> None:
+def test_it_samples_states_for_every_answer_with_a_choice(searchers: Searchers, game: str) -> None:
     searchers.sit(f"search-{game}", "-playouts", "6", "-policy", "random")
     session = searchers.arena.session(game, ["rival", f"search-{game}"], move_ms=60_000)
 
@@ -81,7 +81,7 @@ def test_it_looks_into_worlds_for_every_answer_that_is_one(searchers: Searchers,
     assert searchers.leave() == [0]
 
 
-def test_it_speaks_in_time_whatever_it_would_still_like_to_know(searchers: Searchers) -> None:
+def test_it_answers_in_time_with_any_budget(searchers: Searchers) -> None:
     """A budget of playouts that no clock allows, and a clock that allows few."""
     searchers.sit("hurried", "-playouts", "100000", "-share", "0.3")
     session = searchers.arena.session("sf1906-2e", ["hurried", "rival"], move_ms=1_000, bank_ms=60_000)

@@ -86,7 +86,7 @@ def test_an_answer_may_be_a_number_an_action_or_a_talk_with_one_in_it(answer: st
         ("either pass or permit deck", "it names several actions ('permit deck', 'pass'); name one"),
     ],
 )
-def test_anything_else_is_unclear_and_says_why(answer: str, complaint: str) -> None:
+def test_any_other_answer_is_unclear_with_a_reason(answer: str, complaint: str) -> None:
     with pytest.raises(Unclear) as unclear:
         read(answer, TEXTS)
 

@@ -227,7 +227,7 @@ def _telling_reason(state: State, seat: Seat, action: Action) -> None:
 
 
 def _telling_turn(state: State) -> list[Seat]:
-    """Skips a seat in the last hiring that could not use another crew, which reveals its hand."""
+    """Lets the seat with the strongest crew send after the others, which reveals who holds it."""
     acting = rules.to_act(state)
     if state.phase == SENDING and len(acting) > 1:
         strongest = max(acting, key=lambda seat: max(_strength(crew) for crew in state.hands[seat]))

@@ -96,7 +96,7 @@ def test_garbage_is_unreadable(subject: Subject, garbage: str) -> None:
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_garbage_made_of_its_own_words_is_unreadable_or_an_action(subject: Subject, data: st.DataObject) -> None:
+def test_a_changed_text_is_unreadable_or_an_action(subject: Subject, data: st.DataObject) -> None:
     pool = pool_of(plain_tables(subject.game)[0])
     words = sorted({word for text in pool.texts for word in text.split()})
     strange = st.one_of(st.sampled_from(words), st.text(max_size=4), st.integers(-3, 99).map(str))

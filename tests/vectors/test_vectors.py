@@ -49,7 +49,7 @@ def drawn_openly(cards: list[str], count: int, stream: Any) -> tuple[list[str], 
 
 
 @pytest.mark.parametrize(("game", "seats"), GAMES)
-def test_every_hash_is_that_of_what_everybody_sees(game: str, seats: int, tmp_path: Path) -> None:
+def test_every_hash_covers_what_all_viewers_see(game: str, seats: int, tmp_path: Path) -> None:
     header, *lines = written(tmp_path, game, seats, "--views")
 
     assert (header["kind"], header["game"], header["seats"]) == ("game", game, seats)
@@ -229,7 +229,7 @@ def test_the_first_difference_is_named(
     assert "1 of 1 file differ" in output.err
 
 
-def test_seats_that_speak_at_once_may_speak_in_any_order(tmp_path: Path) -> None:
+def test_seats_that_act_at_the_same_time_may_act_in_any_order(tmp_path: Path) -> None:
     """Another engine need not ask them in our order."""
     game = games.get("relief")
     header, first, *_ = written(tmp_path, "relief", 2)

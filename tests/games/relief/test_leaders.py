@@ -25,7 +25,7 @@ def spaces(texts: list[str]) -> list[int]:
     return [int(text.split("@")[1]) for text in texts]
 
 
-def test_all_seats_may_speak_at_once_and_in_any_order() -> None:
+def test_all_seats_may_act_at_the_same_time_and_in_any_order() -> None:
     """5.3"""
     table = new(3)
     one = play(table, "A:lead @1", "A:lead @2", "B:lead @3", "B:lead @4", "C:lead @5", "C:lead @6")
@@ -99,7 +99,7 @@ def test_before_a_round_every_leader_is_asked_for_those_that_waited_too(leaders:
     assert waiting(table, A) == 0
 
 
-def test_when_nobody_is_asked_the_markers_follow_at_once() -> None:
+def test_when_no_seat_is_asked_the_markers_follow_at_once() -> None:
     """5.23, 5.21"""
     table = relief("A L9 m0 | B* L9 m1")
     after = play(table, "B:pass")

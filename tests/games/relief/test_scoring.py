@@ -66,7 +66,7 @@ def test_objectives_are_capped() -> None:
 
 
 @pytest.mark.parametrize("seats", [2, 3])
-def test_nobody_did_anything(seats: int) -> None:
+def test_no_player_did_anything(seats: int) -> None:
     """7.44, 5.17, 5.18: no bonus if the most is 0, and a shared victory."""
     names = "ABC"[:seats]
     table = over("objective: O7 | " + " | ".join(f"{name} start" for name in names))
@@ -106,7 +106,7 @@ def test_equal_seats_share_the_better_rank_and_the_next_is_skipped() -> None:
     assert ended(table).ranks == (2, 1, 2)
 
 
-def test_everybody_tied_for_the_most_gets_the_bonus() -> None:
+def test_all_players_tied_for_the_most_get_the_bonus() -> None:
     """5.17, C28"""
     table = over("objective: O4 | A O5 N1 | B O6 N1 @4 T26 | C O2 @7 T32")
     assert [points(table, seat, "most influence") for seat in (A, B, C)] == [10, 10, 0]

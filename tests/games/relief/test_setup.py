@@ -14,7 +14,7 @@ def fresh(table: int, deck: int, seats: int = 3) -> State:
     return RELIEF.new(seats, {}, Seeds(seeds_of(table).table, seeds_of(deck).deck))
 
 
-def test_everybody_starts_alike() -> None:
+def test_all_players_start_with_the_same() -> None:
     """5.1, C4, C9, C14, C16, C25: three of each, three regular workers, five markers, two leaders, no points."""
     for seats in (2, 3):
         table = new(seats)
@@ -69,7 +69,7 @@ def test_the_first_tile_drawn_lies_rightmost() -> None:
     assert RELIEF.new(3, {}, seeds).row == drawn[:5][::-1]
 
 
-def test_everybody_gets_a_special_and_an_objective_one_objective_lies_open_the_rest_is_out() -> None:
+def test_every_player_gets_a_special_and_an_objective_one_objective_lies_open_the_rest_is_out() -> None:
     """5.1, C6, C7"""
     for seats in (2, 3):
         table = new(seats)

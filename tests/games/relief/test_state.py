@@ -88,7 +88,7 @@ def test_nothing_is_ever_lost(game: tuple[int, int]) -> None:
         check(table)
 
 
-def test_nor_in_a_world_that_a_seat_believes_in() -> None:
+def test_nothing_is_lost_in_a_sample() -> None:
     """5.19, 5.7, 5.27: re-dealt components lie in exactly one place too."""
     for number in range(6):
         seats = 2 + number % 2
@@ -109,7 +109,7 @@ def test_lists_stay_short_and_are_never_empty(game: tuple[int, int]) -> None:
             assert len(set(actions)) == len(actions)
 
 
-def test_markers_are_equally_many_so_nobody_is_skipped() -> None:
+def test_all_seats_have_equally_many_markers_so_none_is_skipped() -> None:
     """5.9: within a round no seat places twice in a row."""
     for number in range(6):
         for table in walk(3, number):

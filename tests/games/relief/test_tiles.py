@@ -110,7 +110,7 @@ def test_leader_and_points_are_one_package() -> None:
     assert refusal(dry, A, "use @7") == "CANNOT_PAY"
 
 
-def test_nobody_takes_less_on_purpose() -> None:
+def test_a_use_takes_as_much_as_possible() -> None:
     """5.16: a use has no parameters."""
     assert offers(relief("board: W5 | A* @1 T02 | B"), A, "use @1") == ["use @1"]
     assert used("@1 T02 | board: W5", 1) == "W3"

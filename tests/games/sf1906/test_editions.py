@@ -103,7 +103,7 @@ def test_hidden_cards_and_row_come_from_the_same_pile_in_either_order() -> None:
         assert len({*hidden, *table.objective_row, *table.objective_deck}) == 3 + 3 + 15
 
 
-def test_the_starting_player_is_drawn_alike() -> None:
+def test_the_starting_player_is_drawn_in_the_same_way() -> None:
     """E8: drawn at random in both, since no program has felt an earthquake."""
     assert [fresh("1e", 4, number).start for number in range(9)] == [
         fresh("2e", 4, number).start for number in range(9)
@@ -138,7 +138,7 @@ def test_only_the_first_edition_keeps_objectives_of_the_row_face_up() -> None:
 
 
 @pytest.mark.parametrize("edition", BOTH)
-def test_without_objectives_nobody_signs_one(edition: str) -> None:
+def test_without_objectives_none_can_be_signed(edition: str) -> None:
     """E12: stated in the second edition, silent in the first."""
     table = draw(f"{edition}  3 players  card A3\nobjective row: - - -   objective deck: none")
 

@@ -137,7 +137,7 @@ def _check_turn(state: State) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
 @settings(max_examples=10)
 @given(number=st.integers(0, 10**6), keen=st.booleans())
-def test_nothing_is_lost_and_nobody_owes_after_any_action(
+def test_nothing_is_lost_and_no_player_has_debts_after_any_action(
     table: tuple[str, int, dict[str, OptionValue]], number: int, keen: bool
 ) -> None:
     """I11, I12, R12, R64, R69: permits, objectives, urbanism cards, buildings, rubble, money, limits; every table and option."""
@@ -151,7 +151,7 @@ def test_nothing_is_lost_and_nobody_owes_after_any_action(
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
 @settings(max_examples=3)
 @given(number=st.integers(0, 10**6))
-def test_a_game_has_36_turns_and_six_earnings_for_everybody_at_most(
+def test_a_game_has_at_most_36_turns_and_six_earnings_for_each_player(
     table: tuple[str, int, dict[str, OptionValue]], number: int
 ) -> None:
     """R63, R28, R30, C17: exactly this many if the years run out; an eighth building ends it earlier."""

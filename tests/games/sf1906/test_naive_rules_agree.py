@@ -95,7 +95,7 @@ def play_both(edition: str, seats: int, number: int, seen: Counter[str]) -> None
 
 
 @pytest.mark.parametrize(("edition", "seats"), TABLES)
-def test_both_tables_offer_the_same_and_come_to_the_same_at_every_decision(edition: str, seats: int) -> None:
+def test_engine_and_naive_rules_agree_at_every_decision(edition: str, seats: int) -> None:
     """R63, R67: the seat that is asked, its legal actions and the whole table are the same; with four styles of play."""
     seen: Counter[str] = Counter()
     for number in range(GAMES):

@@ -85,7 +85,7 @@ def test_a_first_edition_player_takes_what_the_row_has_and_never_the_deck() -> N
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_nobody_ever_takes_a_sixth_permit(edition: str) -> None:
+def test_no_player_ever_takes_a_sixth_permit(edition: str) -> None:
     """T15, R12, C7, I12: not from the own space, not bought, not as a benefit; none is discarded to make room."""
     five = "permits P01 P02 P03 P04 P05"
     table = draw(f"{edition}  3 players  card A4\norange $9  {five}")
@@ -312,7 +312,7 @@ def test_the_objective_deck_is_never_renewed(edition: str) -> None:
     assert objective_row(after(table, BLACK, "place 0 cash")) == "O01 O04 -"
 
 
-def test_nobody_is_limited_in_objectives() -> None:
+def test_there_is_no_limit_of_objectives() -> None:
     """C7: there is no limit but the deck."""
     table = draw("2e  3 players  card A3\norange objectives O01 O02 O03 O04 O05 O06 O07 O08 O09 O10")
 
@@ -361,7 +361,7 @@ def test_who_knows_which_card(edition: str) -> None:
 
 
 @pytest.mark.parametrize("eye", [ORANGE, BLACK, None])
-def test_everybody_remembers_what_was_discarded_and_in_which_order(eye: int | None) -> None:
+def test_a_view_shows_what_was_discarded_and_in_which_order(eye: int | None) -> None:
     """R72: they went there openly, one after the other; a row shows its gaps, and a deck nothing but its height."""
     table = draw("2e  2 players\npermit row: P01 - P03   deck: P05 P06   discards: P40 P02 P17")
     seen = view(table, eye)

@@ -208,7 +208,7 @@ def test_an_eighth_building_on_the_sixth_card_of_1911_leaves_no_final_benefit(ed
 
 # ---------------------------------------------------------------------------------------------------------- final benefit
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_after_1911_everybody_builds_or_takes_two_dollars_without_earnings(edition: str) -> None:
+def test_after_1911_every_player_builds_or_takes_two_dollars_without_earnings(edition: str) -> None:
     """T58, R30, R63, E33, E38, E6: in the order of the sixth card; then the game is scored."""
     table = draw(f"""
         {edition}  3 players  year 1911  card A2 6th  map M3
