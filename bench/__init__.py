@@ -1,1 +1,1 @@
-"""How fast the engine and the service are, as ratios taken in one run: ``make bench``."""
+"""Benchmarks of the engine and the service, as ratios taken in one run: ``make bench``."""

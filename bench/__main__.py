@@ -31,7 +31,7 @@ def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="how long a slice takes (default 0.5; of the service 1)")
     parser.add_argument("--rounds", type=int, help="how many rounds (default 9; of the service 5)")
     parser.add_argument("--games", type=int, default=1000, help="how many games N12 plays (default 1000)")
-    parser.add_argument("--against", type=Path, help="another checkout with a .venv of its own, for N7c")
+    parser.add_argument("--against", type=Path, help="another checkout with its own .venv, for N7c")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parsed = parser.parse_args(arguments)
     parsed.only = parsed.only.split(",")
@@ -39,12 +39,12 @@ def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         if number not in ALL:
             parser.error(f"--only: {number!r} is not possible; expected some of {','.join(ALL)}")
     if any(given is not None and given <= 0 for given in (parsed.seconds, parsed.rounds)) or parsed.games < 20:
-        parser.error("--seconds and --rounds: expected more than nothing; --games: at least 20")
+        parser.error("--seconds and --rounds: expected more than 0; --games: at least 20")
     return parsed
 
 
 def machine() -> dict[str, str]:
-    """Where the figures come from."""
+    """Returns a description of this machine."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -59,7 +59,7 @@ def machine() -> dict[str, str]:
 
 
 def start_workers(stack: ExitStack, wanted: list[Goal]) -> dict[str, Worker]:
-    """The processes the wanted goals need, as far as this machine can start them; a missing one is named."""
+    """Starts the processes that the goals need; prints a message for each one that cannot be started."""
     needed = {name.partition(":")[0] for goal in wanted for name in (goal.variant, goal.other)}
     python = Path(sys.executable)
     ways = {
@@ -82,7 +82,7 @@ def start_workers(stack: ExitStack, wanted: list[Goal]) -> dict[str, Worker]:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Measure what is asked for of the engine, in one run."""
+    """Measures the requested goals of the engine, in one run."""
     count, seconds = arguments.rounds or 9, arguments.seconds or 0.5
     wanted = [goal for goal in goals() if goal.number in arguments.only]
     about = machine()
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_service(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Measure what is asked for of the service, in one run."""
+    """Measures the requested goals of the service, in one run."""
     count, seconds = arguments.rounds or 5, arguments.seconds or 1.0
     with ExitStack() as stack:
         rivals: Measure | None = None
@@ -155,7 +155,7 @@ def _plain(spread: Spread) -> list[float]:
 
 
 def draw(report: dict[str, Any]) -> Table:
-    """The report as a person reads it."""
+    """Returns the report as a table."""
     about = "; ".join(f"{key} {value}" if key != "machine" else value for key, value in report["about"].items())
     caption = (
         f"{about}.\n{report['rounds']} rounds of {report['seconds']:g} s of computing a variant, interleaved in rotated order; "
@@ -190,7 +190,7 @@ def _short(rate: float) -> str:
 
 def main() -> None:
     arguments = read_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no process of ours is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes we started end too
     report: dict[str, Any] = {"results": [], "left_out": []}
     if set(arguments.only) & set(NUMBERS):
         report = run(arguments)

@@ -31,7 +31,7 @@ def random_games(game: AnyGame, seats: int) -> Turn:
 
 
 def copies(game: AnyGame, seats: int, *, deep: bool) -> Turn:
-    """A turn copies one state of the middle of a game, a hundred times."""
+    """A turn copies one state from the middle of a game a hundred times."""
     state = game.new(seats, {}, seeds_of(SEED))
     players = [game.players["random"]] * seats
     length = play_on(game, game.copy(state), players, player_streams(SEED, 0, seats))
@@ -49,7 +49,7 @@ def copies(game: AnyGame, seats: int, *, deep: bool) -> Turn:
 
 
 def beat() -> dict[str, int]:
-    """A fixed piece of plain Python work, so that two machines can be compared."""
+    """Does a fixed amount of plain Python work, so that two machines can be compared."""
     seen: dict[int, int] = {}
     row = list(range(100))
     total = 0

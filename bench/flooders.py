@@ -1,6 +1,6 @@
-"""Clients that flood a service: each takes an address and what it needs, and goes on until it is stopped or has done its rounds.
+"""Clients that flood a service until they are stopped or have done their rounds.
 
-As a process: ``python -m bench.flooders NAME`` with one line of JSON on standard input; it says ``flooding`` when it has begun.
+As a process: ``python -m bench.flooders NAME`` with one line of JSON on standard input; it prints ``flooding`` when it has begun.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ import grpc
 from rubble.v1 import bot_pb2, session_pb2, simulation_pb2
 
 _MIB: Final = 1 << 20
-#: Just below what the service takes by default.
+#: Just below what the service accepts by default.
 _LARGE: Final = _MIB - 64
 _PLAY: Final = "/rubble.v1.BotService/Play"
 _GET: Final = "/rubble.v1.SessionService/GetSession"
 _WATCH: Final = "/rubble.v1.SessionService/Watch"
 _SIMULATE: Final = "/rubble.v1.SimulationService/Simulate"
-#: What a refused client waits, in seconds: as good as nothing.
+#: Seconds a refused client waits: almost nothing.
 _PAUSE_S: Final = 0.001
 
 Order = dict[str, Any]
@@ -42,7 +42,7 @@ def _rounds(order: Order) -> Iterator[int]:
 
 
 async def _all(order: Order, work: Callable[[], Awaitable[None]]) -> None:
-    """So many at once; what the service says to them is no concern of theirs."""
+    """Runs the given number of clients at once and ignores the replies of the service."""
 
     async def again() -> None:
         for _ in _rounds(order):
@@ -81,7 +81,7 @@ async def long_ids(order: Order) -> None:
 
 
 async def deaf_watchers(order: Order) -> None:
-    """Watch without a token and without ever reading; those that are refused come again."""
+    """Watch without a token and without reading; refused clients try again."""
     request = session_pb2.WatchRequest(session=order["session"]).SerializeToString()
     async with _channel(order, deaf=True) as channel:
         watch: Any = channel.unary_stream(_WATCH)
@@ -106,7 +106,7 @@ async def large_simulations(order: Order) -> None:
 
 
 async def wrong_choices(order: Order) -> None:
-    """One bot's stream, full of answers that nobody asked for; it reads what it is told."""
+    """One bot's stream, full of answers to questions that were not asked; it reads the replies."""
     choices = [bot_pb2.Choice(session=f"nowhere-{number}", turn=1, index=0) for number in range(1000)]
     flood = bot_pb2.PlayRequest(choices=choices).SerializeToString()
     async with _channel(order) as channel:

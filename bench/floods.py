@@ -1,8 +1,8 @@
-"""The service under floods: its memory, and how long one honest bot waits for its next turn, beside each flood and without.
+"""The service under floods: its memory, and how long one honest bot waits for its next turn, with each flood and without.
 
     python -m bench.floods [--json] [--seconds 6] [--against PATH]
 
-``--against PATH`` starts the service of another checkout (with its own ``.venv``); the clients are ours.
+``--against PATH`` starts the service of another checkout (with its own ``.venv``); the clients are those of this checkout.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Row:
 
 
 class Copy:
-    """The service of a checkout, with a Redis of its own."""
+    """The service of a checkout, with its own Redis."""
 
     def __init__(self, tree: Path, folder: Path, redis_url: str) -> None:
         self._log = folder / "service.log"
@@ -74,12 +74,12 @@ class Copy:
             if self._process.poll() is not None or time.monotonic() > end:
                 self.stop()
                 raise SystemExit(f"the service of {tree} does not serve:\n{self._log.read_text()}")
-            time.sleep(0.02)  # between two looks
+            time.sleep(0.02)  # polling interval
         self.address = self._log.read_text().split("serving on ")[1].split()[0]
         self.token = (folder / "operator_token").read_text().strip()
 
     def memory(self, field: str) -> int:
-        """VmRSS (now) or VmHWM (the largest so far), in MiB."""
+        """Returns VmRSS (now) or VmHWM (the largest so far), in MiB."""
         lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith(field)) // 1024
 
@@ -90,7 +90,7 @@ class Copy:
 
 @contextlib.contextmanager
 def serving(tree: Path) -> Iterator[Copy]:
-    """A fresh service, until the block ends."""
+    """Runs a new service until the block ends."""
     folder = Path(tempfile.mkdtemp(prefix="rubble-floods-"))
     redis = EmbeddedRedis(folder)
     redis.start()
@@ -126,7 +126,7 @@ class Operator:
 
 
 async def _honest(copy: Copy, operator: Operator, key: str, waits: list[float]) -> None:
-    """One bot that plays alone, game after game, and notes how long each next event took."""
+    """Plays solo games as one bot, one after the other, and records how long each next event took."""
     async with grpc.aio.insecure_channel(copy.address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         play: Any = bot_pb2_grpc.BotServiceStub(channel)
         call = play.Play(metadata=(("authorization", f"Bearer {key}"),))
@@ -149,7 +149,7 @@ async def _honest(copy: Copy, operator: Operator, key: str, waits: list[float]) 
 
 @contextlib.asynccontextmanager
 async def _flooding(flood: str, order: dict[str, Any]) -> AsyncIterator[None]:
-    """A process that floods, until the block ends."""
+    """Runs a flooding process until the block ends."""
     if not flood:
         yield
         return
@@ -193,7 +193,7 @@ async def _measure(tree: Path, flood: str, seconds: float) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="one JSON object a flood")
+    parser.add_argument("--json", action="store_true", help="one JSON object per flood")
     parser.add_argument("--seconds", type=float, default=6.0, help="how long each flood lasts")
     parser.add_argument("--against", type=Path, default=ROOT, metavar="PATH", help="another checkout")
     asked = parser.parse_args()

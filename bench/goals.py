@@ -19,14 +19,14 @@ class Goal:
     unit: str
     other: str
     other_unit: str = ""
-    #: What the median should reach; of the rate for N1, of the ratio for the others.
+    #: What the median should reach: the rate for N1, the ratio for the others.
     floor: float = 0
     aim: float = 0
     of_rate: bool = False
 
 
 def goals() -> Iterator[Goal]:
-    """Every line, in order."""
+    """Yields every line, in order."""
     tables = [f"{name} {seats}p" for name, seats in TABLES]
     for table in tables:
         yield Goal(
@@ -37,7 +37,7 @@ def goals() -> Iterator[Goal]:
         yield Goal("N2", f"{table}: compiled / pure", f"compiled:{table}", "decisions", f"pure:{table}", "", 3, 5)
     for table in tables:
         for game in SPIEL_GAMES:
-            floor = 0 if game == "hearts" else 1  # ahead of two of them is the floor, of the third the aim
+            floor = 0 if game == "hearts" else 1  # faster than two of them is the floor, than the third the aim
             yield Goal("N3", f"{table} / {game}", f"compiled:{table}", "decisions", f"rivals:{game}", "", floor, 1)
     for table in tables:
         yield Goal("N4", f"{table} / Catanatron 4p", f"compiled:{table}", "games", "rivals:catanatron", "", 30, 100)

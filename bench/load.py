@@ -1,8 +1,8 @@
 """``python -m bench.load``: the service under a stated load, as ``make load`` runs it.
 
 Starts an embedded Redis, ``rubble serve`` with several copies, and processes full of bots that answer at a stated rate whether the
-service keeps up or not. Prints what a move took (from the moment it was due to the next question), what failed, which games were
-lost and how memory grew. Exit code 1 if a game was lost.
+service keeps up or not. Prints the time of a move (from the moment it was due to the next question), failures, lost games and
+the growth of memory. Exit code 1 if a game was lost.
 """
 
 import argparse
@@ -35,7 +35,7 @@ _PATIENCE_S: Final = 600.0
 
 
 def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
-    """What was asked for."""
+    """Returns the parsed arguments."""
     parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
     parser.add_argument("--rate", type=float, default=300, help="moves a second, all bots together (default 300)")
     parser.add_argument("--seconds", type=float, default=600, help="how long (default 600)")
@@ -47,7 +47,7 @@ def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parsed = parser.parse_args(arguments)
     if min(parsed.rate, parsed.seconds, parsed.games, parsed.copies, parsed.drivers) <= 0:
-        parser.error("expected more than nothing of everything")
+        parser.error("expected numbers above 0")
     if parsed.bots < 2 * parsed.games:
         parser.error(f"--bots {parsed.bots}: expected at least {2 * parsed.games}, two for each of --games")
     if parsed.games < parsed.drivers:
@@ -56,7 +56,7 @@ def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 class Service:
-    """``rubble serve`` with its children, as a process."""
+    """``rubble serve`` with its children."""
 
     def __init__(self, folder: Path, copies: int, redis_url: str) -> None:
         self.log = folder / "service.log"
@@ -75,12 +75,12 @@ class Service:
             if self._process.poll() is not None or time.monotonic() > end:
                 self.stop()
                 sys.exit(f"the service does not start:\n{self.log.read_text()}")
-            time.sleep(0.05)  # between two looks
+            time.sleep(0.05)  # polling interval
         self.address = self.log.read_text().split("serving on ")[1].split()[0]
         self.token = (folder / "state" / "operator_token").read_text().strip()
 
     def memory(self) -> int:
-        """What it and its children keep in memory that nobody else shares, in bytes."""
+        """Returns the private memory of the service and its children, in bytes."""
         pid = self._process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         total = 0
@@ -105,7 +105,7 @@ def _keys(service: Service, names: list[str]) -> dict[str, str]:
 
 
 def _order(asked: argparse.Namespace, service: Service, bot_keys: dict[str, str], driver: int) -> dict[str, Any]:
-    """What one process of bots has to do; spare bots sit beside the tables, connected."""
+    """Returns the order for one process of bots; bots without a game stay connected."""
     names = list(bot_keys)
     pairs = [names[at : at + 2] for at in range(0, len(names) - 1, 2)][driver :: asked.drivers]
     return {
@@ -135,7 +135,7 @@ def _hear(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 
 def measure(asked: argparse.Namespace) -> dict[str, Any]:
-    """Run the load; what came of it."""
+    """Runs the load and returns the results."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rubble-load-")))
         store = stack.enter_context(EmbeddedRedis(folder))
@@ -163,7 +163,7 @@ def measure(asked: argparse.Namespace) -> dict[str, Any]:
         begin = time.monotonic() + 0.5
         for process in drivers:
             _say(process, {"begin": begin, "end": begin + asked.seconds, "patience_s": _PATIENCE_S})
-        time.sleep(max(0.0, begin + asked.seconds / 2 - time.monotonic()))  # in the middle, with all games under way
+        time.sleep(max(0.0, begin + asked.seconds / 2 - time.monotonic()))  # in the middle, while all games are running
         memory["service"].append(service.memory())
         memory["redis"].append(client.info("memory")["used_memory"])
         sessions = int(client.zcard(keys.DUE))
@@ -230,9 +230,9 @@ def _draw(found: dict[str, Any]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and print; 1 if a game was lost or a bug was met."""
+    """Measures and prints; returns 1 if a game was lost or a bug was found."""
     asked = read_arguments(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything we started is ended too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes we started end too
     found = measure(asked)
     if asked.json:
         print(json.dumps(found))

@@ -1,7 +1,7 @@
-"""A process of bots under load: they answer at the times of a timetable, whether the service keeps up or not.
+"""A process of bots under load: they answer at fixed times, whether the service keeps up or not.
 
-The timetable is open-loop: answer k is due at ``begin + k / rate``. If no question is open then, the answer waits for one, and
-what it waited counts: a service that falls behind cannot hide it by asking less. One JSON line each way.
+The load is open-loop: answer k is due at ``begin + k / rate``. If no question is open then, the answer waits for one, and the
+wait counts: a service that falls behind cannot hide it by asking less. One JSON line each way.
 """
 
 import asyncio
@@ -19,27 +19,27 @@ import uvloop
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2, session_pb2_grpc
 
 _CHANNEL: Final = (
-    ("grpc.use_local_subchannel_pool", 1),  # every bot has a connection of its own, as in life
+    ("grpc.use_local_subchannel_pool", 1),  # every bot has its own connection, as in reality
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
-#: Answers wait for their time, so nobody's clock may run out; a stall of minutes would still be a lost game.
+#: Answers wait until they are due, so clocks must be long; a stall of minutes would still lose a game.
 _CONTROL: Final = common_pb2.TimeControl(move_ms=120_000, bank_ms=120_000, seating_ms=120_000)
 _CALL_S: Final = 60.0
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 0.05
-#: So many bots come in at once; a thousand at the same instant would measure the greeting, not the play.
+#: The number of bots that connect at once; a thousand at the same time would measure connecting, not play.
 _AT_ONCE: Final = 25
 
 
 class Load:
-    """Pairs of bots, each pair at one table after the other."""
+    """Pairs of bots; each pair plays one game after the other."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         self._order = order
         self._chance = random.Random(order["name"])
         self._open: deque[tuple[Any, str, int, int]] = deque()  # call, session, turn, how many answers
-        #: By session: when an answer was due that the next event of the session is the reply to.
+        #: By session: when the answer was due to which the next event of the session is the reply.
         self._waiting: dict[str, float] = {}
         self._asked: Counter[str] = Counter()
         self._said: dict[tuple[str, int], tuple[int, str]] = {}
@@ -56,14 +56,14 @@ class Load:
 
     # ---------------------------------------------------------------------------------------------------------- running
     async def run(self) -> dict[str, Any]:
-        """All of it, from the first greeting to the last game's end."""
+        """Runs everything, from the first connection to the end of the last game."""
         order = self._order
         async with grpc.aio.insecure_channel(order["address"], _CHANNEL) as operator:
             self._stub = session_pb2_grpc.SessionServiceStub(operator)
             door = asyncio.Semaphore(_AT_ONCE)
             bots = [asyncio.create_task(self._live(bot, door)) for pair in order["pairs"] for bot in pair]
             while self._welcome < len(bots):
-                await asyncio.sleep(_LOOK_S)  # between two looks
+                await asyncio.sleep(_LOOK_S)  # polling interval
                 for task in bots:
                     if task.done():
                         task.result()
@@ -86,7 +86,7 @@ class Load:
         }
 
     async def _play(self, begin: float, end: float, patience_s: float) -> None:
-        """New games until the end of the timetable, and then every game to its own end."""
+        """Starts new games until the end time, then plays every game to its end."""
         self._end = end
         for pair in range(self._order["games"]):
             self._spawn(self._lay(pair))
@@ -97,7 +97,7 @@ class Load:
             if pause > 0:
                 await asyncio.sleep(pause)
             while not self._open and (time.monotonic() < end or self._busy()):
-                await asyncio.sleep(0.001)  # nothing to answer: the service is behind, or games are being laid
+                await asyncio.sleep(0.001)  # nothing to answer: the service is behind, or games are being created
                 if time.monotonic() > end + patience_s:
                     return
             if not self._open:
@@ -128,9 +128,9 @@ class Load:
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             self.errors["stream broke at a write"] += 1  # the question is asked again on the next stream
 
-    # ----------------------------------------------------------------------------------------------------------- tables
+    # ----------------------------------------------------------------------------------------------------------- games
     async def _lay(self, pair: int) -> None:
-        """A new game for a pair, until one is laid."""
+        """Creates a new game for a pair; retries until it succeeds."""
         names = [bot["name"] for bot in self._order["pairs"][pair]]
         session = f"{self._order['name']}-{pair}-{self.begun}"
         self.begun += 1
@@ -144,7 +144,7 @@ class Load:
         await self._call("CreateSession", request)
 
     async def _call(self, method: str, request: Any) -> None:
-        """An operator's call, until it succeeds: what failed is counted and tried again."""
+        """Makes an operator's call; counts failures and retries until it succeeds."""
         while True:
             try:
                 metadata = (("authorization", f"Bearer {self._order['operator']}"),)
@@ -155,7 +155,7 @@ class Load:
                 await asyncio.sleep(_PAUSE_S)
 
     async def _end_game(self, session: str) -> None:
-        """Both have heard the end: the session is forgotten, as an orchestrator does with what it has archived."""
+        """Forgets the session after both bots got its end, as an orchestrator does after archiving."""
         pair = self._pair_of[session]
         await self._call("ForgetSession", session_pb2.ForgetSessionRequest(session=session))
         self.ended += 1
@@ -167,7 +167,7 @@ class Load:
 
     # ------------------------------------------------------------------------------------------------------------- bots
     async def _live(self, bot: dict[str, str], door: asyncio.Semaphore) -> None:
-        """One bot: it comes back when its stream breaks."""
+        """Runs one bot, which reconnects when its stream breaks."""
         async with grpc.aio.insecure_channel(self._order["address"], _CHANNEL) as channel:
             is_first = True
             while True:
@@ -230,7 +230,7 @@ async def _line() -> str:
 
 
 def main() -> None:
-    """Read the order, play, report."""
+    """Reads the order, plays and reports."""
     order = json.loads(sys.stdin.readline())
     print(json.dumps(uvloop.run(Load(order).run())), flush=True)
 

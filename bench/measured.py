@@ -16,7 +16,7 @@ class Measured:
 
 
 def between(check: str, what: str, value: float, low: float = -math.inf, high: float = math.inf) -> Measured:
-    """A measured value with its bounds; one of them may be missing."""
+    """Returns a measured value with its bounds; one of them may be missing."""
     if math.isinf(high):
         expected = f">= {low:g}"
     elif math.isinf(low):

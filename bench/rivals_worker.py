@@ -1,4 +1,4 @@
-"""The worker that plays other people's games, in their own environment. What is not installed is left out."""
+"""The worker that plays the games of other projects, in their own environment. Games that are not installed are left out."""
 
 import random
 from importlib.metadata import version

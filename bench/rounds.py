@@ -1,13 +1,13 @@
-"""Rounds: every variant has its turn in every round, in rotated order, and ratios are taken inside a round.
+"""Rounds: every variant runs once in every round, in rotated order, and ratios are taken inside a round.
 
-Machines are shared and noisy; what slows one variant of a round slows its neighbours too, and the ratio stays.
+Machines are shared and noisy; what slows one variant of a round slows the others too, so the ratio is stable.
 """
 
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-#: (seconds) -> what was counted, a second.
+#: (seconds) -> counts per second.
 Measure = Callable[[float], dict[str, float]]
 
 
@@ -21,20 +21,20 @@ class Spread:
 
     @classmethod
     def of(cls, values: list[float]) -> "Spread":
-        """The spread of one value or more."""
+        """Returns the spread of one or more values."""
         if len(values) == 1:
             return cls(values[0], values[0], values[0])
         return cls(*statistics.quantiles(values, n=4, method="inclusive"))
 
 
 class Rounds:
-    """What every variant reached in every round."""
+    """The results of every variant in every round."""
 
     def __init__(self) -> None:
         self.rates: dict[str, list[dict[str, float]]] = {}
 
     def run(self, measures: Mapping[str, Measure], rounds: int, seconds: float, on_turn: Callable[[], None]) -> None:
-        """Run all rounds; ``on_turn`` is called after every slice."""
+        """Runs all rounds; ``on_turn`` is called after every slice."""
         names = list(measures)
         self.rates = {name: [] for name in names}
         for index in range(rounds):
@@ -44,10 +44,10 @@ class Rounds:
                 on_turn()
 
     def rate(self, name: str, unit: str) -> Spread:
-        """What a variant reached a second."""
+        """Returns a variant's rate per second."""
         return Spread.of([rates[unit] for rates in self.rates[name]])
 
     def ratio(self, name: str, other: str, unit: str, other_unit: str | None = None) -> Spread:
-        """How many times the other's rate a variant reached, round by round."""
+        """Returns the ratio of a variant's rate to the other's, round by round."""
         pairs = zip(self.rates[name], self.rates[other], strict=True)
         return Spread.of([mine[unit] / theirs[other_unit or unit] for mine, theirs in pairs])

@@ -1,7 +1,7 @@
-"""Do the ratings keep what they promise? Simulated tournaments whose truth is known: ``make science``.
+"""Checks of the ratings with simulated tournaments whose true strengths are known: ``make science``.
 
 Every check has fixed seeds, a bound and a measured value. Bots of the additive model score skill + seat + luck of the deal
-in that seat + the rest, all normal; bots of the Gumbel model are those of Plackett and Luce. The numbers hold for these
+in that seat + the rest, all normal; bots of the Gumbel model follow Plackett and Luce. The numbers hold for these
 models; ``docs/science.md`` keeps the last table.
 """
 
@@ -27,7 +27,7 @@ from orchestrator.ratings.results import Results, tables
 from orchestrator.ratings.table import standings as table
 from orchestrator.records import Game
 
-# Worlds: simulated tournaments.
+# Simulated tournaments.
 
 
 def ranked(performance: Floats | Ints) -> Ints:
@@ -38,13 +38,13 @@ def ranked(performance: Floats | Ints) -> Ints:
 
 
 def random_tables(rng: np.random.Generator, entrants: int, players: int, games: int) -> Ints:
-    """Tables at which everybody sits equally often, give or take one."""
+    """Returns tables at which every entrant plays equally often, up to one game."""
     rounds = -(-games * players // entrants) + 1
     while True:
         line = np.concatenate([rng.permutation(entrants) for _ in range(rounds)])[: games * players]
         seats = line.reshape(games, players)
         clash = np.array([len(set(row)) < players for row in seats.tolist()])
-        for row in np.flatnonzero(clash):  # across the seam of two rounds somebody may meet himself
+        for row in np.flatnonzero(clash):  # at the boundary of two rounds an entrant may meet itself
             seats[row] = rng.choice(entrants, players, replace=False)
         return seats
 
@@ -62,7 +62,7 @@ def gumbel(
 def davidson_luce_games(
     rng: np.random.Generator, theta: Floats, seats: Ints, seat: Floats, delta: tuple[float, ...]
 ) -> Results:
-    """Games drawn pick by pick from the very model that is fitted."""
+    """Returns games drawn pick by pick from the model that is fitted."""
     games, players = seats.shape
     subsets = list(chain.from_iterable(combinations(range(players), size) for size in range(1, players + 1)))
     member = np.array([[place in subset for place in range(players)] for subset in subsets], dtype=np.float64)
@@ -90,7 +90,7 @@ def additive(
 ) -> tuple[Results, Floats]:
     """Blocks of k games at the table of each row of ``deals``, and the performances.
 
-    Duplicate: one deal a block, every rotation of the seats. Else fresh deals and random seats. ``rho`` is the share of
+    Duplicate: one deal per block, every rotation of the seats. Else new deals and random seats. ``rho`` is the share of
     the deal in the luck.
     """
     blocks, players = deals.shape
@@ -109,7 +109,7 @@ def additive(
 
 
 def balanced_deals(rng: np.random.Generator, entrants: int, players: int, blocks: int) -> Ints:
-    """Tables as all combinations in random order, again and again until there are enough."""
+    """Returns all combinations in random order, repeated until there are enough."""
     every = np.array(list(combinations(range(entrants), players)))
     rounds = [rng.permutation(every) for _ in range(-(-blocks // len(every)))]
     return rng.permuted(np.concatenate(rounds)[:blocks], axis=1)
@@ -119,7 +119,7 @@ def balanced_deals(rng: np.random.Generator, entrants: int, players: int, blocks
 
 
 def duplicate_deals(blocks: int = 20_000, seed: int = 5) -> Iterator[Measured]:
-    """5: one deal in every rotation takes luck out, and leaves the mean where it is."""
+    """5: playing one deal in every rotation reduces luck and does not change the mean."""
     for players in (2, 3, 4):
         rng = np.random.default_rng([seed, players])
         skill = np.zeros(players)
@@ -142,7 +142,7 @@ def duplicate_deals(blocks: int = 20_000, seed: int = 5) -> Iterator[Measured]:
 
 
 def recovery(runs: int = 12, sizes: tuple[int, ...] = (600, 2400), seed: int = 7) -> Iterator[Measured]:
-    """7: the order of 12 bots, 47 Elo apart, found again; Kendall's tau with the truth."""
+    """7: the order of 12 bots, 47 Elo apart, is recovered; Kendall's tau with the true order."""
     theta = np.linspace(0, 11 * 0.27, 12)
     seat = np.array([0.3, 0.1, -0.1, -0.3])
     bounds = {600: (0.95, 0.95, 0.90), 2400: (0.98, 0.98, 0.97)}
@@ -161,7 +161,7 @@ def recovery(runs: int = 12, sizes: tuple[int, ...] = (600, 2400), seed: int = 7
 
 
 def seat_effects(runs: int = 200, games: int = 600, seed: int = 8) -> Iterator[Measured]:
-    """8: seats are found where they were put; a bot that wins everything keeps a finite rating."""
+    """8: the true seat effects are recovered; a bot that wins everything keeps a finite rating."""
     theta = np.linspace(-0.8, 0.8, 8)
     seat = np.array([0.3, 0.1, -0.1, -0.3])
     worst, inside = [], []
@@ -182,7 +182,7 @@ def seat_effects(runs: int = 200, games: int = 600, seed: int = 8) -> Iterator[M
 
 
 def second_opinion(seed: int = 8) -> Iterator[Measured]:
-    """8: without ties and seats the fit is Plackett-Luce as choix has it."""
+    """8: without ties and seats the fit equals the Plackett-Luce fit of choix."""
     import choix
 
     rng = np.random.default_rng(seed)
@@ -197,7 +197,7 @@ def second_opinion(seed: int = 8) -> Iterator[Measured]:
 
 
 def coverage(runs: int = 1000, large: int = 21_000, seed: int = 9) -> Iterator[Measured]:
-    """9: how often 95 per cent intervals hold the truth."""
+    """9: how often 95 per cent intervals contain the true value."""
     theta = np.linspace(-0.8, 0.8, 8)
     seat = np.array([0.3, 0.1, -0.1, -0.3])
     check = "9 coverage"
@@ -223,7 +223,9 @@ def coverage(runs: int = 1000, large: int = 21_000, seed: int = 9) -> Iterator[M
             )
     skill = np.linspace(-0.5, 0.5, 8)
     fits = []
-    for run in range(4):  # rounded performances are not exactly this model: its truth is what many games lead to
+    for run in range(
+        4
+    ):  # rounded performances do not follow this model exactly: the true value is taken from many games
         rng = np.random.default_rng([seed, 2, run])
         many, _ = additive(rng, skill, balanced_deals(rng, 8, 4, large), grid=0.4)
         fits.append((davidson_luce.fit(many).theta, standings.means(many).mean))
@@ -254,7 +256,7 @@ def _inside(fit: davidson_luce.Fit, covariance: Floats, truth: Floats) -> float:
 
 
 def split_into_pairs(results: Results) -> Results:
-    """Every table as if its pairs had met in games of two: six games out of one, and none of them independent."""
+    """Splits every game into games of its pairs: six games out of one, which are not independent."""
     sides = list(combinations(range(results.seated.shape[1]), 2))
     seats = np.concatenate([results.entrant[:, side] for side in sides])
     places = np.concatenate([results.places[:, side] for side in sides])
@@ -262,7 +264,7 @@ def split_into_pairs(results: Results) -> Results:
 
 
 def sequential_test(runs: int = 2000, seed: int = 10) -> Iterator[Measured]:
-    """10: the sequential test errs as often as it says, and is shorter than a fixed one."""
+    """10: the sequential test errs as often as it claims, and is shorter than a fixed one."""
     check = "10 sequential"
     sample = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], [39, 8843, 26675, 9240, 44]) - 0.5
     per_elo = math.sqrt(2) * math.log(10) / 800
@@ -293,7 +295,7 @@ def sequential_test(runs: int = 2000, seed: int = 10) -> Iterator[Measured]:
 
 
 def versus(rng: np.random.Generator, players: int, gap: float, blocks: int) -> Floats:
-    """Block values of A against B: two games on one deal, seats exchanged."""
+    """Returns block values of A against B: two games on one deal, seats exchanged."""
     deal = np.tile(np.arange(players) % 2, (blocks, 1))
     if players > 2:
         deal = rng.permuted(deal, axis=1)
@@ -307,7 +309,7 @@ def versus(rng: np.random.Generator, players: int, gap: float, blocks: int) -> F
 
 
 def gap_of_effect(players: int, effect: float, seed: int = 1) -> float:
-    """The gap in skill at which a block's mean is so many of its standard deviations; linear for small gaps."""
+    """Returns the gap in skill at which a block's mean is ``effect`` standard deviations; linear for small gaps."""
     low, high = 0.0, 1.0
     for _ in range(12):
         gap = (low + high) / 2
@@ -317,7 +319,7 @@ def gap_of_effect(players: int, effect: float, seed: int = 1) -> float:
 
 
 def twins(runs: int = 1000, blocks: int = 70, seed: int = 11) -> Iterator[Measured]:
-    """The same bot under two names, and a bot known to be stronger: what the table says about them."""
+    """Checks the table for the same bot under two names, and for a bot known to be stronger."""
     check = "twins"
     skill = np.array([-0.4, -0.2, 0.0, 0.0, 0.1, 0.2, 0.3, 0.6])
     apart, found, right, split, ranges = [], [], [], [], []
@@ -355,7 +357,7 @@ def tie_patterns() -> Iterator[Measured]:
 
 
 def naming(seed: int = 12) -> Iterator[Measured]:
-    """12: neither names nor the order of games nor their numbers touch the table."""
+    """12: names, the order of games and their numbers do not change the table."""
     rng = np.random.default_rng(seed)
     differing = 0
     for _ in range(20):
@@ -385,7 +387,7 @@ def naming(seed: int = 12) -> Iterator[Measured]:
 
 
 def as_games(results: Results) -> list[Game]:
-    """Results as the book would hand them over."""
+    """Returns results in the form in which the book returns them."""
     columns = zip(
         results.block.tolist(), results.entrant.tolist(), results.places.tolist(), results.scores.tolist(), strict=True
     )
@@ -397,7 +399,7 @@ def as_games(results: Results) -> list[Game]:
 
 
 def speed(games: int = 100_000, seed: int = 13) -> Iterator[Measured]:
-    """How long the table of a large tournament takes."""
+    """Measures how long the table of a large tournament takes."""
     rng = np.random.default_rng(seed)
     results, _ = additive(rng, np.linspace(-0.5, 0.5, 10), balanced_deals(rng, 10, 4, games // 4), grid=0.2)
     played = as_games(results)

@@ -26,9 +26,9 @@ from service.games.playing import Player, play_on
 _SECRET: Final = b"what duplicate deals are worth.."
 
 
-# --------------------------------------------------------------------------------------------------- duplicates, for real
+# ----------------------------------------------------------------------------------------------- duplicates in real games
 def distracted(game: AnyGame, share: float) -> Player:
-    """The house's greedy player, who now and then plays anything: two of them are near each other, and games are no foregone."""
+    """Returns the greedy player with some random actions: two of them are close in strength, so games are not decided at once."""
 
     def choose(state: Any, seat: Seat, stream: Stream) -> Any:
         player = "random" if stream.below(1000) < 1000 * share else "greedy"
@@ -40,7 +40,7 @@ def distracted(game: AnyGame, share: float) -> Player:
 def played_blocks(
     game: AnyGame, players: int, blocks: int, duplicate: Duplicate, *, rotate: bool
 ) -> tuple[Floats, Floats]:
-    """The first bot's lead over the others in each block, in scores and in rank points. Without rotation seats are drawn."""
+    """Returns the first bot's lead in each block, in scores and in rank points. Without rotation seats are drawn at random."""
     bots = [distracted(game, 0.2 + 0.1 * number / max(1, players - 1)) for number in range(players)]
     chance = random.Random(1906)
     scores, points = [], []
@@ -69,7 +69,7 @@ def _lead(values: Any, own: int) -> float:
 
 
 def _streams(deck: bytes, rotation: int, players: int) -> list[Stream]:
-    """Each seat's own chance, another one in every game."""
+    """Returns a random stream for each seat, different in every game."""
     return [
         Stream(blake2b(deck, digest_size=SEED_BYTES, person=f"{rotation}/{seat}".encode()).digest(), "player")
         for seat in range(players)
@@ -77,7 +77,7 @@ def _streams(deck: bytes, rotation: int, players: int) -> list[Stream]:
 
 
 def real_games(blocks: int = 1500) -> Iterator[Measured]:
-    """5: what sharing the table, or every card, saves in the real games; the mean stays where it is."""
+    """5: what sharing the table, or every card, saves in the real games; the mean does not change."""
     check = "5 real games"
     for id_, players in (("relief", 2), ("sf1906-2e", 2), ("sf1906-2e", 4)):
         game = games.get(id_)
@@ -85,7 +85,7 @@ def real_games(blocks: int = 1500) -> Iterator[Measured]:
         for duplicate, bound in (
             ("table", 0.0),
             ("full", 1.05),
-        ):  # what the open table alone saves is told, not promised
+        ):  # what the open table alone saves is reported without a bound
             found = played_blocks(game, players, blocks, "table" if duplicate == "table" else "full", rotate=True)
             name = f"{id_}, {players} seats, {duplicate}"
             for kind, ours, theirs in zip(("score", "rank points"), found, plain, strict=True):
@@ -107,7 +107,7 @@ _SEAT: Final = np.array([0.3, 0.1, -0.1, -0.3])
 
 @dataclass
 class Ladder:
-    """A ladder on its way: ratings, games, and everything that was played."""
+    """A running ladder: ratings, games, and all results."""
 
     rungs: list[Rung]
     games: list[int]
@@ -117,7 +117,7 @@ class Ladder:
 
 
 def play_ladder(chance: random.Random, rng: np.random.Generator, blocks: int) -> Ladder:
-    """A ladder from its first game on: one table after the other, each in all rotations."""
+    """Plays a ladder from its first game: one table after the other, each in all rotations."""
     fresh = Rung(25.0, 25.0 / 3)
     ladder = Ladder([fresh] * _BOTS, [0] * _BOTS, [], [])
     for _ in range(blocks):
@@ -136,7 +136,7 @@ def _candidates(ladder: Ladder) -> list[Candidate]:
 
 
 def play_block(rng: np.random.Generator, ladder: Ladder, table: tuple[int, ...]) -> None:
-    """All rotations of one table; performances are those of Plackett and Luce, rounded so that some tie."""
+    """Plays all rotations of one table; performances follow Plackett and Luce, rounded so that some tie."""
     seats = np.stack([np.roll(np.array(table), turn) for turn in range(_PLAYERS)])
     performance = np.floor((_THETA[seats] + rng.gumbel(size=seats.shape) + _SEAT) / 0.3)
     ranks: Ints = (performance[:, None, :] > performance[:, :, None]).sum(axis=2) + 1
@@ -152,13 +152,13 @@ def play_block(rng: np.random.Generator, ladder: Ladder, table: tuple[int, ...])
 
 
 def all_played(ladder: Ladder) -> Results:
-    """Everything that was played, for the nightly refit."""
+    """Returns all results, for the nightly refit."""
     blocks = np.repeat(np.arange(len(ladder.seats)), _PLAYERS)
     return tables(_BOTS, np.concatenate(ladder.seats), np.concatenate(ladder.ranks), blocks)
 
 
 def ladders(runs: int = 5, entrants: int = 60, seed: int = 11) -> Iterator[Measured]:
-    """11: a ladder of 40 finds its order, everybody plays about equally often, and a new entrant finds its place."""
+    """11: a ladder of 40 finds its order, all play about equally often, and a new entrant finds its place."""
     check = "11 ladder"
     taus, live, spread, shared = [], [], [], 0
     ladder = None

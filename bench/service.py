@@ -1,7 +1,7 @@
-"""The service table: moves through the doors of real processes, each saved in a real Redis, beside what is possible at all.
+"""The service table: moves through real processes, each saved in a real Redis, compared with the upper bound.
 
-Every slice ends with a check: each move that was sent must be found in the log of its session, or the slice is no measure
-of anything and the bench stops.
+Every slice ends with a check: each move that was sent must be in the log of its session; otherwise the slice is invalid and
+the bench stops.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from service.sessions.stored import decode_entry
 GAME: Final = "sf1906-2e"
 SEATS: Final = 4
 GAMES: Final = 32
-#: Before a slice counts: tables are laid, streams are open, tables of bytes are warm.
+#: Warm-up before a slice counts: sessions are created, streams are open, caches are filled.
 _WARM_S: Final = 0.6
 _SAVED_S: Final = 10.0
 #: Turns of the first seat in a short game.
@@ -40,12 +40,12 @@ _KEY: Final = "bench:bare:{:05d}"
 
 
 class NotSaved(Exception):
-    """Moves were counted that are in no log."""
+    """Moves were counted that are not in any log."""
 
 
 @dataclass(frozen=True)
 class ServiceGoal:
-    """One line of the table: a ratio of two variants, by moves a second unless told otherwise."""
+    """One line of the table: a ratio of two variants, by moves per second unless ``unit`` differs."""
 
     number: str
     about: str
@@ -59,7 +59,7 @@ class ServiceGoal:
 
 
 def service_goals() -> Iterator[ServiceGoal]:
-    """Every line that is a ratio of two variants of one round."""
+    """Yields every line that is a ratio of two variants of one round."""
     yield ServiceGoal("N6", "Act / bare load + CAS, 1 caller", "act 1", "bare 1", 0.60, 0.85)
     yield ServiceGoal("N6", f"Act / bare load + CAS, {GAMES} callers", f"act {GAMES}", f"bare {GAMES}", 0.60, 0.85)
     yield ServiceGoal("N7", f"Play / Act, {GAMES} games", "play", f"act {GAMES}", 2, 4)
@@ -76,7 +76,7 @@ SERVICE_NUMBERS: Final = ("N6", "N7", "N7b", "N7c", "N8", "N9", "N9b", "N11", "N
 
 
 class ServiceBench:
-    """The variants, each a measure of one slice."""
+    """The variants; each measures one slice."""
 
     def __init__(self, house: House, arena_games: int) -> None:
         self._house = house
@@ -86,7 +86,7 @@ class ServiceBench:
         self._blob = b""
 
     def measures(self) -> dict[str, Measure]:
-        """By name."""
+        """Returns the variants by name."""
         return {
             "act 1": partial(self.act, 1),
             f"act {GAMES}": partial(self.act, GAMES),
@@ -101,18 +101,18 @@ class ServiceBench:
         }
 
     def learn(self) -> None:
-        """One slice of each kind, to learn how long messages and states are, and to warm everything up."""
+        """Runs one slice of each kind, to find the sizes of messages and states and to warm up."""
         self.act(GAMES, 0.3)
         self.play(0.3)
 
     @property
     def sizes(self) -> dict[str, float]:
-        """What was learned, in bytes; ``batch`` in choices a message."""
+        """Returns the sizes found, in bytes; ``batch`` in choices per message."""
         return {**self._sizes, "blob": len(self._blob)}
 
     # ---------------------------------------------------------------------------------------------------------- variants
     def act(self, games: int, seconds: float) -> dict[str, float]:
-        """Unary calls: half of the callers in each process."""
+        """Makes unary calls: half of the callers in each process."""
         copy = self._house.copy()
         shares = [games] if games == 1 else [games // 2] * 2
         requests = [self._request("act", copy, number, games=share) for number, share in enumerate(shares)]
@@ -125,7 +125,7 @@ class ServiceBench:
         return counted
 
     def play(self, seconds: float, copy: Server | None = None) -> dict[str, float]:
-        """Four bots, two in each process, all of them in all games."""
+        """Plays with four bots, two in each process, all of them in all games."""
         names = [f"bench-{seat}" for seat in range(SEATS)]
         copy = copy or self._house.copy()
         requests = []
@@ -136,7 +136,7 @@ class ServiceBench:
         return self._play(requests, seconds, [copy])
 
     def play_apart(self, copies: int, seconds: float) -> dict[str, float]:
-        """Eight bots, four in each process; the games of a process stay on one copy of the service."""
+        """Plays with eight bots, four in each process; the games of a process stay on one copy of the service."""
         used = [self._house.copy(number % copies) for number in range(2)]
         requests = []
         for number, copy in enumerate(used):
@@ -145,7 +145,7 @@ class ServiceBench:
         return self._play(requests, seconds, used[:copies])
 
     def arena(self, games: int, seats: int = SEATS, copy: Server | None = None) -> dict[str, float]:
-        """So many games from the laying of the first table to the end of the last game."""
+        """Plays ``games`` games, from the creation of the first session to the end of the last game."""
         copy = copy or self._house.copy()
         names = [f"bench-{seat}" for seat in range(seats)]
         requests = []
@@ -163,7 +163,7 @@ class ServiceBench:
         return {"games": games / seconds, "moves": sent / seconds, "cpu_us": (copy.cpu_s() - cpu) / sent * 1e6}
 
     def bare(self, callers: int, seconds: float) -> dict[str, float]:
-        """The ceiling of ``act``."""
+        """Measures the upper bound of ``act``."""
         names = [_KEY.format(number) for number in range(callers)]
         for name in names:
             self._house.redis.hset(name, mapping={"r": 0, "b": self._blob})
@@ -180,15 +180,15 @@ class ServiceBench:
         return counted
 
     def echo(self, seconds: float) -> dict[str, float]:
-        """The ceiling of ``play``: as many streams, each with its share of the games in every message."""
+        """Measures the upper bound of ``play``: the same number of streams, each with its share of the games in every message."""
         request = {"case": "echo", "address": self._house.bare.address, "streams": SEATS // 2, "batch": GAMES // SEATS}
         request |= {"turn": self._sizes["turn"], "choice": self._sizes["choice"]}
         _, counted = self._slice([dict(request), dict(request)], seconds, [self._house.bare])
         return counted
 
-    # ------------------------------------------------------------------------------------------------- what is no ratio
+    # ----------------------------------------------------------------------------------------------- absolute figures
     def session_bytes(self, games: int = 8) -> dict[str, float]:
-        """What a session takes in Redis in mid-game, when it has ended, and when it was forgotten; medians."""
+        """Returns the bytes of a session in Redis in mid-game, after its end, and after it is forgotten; medians."""
         found = {}
         for stage, plies in (("live", 120), ("ended", 100_000)):
             copy = self._house.copy()
@@ -212,7 +212,7 @@ class ServiceBench:
         return sum(size or 0 for size in sizes)
 
     def memory(self, games: int) -> dict[str, float]:
-        """What a fresh copy of the service keeps in memory after a hundredth of many short games of two players, and after all."""
+        """Returns the memory of a new copy of the service after a hundredth of the short games of two players, and after all."""
         copy = self._house.new_copy()
         first = max(2, games // 100)
         self._short_games(first, copy)
@@ -252,7 +252,7 @@ class ServiceBench:
     def _slice(
         self, requests: list[dict[str, Any]], seconds: float | None, servers: list[Server]
     ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-        """Run one slice in as many processes of callers as there are requests; without seconds until they are done."""
+        """Runs one slice in one process of callers per request; without seconds until they are done."""
         callers = self._house.callers[: len(requests)]
         begin = time.monotonic() + _WARM_S
         span = {"begin": begin, "end": begin + (seconds if seconds is not None else 1e9)}
@@ -288,7 +288,7 @@ class ServiceBench:
         }
 
     def _check(self, sessions: list[str], sent: int) -> None:
-        """Every move that was sent is in the log of its session, and every log is as long as its revision."""
+        """Checks that every move sent is in the log of its session, and that every log is as long as its revision."""
         end = time.monotonic() + _SAVED_S
         while True:
             pipe = self._house.redis.pipeline(transaction=False)
@@ -302,14 +302,14 @@ class ServiceBench:
                 break
             if time.monotonic() > end:
                 raise NotSaved(f"{sent} moves were sent, and {moves} are in the logs")
-            time.sleep(0.05)  # between two looks at what may still be under way
+            time.sleep(0.05)  # polling interval: moves may still be on the way
         lengths = [int(revision or 0) for revision in found[::2]]
         if lengths != [len(log) for log in logs]:
             raise NotSaved("a log is not as long as its revision")
 
 
 def _waits(answers: list[dict[str, Any]]) -> list[float]:
-    """From an answer on a stream to the next question in its session, whoever was asked."""
+    """Returns the times from an answer on a stream to the next question in its session, to any bot."""
     marks: dict[str, list[tuple[float, bool]]] = {}
     for answer in answers:
         for session, is_sent, at in answer.get("marks", ()):
@@ -342,7 +342,7 @@ def measure_service(
     on_turn: Callable[[], None],
     against: Path | None = None,
 ) -> dict[str, Any]:
-    """Everything that was asked for, in one run."""
+    """Measures everything requested, in one run."""
     wanted = [goal for goal in service_goals() if goal.number in only]
     missing = {"rivals:catanatron": rivals is None, "play before": against is None}
     possible = [goal for goal in wanted if not missing.get(goal.other)]
@@ -404,7 +404,7 @@ def _plain(spread: Spread) -> list[float]:
 
 
 def draw_service(report: dict[str, Any], rounds: int, seconds: float) -> Iterator[Table]:
-    """The report as a person reads it."""
+    """Yields the report as tables."""
     if report["results"]:
         about = "; ".join(f"{name} {value}" for name, value in report["about"].items())
         sizes = ", ".join(f"{name} {value:g}" for name, value in report["sizes"].items())

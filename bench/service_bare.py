@@ -1,7 +1,7 @@
-"""The ceilings of the service table: a bare gRPC server with nothing behind it but the work nobody can save.
+"""The upper bounds of the service table: a bare gRPC server that does only the work that cannot be avoided.
 
 ``Act`` loads a blob, and writes one of the same size by compare-and-set. ``Echo`` answers a batch of choices with as many
-turns, all of the sizes that the arena sends. Neither knows a game, a caller or a clock.
+turns, all of the sizes that the arena sends. Neither handles games, callers or clocks.
 """
 
 import argparse
@@ -24,14 +24,14 @@ ECHO = "/bench.Bare/Echo"
 
 
 class Bare:
-    """Both ceilings."""
+    """Both upper bounds."""
 
     def __init__(self, redis_url: str) -> None:
         self._redis: Any = connect(redis_url)
         self._sha = ""
 
     async def act(self, request: bytes, context: Any) -> bytes:
-        """The key is the last 16 bytes of the request; the answer is a message of an ordinary length."""
+        """Loads and writes a blob; the key is the last 16 bytes of the request, the reply has a typical length."""
         del context
         if not self._sha:
             self._sha = await self._redis.script_load(_CAS)
@@ -52,7 +52,7 @@ class Bare:
 
 
 async def run(redis_url: str) -> None:
-    """Serve until this process is ended; the address is the first line said."""
+    """Serves until the process ends; the first line printed is the address."""
     server = grpc.aio.server()
     bare = Bare(redis_url)
     handlers: dict[str, Any] = {

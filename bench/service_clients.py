@@ -1,4 +1,4 @@
-"""A process of callers: it plays through the doors of the service, or runs against the bare ceilings, a slice at a time.
+"""A process of callers: it calls the service, or the bare server, one slice at a time.
 
 One JSON line each way. Times are those of the monotonic clock, which all processes of a machine share.
 """
@@ -23,9 +23,9 @@ from service import games
 from service.games.chance import SEED_BYTES, Seeds
 
 _CHANNEL: Final = (("grpc.use_local_subchannel_pool", 1),)
-#: Nobody's clock runs out in a bench.
+#: Clocks are long enough that none runs out.
 _CONTROL: Final = common_pb2.TimeControl(move_ms=60_000, bank_ms=600_000, seating_ms=600_000)
-#: At the end of a slice: nothing was heard for so long, so everything that was sent has been dealt with.
+#: At the end of a slice: after this long without an event, everything that was sent has been handled.
 _QUIET_S: Final = 0.15
 
 
@@ -37,7 +37,7 @@ def _seeds(session: str) -> Seeds:
 
 
 class Tables:
-    """Lays tables as the operator, and remembers them."""
+    """Creates sessions as the operator, and keeps their names."""
 
     def __init__(self, channel: grpc.aio.Channel, slice_: dict[str, Any]) -> None:
         self._stub: Any = session_pb2_grpc.SessionServiceStub(channel)
@@ -46,7 +46,7 @@ class Tables:
         self.laid: list[str] = []
 
     async def lay(self, bots: list[str]) -> tuple[str, list[str]]:
-        """A new session with these bots, and the tokens of its open seats."""
+        """Creates a session with these bots; returns it and the tokens of its open seats."""
         session = f"{self._slice['name']}-{len(self.laid)}"
         self.laid.append(session)
         seeds = _seeds(session)
@@ -72,7 +72,7 @@ class Tables:
 
 
 class Tally:
-    """What happened in a slice: how often something was sent and answered, and when."""
+    """Counts what was sent and answered in a slice, and when."""
 
     def __init__(self, slice_: dict[str, Any]) -> None:
         self.begin: float = slice_["begin"]
@@ -82,7 +82,7 @@ class Tally:
         self.waits: list[float] = []
 
     def answer(self, asked: float, heard: float, moves: int = 1) -> None:
-        """Moves were made and confirmed; those confirmed inside the slice count."""
+        """Records confirmed moves; those confirmed inside the slice count."""
         self.sent += moves
         if self.begin <= heard < self.end:
             self.counted += moves
@@ -94,9 +94,9 @@ class Tally:
 
 # ----------------------------------------------------------------------------------------------------------------------- Act
 async def act(slice_: dict[str, Any]) -> dict[str, Any]:
-    """``games`` sessions at once by unary calls, each move when the one before it is confirmed.
+    """Plays ``games`` sessions at once by unary calls; each move follows when the previous one is confirmed.
 
-    The rules run here too, so that nobody has to ask how many answers there are. With ``plies`` every session stops there.
+    The rules run here too, so that no call is needed to learn the legal actions. With ``plies`` every session stops there.
     """
     tally = Tally(slice_)
     size: Counter[str] = Counter()
@@ -139,13 +139,13 @@ async def act(slice_: dict[str, Any]) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------------------------------------------------- Play
 class Bots:
-    """Some bots of this process, each with a stream; whatever is ready is answered in one message."""
+    """Some bots of this process, each with a stream; answers that are ready are sent in one message."""
 
     def __init__(self, slice_: dict[str, Any]) -> None:
         self._slice = slice_
         self._chance = random.Random(slice_["name"])
         self.tally = Tally(slice_)
-        #: (session, was it sent by us or heard, when): what a move took shows only with the other process's list beside it.
+        #: (session, sent or received, when): the time of a move follows only together with the other process's list.
         self.marks: list[tuple[str, bool, float]] = []
         self.turn_bytes = self.choice_bytes = self.turns = self.messages = 0
         self.refused: list[str] = []
@@ -176,7 +176,7 @@ class Bots:
                     if task.done():
                         task.result()
             print(json.dumps({"ready": True}), flush=True)
-            go = json.loads(await _line())  # all bots of all processes have taken their places
+            go = json.loads(await _line())  # all bots of all processes are connected
             self.tally.begin, self.tally.end = go["begin"], go["end"]
             await asyncio.gather(*(self._lay() for _ in range(slice_["games"])))
             if self._left:
@@ -259,7 +259,7 @@ class Bots:
         return ready
 
     def _end_of(self, session: str, now: float) -> None:
-        """The first seat's process lays the next table, if it laid this one."""
+        """Creates the next session if this process created the ended one."""
         if not self._is_ours(session):
             return
         self.over += 1
@@ -281,13 +281,13 @@ class Bots:
 
 
 async def play(slice_: dict[str, Any]) -> dict[str, Any]:
-    """Games on streams; see ``Bots``."""
+    """Plays games on streams; see ``Bots``."""
     return await Bots(slice_).run()
 
 
 # ---------------------------------------------------------------------------------------------------------------------- bare
 async def bare(slice_: dict[str, Any]) -> dict[str, Any]:
-    """The same calls as ``act``, against the ceiling; one key a caller."""
+    """Makes the same calls as ``act`` to the bare server; one key per caller."""
     tally = Tally(slice_)
     async with grpc.aio.insecure_channel(slice_["address"], _CHANNEL) as channel:
         call: Any = channel.unary_unary(ACT)
@@ -303,7 +303,7 @@ async def bare(slice_: dict[str, Any]) -> dict[str, Any]:
 
 
 async def echo(slice_: dict[str, Any]) -> dict[str, Any]:
-    """Ping-pong of full batches on ``streams`` streams."""
+    """Exchanges full batches on ``streams`` streams."""
     tally = Tally(slice_)
     async with contextlib.AsyncExitStack() as stack:
 
@@ -336,7 +336,7 @@ async def _line() -> str:
 
 
 async def main() -> None:
-    """Answer every request until the bench hangs up."""
+    """Answers every request until the bench closes the pipe."""
     while line := await _line():
         slice_ = json.loads(line)
         print(json.dumps(await CASES[slice_["case"]](slice_)), flush=True)

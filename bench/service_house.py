@@ -25,7 +25,7 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """A process that says ``serving on ADDRESS``."""
+    """A process that prints ``serving on ADDRESS``."""
 
     def __init__(
         self, folder: Path, command: list[str], environment: dict[str, str], checkout: Path | None = None
@@ -47,16 +47,16 @@ class Server:
             if self._process.poll() is not None or time.monotonic() > end:
                 self.stop()
                 raise WorkerFailed(f"{command[0]} does not serve:\n{self.log.read_text()}")
-            time.sleep(0.02)  # between two looks
+            time.sleep(0.02)  # polling interval
         self.address = self.log.read_text().split("serving on ")[1].split()[0]
 
     def cpu_s(self) -> float:
-        """What this process has computed so far."""
+        """Returns the CPU seconds of this process so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def memory(self) -> int:
-        """What it keeps in memory that no other process shares, in bytes."""
+        """Returns the private memory of the process, in bytes."""
         lines = Path(f"/proc/{self._process.pid}/smaps_rollup").read_text().splitlines()
         return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
 
@@ -100,7 +100,7 @@ class Callers:
 
 
 class House:
-    """All of it, until the block ends. Copies are started when they are first asked for."""
+    """All processes, until the block ends. Copies are started when they are first needed."""
 
     def __init__(self, against: Path | None = None) -> None:
         self._against = against
@@ -120,19 +120,19 @@ class House:
         self._keys: dict[str, str] = {}
 
     def copy(self, number: int = 0) -> Server:
-        """The first, the second … copy of the service."""
+        """Returns the copy of the service with that number."""
         while len(self._copies) <= number:
             self._copies.append(self.new_copy())
         return self._copies[number]
 
     @functools.cached_property
     def copy_before(self) -> Server:
-        """A copy of the service as it is in the other checkout."""
+        """Returns a copy of the service of the other checkout."""
         assert self._against is not None
         return self.new_copy(self._against)
 
     def new_copy(self, checkout: Path | None = None) -> Server:
-        """One copy more, for whoever wants a fresh one; of this code, or of another checkout with a .venv of its own."""
+        """Starts another copy, of this code or of another checkout with its own .venv."""
         command = ["cli.main", "serve", "--listen", "127.0.0.1:0", "--redis", self.redis_url]
         command += ["--state-dir", str(self._folder)]
         copy = Server(self._folder, command, {"RUBBLE_LOG_LEVEL": "warning"}, checkout)
@@ -141,7 +141,7 @@ class House:
 
     @property
     def bare(self) -> Server:
-        """The ceilings."""
+        """Returns the bare server."""
         if self._bare is None:
             self._bare = Server(self._folder, ["bench.service_bare", self.redis_url], {})
             self._stack.callback(self._bare.stop)
@@ -149,11 +149,11 @@ class House:
 
     @property
     def operator(self) -> str:
-        """The operator's token."""
+        """Returns the operator's token."""
         return (self._folder / "operator_token").read_text().strip()
 
     def key(self, bot: str) -> str:
-        """The key of a bot."""
+        """Returns the key of a bot."""
         if bot not in self._keys:
             with grpc.insecure_channel(self.copy().address) as channel:
                 stub = bot_pb2_grpc.BotServiceStub(channel)

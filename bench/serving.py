@@ -8,14 +8,14 @@ import sys
 import time
 from collections.abc import Callable
 
-#: One turn of work: what was counted, such as {"games": 1, "decisions": 118}.
+#: One turn of work; returns counts such as {"games": 1, "decisions": 118}.
 Turn = Callable[[], dict[str, int]]
 
 
 def measure(turn: Turn, seconds: float) -> dict[str, float]:
-    """Repeat whole turns for so long; what was counted, a second.
+    """Repeats whole turns for ``seconds``; returns counts per second.
 
-    Seconds are those this process spent computing, so that a neighbour on the same core does not count as slowness.
+    Seconds are CPU seconds of this process, so that another process on the same core does not count as slowness.
     """
     counts: dict[str, int] = {}
     start = time.process_time()
@@ -26,9 +26,9 @@ def measure(turn: Turn, seconds: float) -> dict[str, float]:
 
 
 def serve(cases: dict[str, Turn], about: dict[str, str]) -> None:
-    """Greet, then answer every request until the bench hangs up."""
+    """Sends a greeting, then answers every request until the bench closes the pipe."""
     answers = sys.stdout
-    sys.stdout = sys.stderr  # a rival that prints does not disturb the conversation
+    sys.stdout = sys.stderr  # a game that prints must not disturb the protocol
     print(json.dumps({"cases": sorted(cases), "about": about}), file=answers, flush=True)
     for line in sys.stdin:
         request = json.loads(line)

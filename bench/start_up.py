@@ -1,8 +1,8 @@
-"""``python -m bench.start_up [--runs N] [--against FOLDER]``: what passes between ``rubble run`` and its first finished game.
+"""``python -m bench.start_up [--runs N] [--against FOLDER]``: the time from ``rubble run`` to its first finished game.
 
-Every run is a whole tournament in a fresh folder. The steps are seen from outside: files that appear, lines in the logs of the
-processes, times in the book of record. With ``--against``, another checkout with a ``.venv`` of its own takes turns with this one,
-and the ratio is taken inside each pair.
+Every run is a whole tournament in a new folder. The steps are observed from outside: files that appear, lines in the logs of the
+processes, times in the book of record. With ``--against``, another checkout with its own ``.venv`` alternates with this one, and
+the ratio is taken inside each pair.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def _says(log: Path, words: bytes) -> Callable[[], bool]:
 
 
 def _from_the_book(book: Path, began_ms: float) -> dict[str, float]:
-    """The times that the book keeps, in seconds after the start."""
+    """Returns the times in the book, in seconds after the start."""
     with closing(sqlite3.connect(f"{book.as_uri()}?mode=ro", uri=True)) as opened:
         (planned,) = opened.execute("SELECT created_ms FROM tournaments").fetchone()
         (first, last) = opened.execute("SELECT min(recorded_ms), max(recorded_ms) FROM results").fetchone()
@@ -54,7 +54,7 @@ def _from_the_book(book: Path, began_ms: float) -> dict[str, float]:
 
 
 def run_once(tree: Path, roster: Path) -> dict[str, float]:
-    """One tournament; by step, when it was reached, in seconds."""
+    """Runs one tournament; returns when each step was reached, in seconds."""
     folder = Path(tempfile.mkdtemp(prefix="rubble-start-"))
     arena = folder / "out" / "arena"
     marks: Mapping[str, Callable[[], bool]] = {
@@ -74,7 +74,7 @@ def run_once(tree: Path, roster: Path) -> dict[str, float]:
                     for step, is_there in marks.items()
                     if step not in seen and is_there()
                 }
-                time.sleep(_LOOK_S)  # between two looks at what is there by now
+                time.sleep(_LOOK_S)  # polling interval
         if process.returncode:
             raise SystemExit(f"{tree}: rubble run ended with exit code {process.returncode}")
         seen["report written, all stopped"] = time.monotonic() - began
@@ -86,7 +86,7 @@ def run_once(tree: Path, roster: Path) -> dict[str, float]:
 
 
 def draw(runs: Mapping[str, list[dict[str, float]]]) -> Table:
-    """A line a step, in the order in which they are reached."""
+    """Returns one line per step, in the order in which they are reached."""
     table = Table(title=f"seconds after `rubble run`: median (quartiles) of {len(next(iter(runs.values())))} runs")
     table.add_column("step")
     for name in runs:
@@ -105,7 +105,7 @@ def draw(runs: Mapping[str, list[dict[str, float]]]) -> Table:
 
 
 def main() -> None:
-    """Measure, and print the table."""
+    """Measures and prints the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.start_up", description=__doc__)
     parser.add_argument("--runs", type=int, default=7, help="runs of each checkout, after one that does not count")
     parser.add_argument("--against", type=Path, help="another checkout, with its .venv")

@@ -1,8 +1,8 @@
-"""``python -m bench.tournament``: a real tournament by ``rubble run`` beside the bench's own arena: same game, seats and bots.
+"""``python -m bench.tournament``: compares a tournament by ``rubble run`` with the bench's own arena: same game, seats and bots.
 
-With ``--against DIR`` the ``rubble run`` of another checkout (with a .venv of its own) takes its turn in every round as well, so
-that two versions are compared in one run. Printed are games a second, from the start of the command to its end, and what each kind
-of process computed a move.
+With ``--against DIR`` the ``rubble run`` of another checkout (with its own .venv) runs in every round as well, so that two
+versions are compared in one run. Prints games per second, from the start of the command to its end, and the CPU time of each kind
+of process per move.
 """
 
 import argparse
@@ -30,11 +30,11 @@ from service.lifetime import ends_with_us
 _GAME: Final = "sf1906-2e"
 _BOTS: Final = 5
 _SEATS: Final = 2
-#: All pairs of five, both ways round.
+#: All ordered pairs of five bots.
 _MATCHES_PER_DEAL: Final = 20
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LOOK_S: Final = 0.05
-#: What a command line says, and what the process is called here.
+#: A part of the command line, and the role of the process.
 _ROLES: Final = (
     ("valkey", "redis"),
     ("bots.", "bots"),
@@ -47,7 +47,7 @@ _ROLES: Final = (
 
 
 class _Cpu:
-    """What all processes below one have computed, by role; looked at again and again, because they end."""
+    """The CPU time of all descendants of a process, by role; polled, because they end."""
 
     def __init__(self, root: int) -> None:
         self._root = root
@@ -57,7 +57,7 @@ class _Cpu:
         self._thread.start()
 
     def stop(self) -> dict[str, float]:
-        """Seconds by role."""
+        """Returns seconds by role."""
         self._ended.set()
         self._thread.join()
         total: dict[str, float] = defaultdict(float)
@@ -79,7 +79,7 @@ class _Cpu:
                 parents[int(folder.name)] = int(fields[1])
                 found[int(folder.name)] = (words, (int(fields[11]) + int(fields[12])) / _TICKS)
             for pid, (words, seconds) in found.items():
-                if words and self._is_below(pid, parents):  # without words it has ended, and was counted before
+                if words and self._is_below(pid, parents):  # an empty command line: it has ended and was counted before
                     role = next((role for word, role in _ROLES if word in words), "other")
                     self._seconds[role, pid] = seconds
 
@@ -98,7 +98,7 @@ def _roster(games: int) -> str:
 
 
 def run_tournament(checkout: Path, games: int, flags: list[str], _seconds: float) -> dict[str, float]:
-    """One ``rubble run``; what it did a second, and what its processes computed a move."""
+    """Runs ``rubble run`` once; returns its rates per second and the CPU time of its processes per move."""
     folder = Path(tempfile.mkdtemp(prefix="rubble-tournament-"))
     try:
         (folder / "roster.toml").write_text(_roster(games))
@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument(
         "--concurrency", default="", help="matches at once, such as 8,64 (default: what rubble run chooses)"
     )
-    parser.add_argument("--without-arena", action="store_true", help="leave the bench's own arena out")
+    parser.add_argument("--without-arena", action="store_true", help="leave out the bench's own arena")
     arguments = parser.parse_args()
     choices = [["--concurrency", number] for number in arguments.concurrency.split(",") if number] or [[]]
     with House() as house:

@@ -1,4 +1,4 @@
-"""The bench's side of the conversation: one process a variant, driven in turns over pipes."""
+"""The bench's side of the protocol: one process per variant, driven in turns over pipes."""
 
 import json
 import os
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 
 class WorkerFailed(Exception):
-    """A worker that does not answer. What it wrote to standard error is on the terminal already."""
+    """A worker does not answer. Its standard error is already on the terminal."""
 
 
 class Worker:
@@ -31,7 +31,7 @@ class Worker:
         self.about: dict[str, str] = hello["about"]
 
     def run(self, case: str, seconds: float) -> dict[str, float]:
-        """What the case counted, a second."""
+        """Returns the counts of the case per second."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"case": case, "seconds": seconds}) + "\n")
         self._process.stdin.flush()

@@ -1,1 +1,1 @@
-"""Guests of the arena."""
+"""Bots that play in the arena."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches what the checks of deploy/ use, into .rubble/tools, and says what could not be had. Nothing is installed outside that
-# folder and nothing is started. The tests that need a missing tool skip, and name it.
+# Fetches the tools that the checks of deploy/ use into .rubble/tools, and lists those it could not get. Nothing is installed outside
+# that folder and nothing is started. Tests that need a missing tool are skipped and name it.
 #
 #   deploy/tools.sh            the quick ones: a minute the first time
 #   deploy/tools.sh compose    also builds `docker compose` from its Go module, which takes many minutes
@@ -42,7 +42,7 @@ debian() {
 
 compose() {
     if docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null; then return; fi
-    # Its go.mod excludes some versions, so `go install` declines; the same module is built where it lies.
+    # Its go.mod excludes some versions, so `go install` refuses it; the module is built in its own folder.
     local source
     source=$(go mod download -json "github.com/docker/compose/v2@$COMPOSE" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
     (cd "$source" && go build -mod=readonly -o "$tools/bin/docker-compose" ./cmd)

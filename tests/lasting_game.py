@@ -69,12 +69,12 @@ def _to_act(state: State) -> list[Seat]:
 
 
 def _is_secret(state: State) -> bool:
-    """2: those who bury at the same time do not see what the others do."""
+    """2: seats that bury at the same time do not see the cards of the others."""
     return state.together and NOTHING in state.buried
 
 
 def _stays_secret(state: State, seat: Seat, move: Move) -> bool:
-    """2: nobody ever sees what lies in another's cellar."""
+    """2: no seat ever sees the card in another's cellar."""
     return move.verb == "bury"
 
 

@@ -1,1 +1,1 @@
-"""Programs for the workshop, run by make."""
+"""Programs for development, run by make."""

@@ -1,7 +1,7 @@
 """Compiles the rules with mypyc, in place: ``make compile``.
 
-Compiled are the modules in which games spend their time. What stays Python: the doors (``__init__.py``), the contract
-and the reading of components, which run once. ``service/engine.py`` decides when the result is used.
+It compiles the modules in which games spend their time. Code that runs once stays Python: ``__init__.py``, the contract and
+the reading of components. ``service/engine.py`` decides when the result is used.
 """
 
 import os
@@ -15,26 +15,26 @@ from pathlib import Path
 
 from service.engine import FOLDER, LIBRARY, ROOT, STAMP, unfit, write_stamp
 
-#: Beside the games: what every decision passes through.
+#: Modules besides the games that every decision uses.
 SHARED = ("chance.py", "playing.py")
 
 
 def modules(folder: Path = FOLDER) -> list[Path]:
-    """The sources to compile, relative to the root of the project."""
+    """Returns the sources to compile, relative to the root of the project."""
     shared = [folder / name for name in SHARED]
     games = [path for path in sorted(folder.glob("*/*.py")) if path.name != "__init__.py"]
     return [path.relative_to(ROOT) for path in (*shared, *games) if path.exists()]
 
 
 def remove() -> None:
-    """No compiled module is left, and no stamp that speaks of one."""
+    """Removes all compiled modules and their stamp."""
     STAMP.unlink(missing_ok=True)
     for path in (*FOLDER.rglob("*" + EXTENSION_SUFFIXES[0]), ROOT / (LIBRARY + EXTENSION_SUFFIXES[0])):
         path.unlink(missing_ok=True)
 
 
 def build(sources: list[Path], workshop: Path) -> None:
-    """Run mypyc and the C compiler; the extension modules are laid beside their sources."""
+    """Runs mypyc and the C compiler; writes the extension modules next to their sources."""
     script = workshop / "setup.py"
     script.write_text(
         "from mypyc.build import mypycify\n"
@@ -54,7 +54,7 @@ def build(sources: list[Path], workshop: Path) -> None:
 
 
 def missing() -> str | None:
-    """What this machine lacks to compile anything, if it lacks something."""
+    """Returns what this machine lacks for compiling, or None."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     if shutil.which(compiler.split()[0]) is None:
         return f"the C compiler {compiler.split()[0]!r} is not on the PATH"
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def compare() -> None:
-    """The compiled rules play as the Python does; if not, they are removed."""
+    """Checks that the compiled rules play as the Python does; removes them if not."""
     pure, compiled = (
         subprocess.run(
             [sys.executable, "-m", "tools.trial"],

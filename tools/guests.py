@@ -1,8 +1,8 @@
-"""``python -m tools.guests ROSTER OUT [SECONDS]``: a roster with the starters of other languages entered, where they can be had.
+"""``python -m tools.guests ROSTER OUT [SECONDS]``: writes a roster with the starters of other languages, where they can be built.
 
-Each ``bots/LANGUAGE`` with a ``build`` and a ``run`` is built, all of them within the time; a first build may not fit. What came of
-it is remembered, and no build is tried again until its folder, the protos or the programs it asks for change, or RETRY=1 is in
-the environment. Whoever does not come is named, and why; nothing here fails.
+Each ``bots/LANGUAGE`` with a ``build`` and a ``run`` is built, all of them within the time; a first build may take longer. The
+result is stored, and no build is tried again until its folder, the protos or the programs it needs change, or RETRY=1 is in
+the environment. Languages that are left out are listed with the reason; they are not an error.
 """
 
 import hashlib
@@ -20,37 +20,37 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-#: All builds together may take so long, in seconds.
+#: The time for all builds together, in seconds.
 DEFAULT_S: Final = 40.0
-#: With more bots there are more tables: this many matches show them all.
+#: More bots mean more tables: this many matches are enough for all.
 _BUDGET: Final = 60
 _PROBE_S: Final = 1.5
-#: What came of the builds before.
+#: The stored results of earlier builds.
 MEMORY: Final = ROOT / ".rubble" / "starters.json"
-#: What a build asks for.
+#: The programs that a build script requires.
 _NEEDS: Final = re.compile(r"command -v ([\w.+-]+)")
 
 
 def languages(bots: Path) -> list[str]:
-    """The languages that have a starter with ``build`` and ``run``, apart from Python, whose starter plays anyway."""
+    """Returns the languages with a ``build`` and a ``run``, except Python, whose starter always plays."""
     found = (folder for folder in sorted(bots.iterdir()) if folder.is_dir() and folder.name != "python")
     return [folder.name for folder in found if all(os.access(folder / file, os.X_OK) for file in ("build", "run"))]
 
 
 @dataclass(frozen=True)
 class Built:
-    """What came of a build."""
+    """The result of a build."""
 
-    #: What it was built from; empty: unknown, and nothing is remembered of it.
+    #: The digest of its sources; empty: unknown, and the result is not stored.
     key: str
-    #: Why the bot cannot be had; empty: it can.
+    #: Why the bot cannot be used; empty: it can.
     why: str
-    #: Whether it was only too slow: then somebody may have finished it since.
+    #: Whether the build was only too slow: it may have been finished since.
     is_late: bool = False
 
 
 def key_of(folder: Path) -> str:
-    """A digest of what a build is made from: sources and protos as git lists them, and the programs that it asks for."""
+    """Returns a digest of a build's inputs: sources and protos as git lists them, and the programs it requires."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", str(folder), "protos"]
     found = subprocess.run(listed, cwd=ROOT, capture_output=True, check=False)
     if found.returncode:
@@ -67,7 +67,7 @@ def key_of(folder: Path) -> str:
 
 
 def build_all(folders: list[Path], seconds: float, memory: Path, *, retry: bool = False) -> dict[str, str]:
-    """Build them all at once, behind whatever else runs here; by language why it cannot be had, or nothing."""
+    """Builds all folders at once, at low priority; returns by language why it cannot be used, or an empty text."""
     end = time.monotonic() + seconds
     known = {} if retry else _recall(memory)
 
@@ -91,7 +91,7 @@ def build_all(folders: list[Path], seconds: float, memory: Path, *, retry: bool 
 
 
 def _recall(memory: Path) -> dict[str, Built]:
-    """What came of the builds before; nothing if that cannot be read, for it can be found out again."""
+    """Returns the stored results; empty if they cannot be read, since the builds can be run again."""
     try:
         return {name: Built(**built) for name, built in json.loads(memory.read_text(encoding="utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError):
@@ -99,7 +99,7 @@ def _recall(memory: Path) -> dict[str, Built]:
 
 
 def build(folder: Path, seconds: float, key: str = "") -> Built:
-    """Build one."""
+    """Builds one."""
     process = subprocess.Popen(
         ["nice", "-n", "10", str(folder / "build")],
         stdin=subprocess.DEVNULL,
@@ -107,7 +107,7 @@ def build(folder: Path, seconds: float, key: str = "") -> Built:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        start_new_session=True,  # a build has children, and they end with it
+        start_new_session=True,  # so that the children of a build end with it
     )
     try:
         said, _ = process.communicate(timeout=seconds)
@@ -122,7 +122,7 @@ def build(folder: Path, seconds: float, key: str = "") -> Built:
 
 
 def _cannot_start(folder: Path) -> str:
-    """Why the built bot ends at once, or nothing. It is given an address where nobody answers, and so would try again."""
+    """Returns why the built bot ends at once, or an empty text. Its address is a closed port, so it should keep retrying."""
     env = os.environ | {"RUBBLE_ADDRESS": "127.0.0.1:1", "RUBBLE_BOT_KEY": "rb1.bot.probe.probe"}
     process = subprocess.Popen(
         [str(folder / "run")],
@@ -139,14 +139,14 @@ def _cannot_start(folder: Path) -> str:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return ""  # it is there, and waits for an arena
-    # 126, 127 and 3: something is missing. Any other end is an answer to a door that is shut.
+        return ""  # it runs, and waits for an arena
+    # 126, 127 and 3: something is missing. Any other exit code is a reaction to the closed port.
     lines = [line for line in said.splitlines() if line.strip()]
     return (lines[-1] if lines else "it cannot be started") if process.returncode in (3, 126, 127) else ""
 
 
 def enter(roster: str, guests: list[str]) -> str:
-    """The roster with these languages entered, for any folder; with more at the table, a budget instead of deals."""
+    """Returns the roster with these languages added, for any folder; with more bots it has a budget instead of deals."""
     here = f"cwd = {json.dumps(str(ROOT))}"
     roster = roster.replace('cwd = ".."', here)
     if not guests:
@@ -158,7 +158,7 @@ def enter(roster: str, guests: list[str]) -> str:
 
 
 def main() -> None:
-    """Build what can be built, say who comes, write the roster."""
+    """Builds what can be built, lists the result and writes the roster."""
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else DEFAULT_S
     folders = [ROOT / "bots" / language for language in languages(ROOT / "bots")]

@@ -1,6 +1,6 @@
-"""``python -m tools.sdk [FOLDER]``: the wheel of the Python SDK, with the generated code of the contract inside.
+"""``python -m tools.sdk [FOLDER]``: builds the wheel of the Python SDK, including the generated code of the contract.
 
-An author installs this one file and needs nothing else of the repository: grpcio and protobuf are all it asks for.
+A bot author installs this file and needs nothing else from the repository; it depends only on grpcio and protobuf.
 """
 
 import shutil
@@ -18,7 +18,7 @@ _PARTS: Final = (
 
 
 def build(folder: Path) -> Path:
-    """Build the wheel into a folder; the file."""
+    """Builds the wheel into a folder and returns the file."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="rubble-sdk-") as scratch:
         source = Path(scratch) / "source"
@@ -32,19 +32,21 @@ def build(folder: Path) -> Path:
         (source / "rubble" / "py.typed").touch()  # generated with stubs
         made = Path(scratch) / "made"
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
-        offline = ["--no-deps", "--no-build-isolation", "--no-index"]  # setuptools is in the workshop
+        offline = ["--no-deps", "--no-build-isolation", "--no-index"]  # setuptools is in .venv
         subprocess.run([*pip, *offline, "--wheel-dir", str(made), str(source)], check=True)
         (wheel,) = made.glob("*.whl")
         return Path(shutil.copy(wheel, folder / wheel.name))
 
 
 def main() -> None:
-    """Build it and say where it is."""
+    """Builds it and prints its path."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist"
     try:
         print(build(folder))
     except subprocess.CalledProcessError as error:
-        sys.exit(f"tools.sdk: the wheel was not built; pip ended with exit code {error.returncode} and said why above")
+        sys.exit(
+            f"tools.sdk: the wheel was not built; pip ended with exit code {error.returncode}; its message is above"
+        )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""A PostgreSQL and a RabbitMQ of one's own: ``python -m tools.servers -- COMMAND…``
+"""Runs a command with temporary PostgreSQL and RabbitMQ servers: ``python -m tools.servers -- COMMAND…``
 
-Starts whichever of the two is installed, in a temporary folder and on ports that nobody uses, runs the command with
-RUBBLE_TEST_POSTGRES and RUBBLE_TEST_RABBITMQ set to their addresses, and ends them with it. What is not installed is said,
-and its variable is left out; the tests that need it are then skipped and say why. Servers that the machine runs for
-others are not touched.
+Starts each server that is installed, in a temporary folder and on free ports, runs the command with RUBBLE_TEST_POSTGRES and
+RUBBLE_TEST_RABBITMQ set to their addresses, and stops them afterwards. If a server is not installed, a message says so and its
+variable is not set; the tests that need it are then skipped and say why. Other servers of the machine are not touched.
 """
 
 import contextlib
@@ -24,7 +23,7 @@ from service.lifetime import ends_with_us
 
 POSTGRES: Final = "RUBBLE_TEST_POSTGRES"
 RABBITMQ: Final = "RUBBLE_TEST_RABBITMQ"
-#: RabbitMQ takes a few seconds at rest, and many more on a busy machine.
+#: RabbitMQ takes a few seconds on an idle machine, and many more on a busy one.
 _START_S: Final = 120.0
 _STOP_S: Final = 30.0
 _LOOK_S: Final = 0.1
@@ -33,13 +32,13 @@ _RABBIT_SERVER: Final = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 
 
 class CannotStart(Exception):
-    """A server that is not installed, or that does not start; says which and why."""
+    """A server is not installed or does not start; the message says which and why."""
 
 
 # ----------------------------------------------------------------------------------------------------------- PostgreSQL
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    """A PostgreSQL on a unix socket: its address as SQLAlchemy writes it. CannotStart."""
+    """Runs PostgreSQL on a unix socket and yields its SQLAlchemy URL. Raises CannotStart if it is missing or fails."""
     initdb, server = _postgres_binary("initdb"), _postgres_binary("postgres")
     user = _not_root("postgres", "PostgreSQL")
     with _folder("rubble-pg-", user) as folder:
@@ -54,7 +53,7 @@ def postgres() -> Iterator[str]:
         )
         if made.returncode != 0:
             raise CannotStart(f"PostgreSQL's initdb failed: {made.stderr.strip()}")
-        # Nothing is kept after the tests, so nothing waits for the disk.
+        # The data is deleted after the tests, so fsync is off.
         command = [server, "-D", str(folder / "data"), "-k", str(folder), "-c", "listen_addresses=", "-c", "fsync=off"]
         with _running("PostgreSQL", command, folder, user, {}, signal.SIGINT) as process:
             _wait_until(process, "PostgreSQL", folder, lambda: _listens_at(folder / ".s.PGSQL.5432"))
@@ -62,7 +61,7 @@ def postgres() -> Iterator[str]:
 
 
 def _postgres_binary(name: str) -> str:
-    """Debian keeps the versions apart, and none of them on the PATH."""
+    """Returns the path of a PostgreSQL program; Debian keeps each version in a folder that is not on the PATH."""
     versions = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
     found = str(versions[-1]) if versions else shutil.which(name)
     if found is None:
@@ -73,10 +72,10 @@ def _postgres_binary(name: str) -> str:
 # ------------------------------------------------------------------------------------------------------------- RabbitMQ
 @contextlib.contextmanager
 def rabbitmq() -> Iterator[str]:
-    """A RabbitMQ on a port of its own: its address as Celery writes it. CannotStart."""
+    """Runs RabbitMQ on a free port and yields its Celery URL. Raises CannotStart if it is missing or fails."""
     epmd = shutil.which("epmd")
     if not _RABBIT_SERVER.exists() or epmd is None:
-        raise CannotStart(f"RabbitMQ is not installed here ({_RABBIT_SERVER} and epmd are looked for)")
+        raise CannotStart(f"RabbitMQ is not installed here ({_RABBIT_SERVER} and epmd are needed)")
     with _folder("rubble-mq-", None) as folder, contextlib.ExitStack() as servers:
         port, distribution, names = _free_ports(3)
         env = {
@@ -101,7 +100,7 @@ def rabbitmq() -> Iterator[str]:
         (folder / "rabbitmq.conf").write_text(
             "disk_free_limit.absolute = 50MB\nvm_memory_high_watermark.absolute = 1GB\n"
         )
-        # Left to itself the server starts a name service that outlives it; ours ends with us.
+        # By default the server starts an epmd that outlives it; this one is stopped with the server.
         command = [epmd, "-port", str(names), "-address", "127.0.0.1"]
         names_service = servers.enter_context(_running("epmd", command, folder, None, env, signal.SIGTERM))
         _wait_until(names_service, "epmd", folder, lambda: _answers(names))
@@ -111,7 +110,7 @@ def rabbitmq() -> Iterator[str]:
 
 
 def _speaks_amqp(port: int) -> bool:
-    """The port is open before the server can serve; it answers a greeting when it can."""
+    """Returns whether the server answers a greeting: the port is open before the server is ready."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2) as talk:
             talk.sendall(b"AMQP\x00\x00\x09\x01")
@@ -120,9 +119,9 @@ def _speaks_amqp(port: int) -> bool:
         return False
 
 
-# ------------------------------------------------------------------------------------------------------ what both need
+# ---------------------------------------------------------------------------------------------------------- shared code
 def _not_root(name: str, server: str) -> str | None:
-    """The user to run as, where the server refuses to run as root."""
+    """Returns the user to run as, if the server refuses to run as root."""
     if os.geteuid() != 0:
         return None
     if name not in {entry.pw_name for entry in pwd.getpwall()}:
@@ -132,21 +131,21 @@ def _not_root(name: str, server: str) -> str | None:
 
 @contextlib.contextmanager
 def _folder(prefix: str, user: str | None) -> Iterator[Path]:
-    """A folder that is gone afterwards."""
+    """Makes a temporary folder."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         if user is not None:
             shutil.chown(folder, user)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # a server that is still ending may write once more
+        shutil.rmtree(folder, ignore_errors=True)  # a server that is still stopping may write once more
 
 
 @contextlib.contextmanager
 def _running(
     name: str, command: Sequence[str], folder: Path, user: str | None, env: Mapping[str, str], stop: signal.Signals
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """A server as a process with a log in the folder, ended with all it started."""
+    """Runs a server with a log in the folder, and stops it with all its children."""
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             ends_with_us(command, stop, user),
@@ -175,12 +174,12 @@ def _wait_until(process: "subprocess.Popen[bytes]", name: str, folder: Path, is_
     while not is_ready():
         if process.poll() is not None or time.monotonic() > end:
             said = (folder / f"{name}.log").read_text(errors="replace").strip()[-2000:]
-            raise CannotStart(f"{name} does not start; it said:\n{said}")
-        time.sleep(_LOOK_S)  # between two looks at a server that is starting
+            raise CannotStart(f"{name} does not start; its log:\n{said}")
+        time.sleep(_LOOK_S)  # polling interval
 
 
 def _listens_at(path: Path) -> bool:
-    """PostgreSQL makes its socket before it lets anybody in; the file of its process says when it does."""
+    """Returns whether PostgreSQL accepts connections: its pid file says so; the socket exists earlier."""
     pid_file = path.parent / "data" / "postmaster.pid"
     try:
         lines = pid_file.read_text().splitlines()
@@ -207,7 +206,7 @@ def _free_ports(count: int) -> list[int]:
 
 # ----------------------------------------------------------------------------------------------------------------- main
 def main(arguments: Sequence[str]) -> int:
-    """Run a command beside both servers; its exit code."""
+    """Runs a command with both servers and returns its exit code."""
     if not arguments or arguments[0] != "--" or len(arguments) < 2:
         print("usage: python -m tools.servers -- COMMAND…", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""One game of each kind, by both house players: what the compiled rules must play exactly as the Python does."""
+"""Plays one game of each kind with both bundled players; compiled rules and Python must give the same output."""
 
 from service.games import all_games
 from service.games.playing import play_one

@@ -1,4 +1,4 @@
-// A first bot: it plays every game of the arena by a rule of thumb. Make it yours: everything that matters is in choose.
+// A starter bot that plays every game of the arena by a simple heuristic. To write your own bot, change choose.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 
 func main() { rubble.Main(choose) }
 
-// choose takes the action that seems worth most; among equals any.
+// choose returns the action that seems worth most; a random one among equals.
 func choose(_ context.Context, turn *rubble.Turn) (rubble.Answer, error) {
 	best, highest := []int{}, math.Inf(-1)
 	for index, action := range turn.LegalActions {
@@ -25,7 +25,7 @@ func choose(_ context.Context, turn *rubble.Turn) (rubble.Answer, error) {
 			best = append(best, index)
 		}
 	}
-	turn.Note = fmt.Sprintf("worth %g", highest) // kept beside the action in the replay
+	turn.Note = fmt.Sprintf("worth %g", highest) // stored with the action in the replay
 	return rubble.Index(best[rand.IntN(len(best))]), nil
 }
 
@@ -36,14 +36,14 @@ func worth(turn *rubble.Turn, action *pb.Action) float64 {
 		return sf1906Worth(view.Sf1906, action.GetSf1906())
 	case *pb.View_Relief:
 		return reliefWorth(view.Relief.GetSeats()[turn.Seat], action.GetRelief())
-	default: // a game without messages of its own: read action.GetText(), or play anything
+	default: // a game without its own messages: read action.GetText(), or play anything
 		return 0
 	}
 }
 
 // ------------------------------------------------------------------------------------------------ 1906 San Francisco
 
-// spaceWorth is what a space of an action card is worth to a player who wants to build.
+// spaceWorth is what a space of an action card is worth to a player who is going to build.
 var spaceWorth = map[pb.Sf1906ActionKind]float64{
 	pb.Sf1906ActionKind_SF1906_ACTION_KIND_GRANT_BUILD:       10,
 	pb.Sf1906ActionKind_SF1906_ACTION_KIND_BUILD:             9,
@@ -76,7 +76,7 @@ func sf1906Worth(city *pb.Sf1906View, action *pb.Sf1906Action) float64 {
 	case *pb.Sf1906Action_Discard:
 		return -float64(len(a.Discard.GetPermits()))
 	}
-	return 0 // which card, which space: your turn
+	return 0 // a choice of card or space: add your own idea here
 }
 
 func placeWorth(city *pb.Sf1906View, place *pb.Sf1906Place) float64 {
@@ -105,7 +105,7 @@ func reliefWorth(me *pb.ReliefSeat, action *pb.ReliefAction) float64 {
 	case *pb.ReliefAction_Use:
 		return useWorth(me, a.Use)
 	case *pb.ReliefAction_Lead:
-		return float64(a.Lead) // later spaces were built, not printed: they give more
+		return float64(a.Lead) // higher spaces hold built tiles, which give more than printed ones
 	case *pb.ReliefAction_SpendStories:
 		return 1 + 0.1*float64(a.SpendStories)
 	case *pb.ReliefAction_SpendMoney:

@@ -1,6 +1,6 @@
-"""The house's own bots: guests like any other at the door, who brought the rulebook along and think with the engine."""
+"""The bundled bots: they connect like any other bot, but use the rules engine in their own process."""
 
 from typing import Final
 
-#: What they are called, the weakest first.
+#: Their names, the weakest first.
 PLAYERS: Final = ("random", "greedy", "mcts")

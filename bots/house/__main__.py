@@ -1,4 +1,4 @@
-"""``python -m bots.house random|greedy|mcts``: a house bot as a process, connected like any other bot."""
+"""``python -m bots.house random|greedy|mcts``: runs a bundled bot as a process."""
 
 import argparse
 import asyncio
@@ -14,7 +14,7 @@ from rubble_bot import Turn, run
 from bots.house import PLAYERS
 from bots.house.any_action import AnyAction
 
-#: Seconds after which another thread may run. The searching one never rests, and answers must not wait behind it.
+#: Seconds after which another thread may run. The search thread never pauses, and answers must not wait for it.
 _SWITCH_S = 0.001
 
 
@@ -29,7 +29,7 @@ _positive.__name__ = "number from 1"  # argparse puts it into its message
 
 
 def _quick(player: str, seed: str) -> Callable[[Turn], int | str]:
-    """The ``choose`` of a player that answers at once; the rules are imported only for one that thinks with them."""
+    """Returns the ``choose`` of a player that answers at once; the rules are imported only if the player uses them."""
     if player == "random":
         return AnyAction(seed).any_action
     from bots.house.players import Thoughts
@@ -38,30 +38,30 @@ def _quick(player: str, seed: str) -> Callable[[Turn], int | str]:
 
 
 def main() -> None:
-    """Play until told to stop."""
+    """Plays until it is stopped."""
     parser = argparse.ArgumentParser(
         prog="python -m bots.house",
-        description="A bot of the house. RUBBLE_ADDRESS and RUBBLE_BOT_KEY say where it plays and as whom.",
+        description="A bundled bot. It reads the arena's address and its key from RUBBLE_ADDRESS and RUBBLE_BOT_KEY.",
     )
     parser.add_argument("player", choices=PLAYERS)
     parser.add_argument(
         "--seed",
         default=os.environ.get("RUBBLE_BOT_SEED") or secrets.token_hex(16),
-        help="a text that decides all its choices; RUBBLE_BOT_SEED, if other users of this machine must not see it",
+        help="a text that decides all its choices; use RUBBLE_BOT_SEED to hide it from other users of this machine",
     )
     parser.add_argument("--games", type=_positive, default=64, help="how many games it plays at once")
     parser.add_argument(
         "--simulations",
         type=_positive,
         metavar="N",
-        help="mcts: so many simulations for every answer, whatever the time; then the seed decides all its choices",
+        help="mcts: number of simulations for every answer, whatever the time; then the seed decides all its choices",
     )
     parser.add_argument(
         "--think-ms",
         type=_positive,
         default=1000,
         metavar="MS",
-        help="mcts: no answer takes longer, however long its clock",
+        help="mcts: longest time for an answer, however long its clock",
     )
     arguments = parser.parse_args()
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
@@ -75,7 +75,7 @@ def main() -> None:
 
     sys.setswitchinterval(_SWITCH_S)
     thoughts = Thoughts(arguments.seed)
-    # So many simulations are to be made, if the clock allows it at all; otherwise thinking ends when it has brought enough.
+    # With --simulations only the clock limits the time for an answer.
     most_ms = arguments.think_ms if arguments.simulations is None else 3_600_000
     desk = Desk(partial(thoughts.searched_action, simulations=arguments.simulations), most_ms)
     run(desk.choose, games=arguments.games, on_start=desk.on_start, on_over=desk.on_over)

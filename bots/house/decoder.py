@@ -1,7 +1,7 @@
-"""From a view's message back to the value the game gave, by descriptor: what ``game.sample`` and ``game.picture`` read.
+"""Decodes a view's message, by descriptor, into the value that ``game.sample`` and ``game.picture`` read.
 
 A message becomes a named tuple with its fields, a repeated field a tuple, an enum its word, an absent field None; plain data
-becomes dicts and lists. ``service/rpc/codec/encoder.py`` is the way there.
+becomes dicts and lists. ``service/rpc/codec/encoder.py`` is the inverse.
 """
 
 from collections import namedtuple
@@ -18,12 +18,12 @@ from service.games.core import Plain, enum_word
 
 
 def view_of(message: common_pb2.View) -> Plain:
-    """The view that travelled as this message."""
+    """Returns the view in this message."""
     return decoded(getattr(message, message.WhichOneof("game") or "other"))
 
 
 def decoded(message: Message) -> Plain:
-    """The value that travelled as one game's own message, or as plain data."""
+    """Returns the value in a game's own message, or in plain data."""
     if isinstance(message, Struct):
         return {name: _plain(value) for name, value in message.fields.items()}
     return _decoder(message.DESCRIPTOR)(message)
@@ -56,7 +56,7 @@ def _value(field: FieldDescriptor) -> Callable[[Any], Plain]:
 
 
 def _plain(value: Value) -> Plain:
-    """One value of a Struct. Its numbers are doubles; those of a view were whole."""
+    """Returns one value of a Struct. Its numbers are doubles; those of a view are whole."""
     match value.WhichOneof("kind"):
         case "number_value":
             return int(value.number_value)

@@ -1,7 +1,7 @@
-"""Where questions with a clock wait for the one who answers them: many games at once, and none of them late.
+"""A queue of questions, ordered by deadline, for one thread that answers them: many games at once, none of them late.
 
-There is one thinker, for several would only take turns. The question whose time ends first comes first, and it gets no more than
-its share of the time that those behind it have, so that a long thought in one game never costs another its clock.
+One thread thinks, since several would only take turns. The question whose time ends first comes first, and it gets no more than
+its share of the time that the waiting ones have, so that one game never uses up the clock of another.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from rubble_bot import Answer, Turn
 
 from rubble.v1 import bot_pb2
 
-#: Milliseconds of a clock that are kept for the way there and back.
+#: Milliseconds of a clock that are kept for the round trip,
 RESERVE_MS: Final = 100.0
-#: …and so great a part of the time for an answer.
+#: and this share of the time for an answer.
 RESERVE_PART: Final = 0.25
-#: The bank is there for lags first: this much of it is left alone, and of the rest one answer takes so great a part.
+#: The bank is mainly for delays: this much of it is not used, and one answer takes only this share of the rest.
 UNTOUCHED_MS: Final = 2000.0
 BANK_PART: Final = 1 / 50
 
 
 @dataclass(eq=False)
 class Question:
-    """A turn, and until when it is to be answered."""
+    """A turn and its deadline."""
 
     turn: Turn
     future: "asyncio.Future[Answer]"
@@ -37,7 +37,7 @@ class Question:
 
 
 class Desk:
-    """An async ``choose`` around a slow one. ``answer`` is asked with the turn and with what tells how much of its time is over."""
+    """An async ``choose`` around a slow one. ``answer`` gets the turn and a function that returns the share of its time used."""
 
     def __init__(self, answer: Callable[[Turn, Callable[[], float]], Answer], most_ms: int) -> None:
         self._answer = answer
@@ -46,19 +46,19 @@ class Desk:
         self._waiting: list[Question] = []
         self._news = threading.Condition()
         self._thread: threading.Thread | None = None
-        #: How late we are, lately: a busy machine is given more room.
+        #: How late recent answers were: on a busy machine more time is kept in reserve.
         self._late_ms = 0.0
 
     def on_start(self, start: bot_pb2.GameStart) -> None:
-        """Remember what a turn does not tell."""
+        """Stores what a turn does not contain."""
         self._increments[start.session] = start.time_control.increment_ms
 
     def on_over(self, over: bot_pb2.GameOver) -> None:
-        """Forget it."""
+        """Deletes it."""
         self._increments.pop(over.session, None)
 
     def time_ms(self, turn: Turn) -> float:
-        """How long an answer to this turn may take, if it is the only one."""
+        """Returns how long an answer to this turn may take if no other question waits."""
         move, bank = turn.clock.move_ms, turn.clock.bank_ms
         reserve = max(RESERVE_MS + 2 * self._late_ms, RESERVE_PART * move)
         increment = min(self._increments.get(turn.session, 0), bank / 4)
@@ -66,7 +66,7 @@ class Desk:
         return max(0.0, min(self._most_ms, move - reserve + spare))
 
     async def choose(self, turn: Turn) -> Answer:
-        """The answer, in time."""
+        """Returns the answer in time."""
         end = time.monotonic() + self.time_ms(turn) / 1000
         loop = asyncio.get_running_loop()
         question = Question(turn, loop.create_future(), loop, end)
@@ -79,7 +79,7 @@ class Desk:
         return await question.future
 
     def _think(self) -> None:
-        """The life of the thinker."""
+        """Runs in the thread: answers one question after the other."""
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._waiting)
@@ -96,7 +96,7 @@ class Desk:
             self._late_ms = max(0.9 * self._late_ms, late)
 
     def _passed(self, begun: float, end: float) -> float:
-        """Which share of the time is over: our own, or what those who wait leave us of theirs."""
+        """Returns the share of the time used: its own, or what the waiting questions leave."""
         now = time.monotonic()
         with self._news:
             ends = sorted(question.end for question in self._waiting)
@@ -107,7 +107,7 @@ class Desk:
 def _tell(question: Question, answer: Answer | None, error: Exception | None) -> None:
     def tell() -> None:
         if question.future.done():
-            return  # nobody waits for it any more
+            return  # the answer is no longer needed
         if error is not None:
             question.future.set_exception(error)
         elif answer is not None:

@@ -1,7 +1,7 @@
 """``python -m bots.house.ladder mcts greedy --out DIR``: is the first clearly better than the second, at every table of every game?
 
 One comparison with sequential stopping (``rubble run``, docs/rosters.md) for each game and number of seats, one after the
-other. DIR keeps rosters, results and replays; what is there already is not played again. Prints one row of a table for each.
+other. DIR keeps rosters, results and replays; finished comparisons are not played again. Prints one row of a table for each.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import Final
 from bots.house import PLAYERS
 from service import games
 
-#: Long enough for any number of simulations: the budget is to be the limit, not the clock.
+#: Long enough for any number of simulations: the budget is the limit, not the clock.
 _CLOCK: Final = "time_control = { move_ms = 60000, bank_ms = 600000 }"
 _HEAD: Final = (
     "| game | seats | matches | points, 95 % | mean score | faults | LLR, blocks | verdict |\n"
@@ -27,7 +27,7 @@ _VERDICT: Final = re.compile(r"(\S+ is (?:not )?better|Undecided).*log likelihoo
 
 
 def roster(game: str, seats: int, bots: Sequence[str], simulations: int, effect: float, blocks: int) -> str:
-    """The roster of one comparison."""
+    """Returns the roster of one comparison."""
     lines = [
         f'name = "{bots[0]}-{bots[1]}"',
         f'game = "{game}"',
@@ -48,7 +48,7 @@ def roster(game: str, seats: int, bots: Sequence[str], simulations: int, effect:
 
 
 def play(folder: Path, text: str, concurrency: int) -> str:
-    """Run the roster, or go on with it; what it said in the end."""
+    """Runs or resumes the roster and returns its output."""
     folder.mkdir(parents=True, exist_ok=True)
     file, run, said = folder / "roster.toml", folder / "run", folder / "said.txt"
     if not said.exists():
@@ -64,10 +64,10 @@ def play(folder: Path, text: str, concurrency: int) -> str:
 
 
 def row(game: str, seats: int, bots: Sequence[str], folder: Path, said: str) -> str:
-    """One line of the table."""
+    """Returns one line of the table."""
     found = _VERDICT.search(said)
     if found is None:
-        sys.exit(f"{folder.name}: no verdict in what rubble run said:\n{said}")
+        sys.exit(f"{folder.name}: no verdict in the output of rubble run:\n{said}")
     told = json.loads((folder / "run" / "standings.json").read_text(encoding="utf-8"))
     entrants = {entrant["name"]: entrant for entrant in told["entrants"]}
     one, other = (entrants[name] for name in bots)
@@ -86,14 +86,14 @@ def row(game: str, seats: int, bots: Sequence[str], folder: Path, said: str) -> 
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Play the tables that were asked for, or all."""
+    """Plays the given tables, or all."""
     parser = argparse.ArgumentParser(prog="python -m bots.house.ladder", description=__doc__)
     parser.add_argument("bots", nargs=2, choices=PLAYERS, metavar="BOT", help=", ".join(PLAYERS))
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--table", action="append", metavar="GAME/SEATS", help="only this one; may be given again")
+    parser.add_argument("--table", action="append", metavar="GAME/SEATS", help="play only this table; may be repeated")
     parser.add_argument("--simulations", type=int, default=32, metavar="N", help="of mcts for every answer (32)")
     parser.add_argument("--effect", type=float, default=0.5, help="in standard deviations of a block (0.5)")
-    parser.add_argument("--blocks", type=int, default=200, help="at most so many blocks (200)")
+    parser.add_argument("--blocks", type=int, default=200, help="the largest number of blocks (200)")
     parser.add_argument("--concurrency", type=int, default=4, metavar="N", help="matches at once (4)")
     arguments = parser.parse_args(given)
     tables = {f"{game.id}/{seats}": (game.id, seats) for game in games.all_games().values() for seats in game.seats}

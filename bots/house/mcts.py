@@ -1,12 +1,12 @@
-"""The searching player: it deals itself worlds that fit its view, and tries its actions out in all of them alike.
+"""The search player: it samples states that are consistent with its view and tries its actions in all of them.
 
-A world is a whole table as the seat could believe in it; nothing else of the hidden cards is ever seen. In each world
-every action still in question is played, the greedy house player plays on for everybody for a few turns, and the
-table is judged (``judging``). All actions meet the same worlds, so that the luck of the deal cancels between them. After each
-round of worlds the worse half of the actions is dropped: most of the time goes to the choices that are close.
+A world is such a sampled state; the search never sees the real hidden cards. In each world every remaining action is played,
+the greedy player continues for all seats for a few turns, and the state is evaluated (``judging``). All actions are tried in
+the same worlds, so that the luck of the deal cancels out. After each round of worlds the worse half of the actions is dropped:
+most of the time goes to the close choices.
 
-Actions are put in question in the order of the greedy player's own opinion, and only the first few of a long list. A game
-without a judge is played to its end instead.
+Actions are tried in the order of the greedy player's values, and only the first few of a long list. A game without a judge is
+played to its end instead.
 """
 
 import math
@@ -18,40 +18,40 @@ from bots.house.judging import Judge, judge_for
 from service.games.chance import Stream
 from service.games.core import AnyGame, Plain, Seat
 
-#: How many actions are put in question at most.
+#: The most actions that are tried.
 WIDTH: Final = 10
-#: Points by which one must lead another to be rather sure of staying ahead: beyond it, further points count ever less.
+#: A lead in points that is fairly safe: further points count less and less.
 SURE: Final = 12.0
 
 
 @dataclass(frozen=True)
 class Thought:
-    """What came of it."""
+    """The result of a search."""
 
     action: Any
-    #: Worlds in which the action was tried, and what it brought on average: points ahead of the others, or alone the score.
+    #: Worlds in which the action was tried, and its mean result: the lead in points, or the score in a solo game.
     worlds: int
     worth: float
     #: Simulations of all actions together.
     simulations: int
-    #: False if the time was up before everything was tried that should have been.
+    #: False if the time was up before all planned simulations were done.
     is_whole: bool = True
 
 
 class Budget:
-    """So many simulations, no more and no fewer: what is found depends on nothing else."""
+    """A fixed number of simulations: the result depends on nothing else."""
 
     def __init__(self, simulations: int, is_up: Callable[[], bool] = lambda: False) -> None:
         self._simulations = simulations
         self.is_up = is_up
 
     def is_spent(self, share: float, used: int, step: int) -> bool:
-        """Whether the next step would exceed that share of the budget."""
+        """Returns whether the next step would exceed that share of the budget."""
         return used + step > self._simulations * share
 
 
 class Patience(Budget):
-    """As many simulations as fit into a time; ``passed`` tells which share of it is over."""
+    """As many simulations as fit into a time; ``passed`` returns the share of it that is used."""
 
     def __init__(self, passed: Callable[[], float]) -> None:
         super().__init__(0, lambda: passed() >= 1.0)
@@ -82,7 +82,7 @@ class Search:
         return self._game.sample(self._view, self._seat, self._stream)
 
     def think(self, budget: Budget) -> Thought:
-        """The best action found within the budget; the greedy player's choice if there was no time at all."""
+        """Returns the best action found within the budget; the greedy player's choice if there was no time."""
         actions = self.in_question()
         worth = [0.0] * len(actions)
         left = list(range(len(actions)))
@@ -111,7 +111,7 @@ class Search:
         return Thought(actions[best], worlds, worth[best] / max(1, worlds), used)
 
     def in_question(self) -> list[Any]:
-        """The legal actions, those the greedy player likes best first; of many only the first few."""
+        """Returns the legal actions in the order of the greedy player's values; only the first few of many."""
         actions = list(self._game.legal_actions(self._world, self._seat))
         if len(actions) == 1:
             return actions
@@ -123,7 +123,7 @@ class Search:
         return [actions[number] for number in order[:WIDTH]]
 
     def _try(self, world: Any, action: Any) -> float:
-        """What the action brings in this world."""
+        """Returns the result of the action in this world."""
         game, seat, judge = self._game, self._seat, self._judge
         state = game.copy(world)
         game.apply(state, seat, action)
@@ -134,12 +134,12 @@ class Search:
             game.apply(state, who, self._greedy(state, who, self._luck))
         outcome = game.outcome(state)
         if outcome is None:
-            raise RuntimeError(f"{game.id}: no seat is to act, and yet the game is not over")
+            raise RuntimeError(f"{game.id}: no seat is to act, but the game is not over")
         return lead(outcome.scores, seat)
 
 
 def lead(scores: Sequence[float], seat: Seat) -> float:
-    """How far a seat is ahead of each other one, on average; a lead that is large enough grows no further. Alone: the score."""
+    """Returns a seat's mean lead over the others; a large lead adds less and less. In a solo game: the score."""
     own = scores[seat]
     if len(scores) == 1:
         return own

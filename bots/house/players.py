@@ -1,5 +1,5 @@
-"""What the house bots answer: any legal action, what the game's own house player says of a world that fits the view, or what
-a search over many such worlds finds."""
+"""The answers of the bundled bots: any legal action, the greedy player's choice in a state sampled from the view, or the result
+of a search over many such states."""
 
 import logging
 from collections.abc import Callable
@@ -16,11 +16,11 @@ _LOG: Final = logging.getLogger("bots.house")
 
 
 class Thoughts(AnyAction):
-    """What the players of the house think, and their chance."""
+    """The choices of the bundled bots, with their random streams."""
 
     def greedy_action(self, turn: Turn) -> int | str:
-        """The greedy player's answer. It uses nothing its seat cannot know, so any world that fits the view gives the same one."""
-        if turn.game not in games.all_games():  # an arena that is newer than we are
+        """Returns the greedy player's answer. It uses only what its seat knows, so every sample of the view gives the same one."""
+        if turn.game not in games.all_games():  # the arena is newer than this bot
             return self.any_action(turn)
         game = games.get(turn.game)
         stream = self._stream(turn)
@@ -28,14 +28,14 @@ class Thoughts(AnyAction):
         return game.text(game.players["greedy"](world, turn.seat, stream))
 
     def searched_action(self, turn: Turn, passed: Callable[[], float], simulations: int | None = None) -> int | str:
-        """What a search finds, in the time it has or with so many simulations; ``passed`` tells which share of the time is over.
+        """Returns the result of a search, limited by time or by ``simulations``; ``passed`` returns the share of the time used.
 
-        Its note says how sure it was. With a number of simulations the answer depends on the seed alone, unless the clock
-        forbids to finish them: that is logged.
+        The note contains the mean result. With a number of simulations the answer depends only on the seed, unless the clock
+        does not allow all of them: that is logged.
         """
         if len(turn.legal_actions) == 1:
             return 0
-        if turn.game not in games.all_games():  # an arena that is newer than we are
+        if turn.game not in games.all_games():  # the arena is newer than this bot
             return self.any_action(turn)
         game = games.get(turn.game)
         budget = Patience(passed) if simulations is None else Budget(simulations, lambda: passed() >= 1)

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: where the generated code of the contract lies, and that ``build`` is a script of ours."""
+"""What pyproject.toml cannot express: where the generated code of the contract is, and that ``build`` is our own script."""
 
 import tempfile
 from pathlib import Path

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A copy of this folder carries its protos along.
+    // A copy of this folder has its own protos.
     let protos = ["protos", "../../protos"]
         .into_iter()
         .find(|folder| Path::new(folder).join("rubble/v1").is_dir())

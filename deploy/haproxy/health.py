@@ -11,17 +11,17 @@ _END_HEADERS: Final = 0x4
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-    """RFC 9113, 4.1."""
+    """Returns an HTTP/2 frame (RFC 9113, 4.1)."""
     return struct.pack(">I", len(payload))[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + payload
 
 
 def text(value: str) -> bytes:
-    """RFC 7541, 5.2: a string, not compressed."""
+    """Returns an uncompressed HPACK string (RFC 7541, 5.2)."""
     return bytes((len(value),)) + value.encode()
 
 
 def check() -> bytes:
-    """The whole conversation, from our side."""
+    """Returns all bytes the client sends."""
     headers = b"".join(
         [
             b"\x83",  # :method POST, entry 3 of HPACK's static table

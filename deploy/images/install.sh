@@ -1,5 +1,5 @@
 #!/bin/sh
-# The steps of the image's build, in a file so that they can be run, and tested, without Docker:
+# The build steps of the image, in a script so that they can be run and tested without Docker:
 #
 #   install.sh packages VENV    a virtual environment with the packages of deploy/images/requirements.lock
 #   install.sh rubble VENV      the rules compiled in this folder, and the command `rubble` in VENV
@@ -16,7 +16,7 @@ packages)
     pip install --require-hashes -r deploy/images/requirements.lock
     ;;
 rubble)
-    # mypy and setuptools come from the workshop's lock and do not stay.
+    # mypy and setuptools come from the development lock and are removed afterwards.
     tools=$(mktemp -d)
     trap 'rm -rf "$tools"' EXIT
     for name in mypy mypy-extensions pathspec librt ast-serialize typing-extensions setuptools; do
@@ -29,13 +29,13 @@ rubble)
     pip install --require-hashes -r "$tools/setuptools.lock"
     pip install --no-deps --no-build-isolation --no-index --editable .
     pip uninstall --yes setuptools
-    # What nobody needs at run time: a fifth of the packages' size is their own tests.
+    # Not needed at run time: a fifth of the packages' size is their tests.
     find "$venv/lib" -type d -name tests -prune -exec rm -rf {} +
     pip uninstall --yes pip
     "$venv/bin/python" -m compileall -q service orchestrator cli bots rubble "$venv/lib"
     ;;
 *)
-    echo "install.sh: $step is no step; expected packages or rubble" >&2
+    echo "install.sh: $step is not a step; expected packages or rubble" >&2
     exit 2
     ;;
 esac

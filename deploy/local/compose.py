@@ -1,7 +1,7 @@
-"""compose.yaml, read for a machine without containers: the same commands and environment, other addresses and folders.
+"""Reads compose.yaml for a machine without containers: the same commands and environment, other addresses and folders.
 
 Every host:port of the file becomes a free port of this machine, every path inside a container a path in one folder. Nothing
-else is changed, so that what runs here is what would run there.
+else is changed, so the processes are the same as in containers.
 """
 
 import os
@@ -20,7 +20,7 @@ _OWN: Final = re.compile(r"\b(?:0\.0\.0\.0|127\.0\.0\.1):(\d+)")
 
 
 def free_port() -> int:
-    """A port nobody uses at this moment."""
+    """Returns a port that is free at this moment."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         port: int = holder.getsockname()[1]
@@ -35,7 +35,7 @@ class Service:
     image: str
     command: list[str]
     environment: dict[str, str]
-    #: Names of services that must be well before.
+    #: Names of services that must be healthy first.
     after: list[str]
     health: list[str]
     folder: Path
@@ -44,7 +44,7 @@ class Service:
 
 
 class Compose:
-    """The file, and where everything of it is on this machine."""
+    """The file, and the addresses and paths on this machine."""
 
     def __init__(self, folder: Path, path: Path = COMPOSE) -> None:
         self.folder = folder
@@ -55,7 +55,7 @@ class Compose:
         self._ports: dict[tuple[str, int], int] = {}
 
     def address(self, service: str, port: int) -> str:
-        """Where that port of that service is here."""
+        """Returns the local address of that port of that service."""
         number = self._ports.get((service, port)) or self._ports.setdefault((service, port), free_port())
         return f"127.0.0.1:{number}"
 
@@ -65,7 +65,7 @@ class Compose:
         return self.folder / "secrets"
 
     def services(self) -> list[Service]:
-        """All of them, each after those it waits for."""
+        """Returns all services, each after those it depends on."""
         found = {name: self._service(name) for name in self._plain["services"]}
         ordered: list[Service] = []
         while found:
@@ -105,7 +105,7 @@ class Compose:
         return text
 
     def _here(self, text: str, service: str) -> str:
-        """The same words, with the addresses and folders of this machine."""
+        """Returns the text with the addresses and folders of this machine."""
         text = self._hosts.sub(lambda found: self.address(found[1], int(found[2])), text)
         text = _OWN.sub(
             lambda found: found[0] if self._is_here(found[0]) else self.address(service, int(found[1])), text
@@ -120,5 +120,5 @@ class Compose:
 
 
 def _value(found: re.Match[str]) -> str:
-    """``${NAME:-default}``, as Compose reads it."""
+    """Returns the value of ``${NAME:-default}``, as Compose does."""
     return os.environ.get(found[1]) or found[2]

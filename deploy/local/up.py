@@ -1,8 +1,8 @@
-"""The arena of compose.yaml without containers: ``deploy/local/up FOLDER``.
+"""Runs the arena of compose.yaml without containers: ``deploy/local/up FOLDER``.
 
-Starts every process that compose.yaml names, with its command and its environment, on free ports of this machine; its logs and
-data are in FOLDER. When all are well it prints one line of JSON with their addresses and process ids. A process that dies is
-started again, as Compose would. Ctrl-C or SIGTERM stops all of them. Grafana is the only one that is left out.
+Starts every process of compose.yaml, with its command and its environment, on free ports of this machine; logs and data are in
+FOLDER. When all are healthy it prints one line of JSON with their addresses and process ids. A process that dies is restarted,
+as by Compose. Ctrl-C or SIGTERM stops all of them. Only Grafana is left out.
 """
 
 import http.client
@@ -32,11 +32,11 @@ _PAUSE_S: Final = 1.0
 
 
 class CannotStart(Exception):
-    """Says what does not start, and why."""
+    """A process does not start; the message says which and why."""
 
 
 def _kind(service: Service) -> str:
-    """rubble, valkey, postgres, haproxy, prometheus or grafana."""
+    """Returns rubble, valkey, postgres, haproxy, prometheus or grafana."""
     return service.image.partition(":")[0].rpartition("/")[2]
 
 
@@ -54,7 +54,7 @@ class Local:
 
     # ------------------------------------------------------------------------------------------------------ beginning
     def start(self) -> None:
-        """Secrets first, then everything in order, each when those it waits for are well. CannotStart."""
+        """Makes the secrets, then starts all in order, each when its dependencies are healthy. Raises CannotStart if one fails."""
         hosts = {
             "REDIS_HOST": self.compose.address("redis", 6379),
             "POSTGRES_HOST": self.compose.address("postgres", 5432),
@@ -71,7 +71,7 @@ class Local:
             self._wait(service)
 
     def run(self, service: Service) -> None:
-        """Start one of them, or start it again."""
+        """Starts or restarts one process."""
         (service.folder / "data").mkdir(exist_ok=True)
         command, environment, user = self._command(service)
         log = self._logs.get(service.name) or (service.folder / "log").open("ab")
@@ -84,17 +84,17 @@ class Local:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # Ctrl-C is for us: we stop them in order
+            start_new_session=True,  # Ctrl-C reaches only this process, which stops the others in order
             umask=0o077,
         )
 
     def _command(self, service: Service) -> tuple[list[str], dict[str, str], str | None]:
-        """What is run, with what environment, as whom."""
+        """Returns the command, the environment and the user of a process."""
         kind = _kind(service)
         environment = dict(service.environment)
         match kind:
             case "rubble":
-                # Here all secrets are in one folder, not in containers.
+                # Here all secrets are in one folder.
                 environment["RUBBLE_HIDDEN"] = json.dumps([str(self.folder)])
                 return [str(PYTHON), "-m", "cli.main", *service.command], environment, None
             case "valkey":
@@ -110,10 +110,10 @@ class Local:
                     raise CannotStart(f"{kind} is not installed; deploy/tools.sh fetches it")
                 words = service.command[1:] if kind == "haproxy" else service.command
                 return [binary, *words], environment, None
-        raise CannotStart(f"compose.yaml: nobody knows how to run {service.image} here")
+        raise CannotStart(f"compose.yaml: running {service.image} here is not supported")
 
     def _postgres(self, service: Service) -> tuple[list[str], dict[str, str], str | None]:
-        """The image makes the database when its folder is empty; so do we."""
+        """Makes the database if its folder is empty, as the image does."""
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parts[-2]))
         if not found:
             raise CannotStart("PostgreSQL is not installed (Debian's package is postgresql)")
@@ -129,7 +129,7 @@ class Local:
             if user:
                 for path in (service.folder, data, password):
                     shutil.chown(path, user)
-                self.folder.chmod(0o711)  # it must be able to pass
+                self.folder.chmod(0o711)  # PostgreSQL's user must be able to enter
             name = service.environment["POSTGRES_USER"]
             made = subprocess.run(
                 [found[-1] / "initdb", "-D", data, "-U", name, "-A", "scram-sha-256", f"--pwfile={password}", "-N"],
@@ -154,11 +154,11 @@ class Local:
             if process.poll() is not None:
                 raise CannotStart(f"{service.name} ended with {process.returncode}: {self.last_words(service)}")
             if time.monotonic() > end:
-                raise CannotStart(f"{service.name} is not well after {_READY_S:.0f} s: {self.last_words(service)}")
-            time.sleep(_LOOK_S)  # between two looks
+                raise CannotStart(f"{service.name} is not healthy after {_READY_S:.0f} s: {self.last_words(service)}")
+            time.sleep(_LOOK_S)  # polling interval
 
     def is_well(self, service: Service) -> bool:
-        """What its health check says; for what is in other images, the same question put from here."""
+        """Returns the result of its health check; for other images, of an equivalent check from here."""
         match _kind(service):
             case "rubble":
                 command = [str(PYTHON), "-m", "cli.main", *service.health[2:]]
@@ -173,13 +173,13 @@ class Local:
                 return _answers(self.compose.address("prometheus", 9090), "/-/ready")
 
     def last_words(self, service: Service) -> str:
-        """The end of its log."""
+        """Returns the end of its log."""
         log = service.folder / "log"
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        return f"{' | '.join(lines[-3:]) or 'it said nothing'} (see {log})"
+        return f"{' | '.join(lines[-3:]) or 'its log is empty'} (see {log})"
 
     def facts(self) -> dict[str, object]:
-        """What whoever started us wants to know."""
+        """Returns the addresses and process ids to print."""
         return {
             "bots": self.compose.address("balancer", 50051),
             "api": self.compose.address("balancer", 50052),
@@ -190,7 +190,7 @@ class Local:
         }
 
     def watch(self) -> None:
-        """Start again whatever dies, until we are told to end."""
+        """Restarts every process that dies, until a signal comes."""
         while not self._is_ending:
             for service in self.services:
                 process = self.processes[service.name]
@@ -199,16 +199,16 @@ class Local:
                     time.sleep(_PAUSE_S)  # as Compose does, not faster
                     self.run(service)
                     print(json.dumps(self.facts()), flush=True)
-            time.sleep(_LOOK_S)  # between two looks
+            time.sleep(_LOOK_S)  # polling interval
 
     # --------------------------------------------------------------------------------------------------------- ending
     def end(self, number: int, frame: FrameType | None) -> None:
-        """A signal came."""
+        """Handles a signal."""
         del number, frame
         self._is_ending = True
 
     def stop(self) -> None:
-        """Stop all of them, the last first."""
+        """Stops all of them, the last first."""
         for service in reversed(self.services):
             process = self.processes.get(service.name)
             if process is None or process.poll() is not None:
@@ -217,7 +217,7 @@ class Local:
             try:
                 process.wait(_STOP_S)
             except subprocess.TimeoutExpired:
-                print(f"{service.name} does not end by itself", file=sys.stderr)
+                print(f"{service.name} does not stop", file=sys.stderr)
                 process.kill()
                 process.wait()
         for log in self._logs.values():
@@ -243,7 +243,7 @@ def _ask(program: str) -> str:
 
 
 def _says(program: str, secret: Path) -> bool:
-    """Whether a few lines that read this file run to their end; what is in it is on no command line."""
+    """Returns whether a short program that reads this file succeeds; the secret is never on a command line."""
     with secret.open("rb") as given:
         command = [str(PYTHON), "-c", program]
         return subprocess.run(command, cwd=HOME, stdin=given, capture_output=True, check=False).returncode == 0
@@ -261,7 +261,7 @@ def _answers(address: str, path: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Run until told to stop."""
+    """Runs until stopped."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2

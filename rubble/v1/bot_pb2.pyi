@@ -27,11 +27,11 @@ class PlayRequest(_message.Message):
     CHOICES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hello(self) -> Global___Hello:
-        """First message of the stream only, and that message has at most 16 KiB."""
+        """Set only in the first message of the stream, which has at most 16 KiB."""
 
     @_builtins.property
     def choices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Choice]:
-        """At most 1024 in one message. A bot whose choices are refused again and again is read more slowly."""
+        """At most 1024 in one message. The arena reads more slowly from a bot whose choices are refused again and again."""
 
     def __init__(
         self,
@@ -59,15 +59,15 @@ class Hello(_message.Message):
     SDK_FIELD_NUMBER: _builtins.int
     MAX_PARALLEL_GAMES_FIELD_NUMBER: _builtins.int
     bot_key: _builtins.str
-    """The key that was issued for the bot. Send it in the metadata of Play too (`authorization: Bearer KEY`): then the arena knows the bot
-    before it reads anything, and does not queue it with unknown callers. Without it Hello must come within 5 seconds, and a stream
-    that has not sent it may be ended sooner, with RESOURCE_EXHAUSTED and when to come back, if its address opens many. Two keys
-    that differ are refused with UNAUTHENTICATED.
+    """The key that was issued for the bot. Send it in the metadata of Play too (`authorization: Bearer KEY`): then the arena knows the
+    bot before it reads anything, and does not queue it with unknown callers. Without it Hello must come within 5 seconds, and if an
+    address opens many streams, one without Hello may end sooner, with RESOURCE_EXHAUSTED and the delay in RetryInfo. Two different
+    keys are refused with UNAUTHENTICATED.
     """
     sdk: _builtins.str
-    """Name and version of the library that speaks, for the logs ("rubble-python 0.1")."""
+    """Name and version of the client library, for the logs ("rubble-python 0.1")."""
     max_parallel_games: _builtins.int
-    """How many games the bot is ready to play at once; 0 means 1."""
+    """The number of games the bot can play at once; 0 means 1."""
     def __init__(
         self,
         *,
@@ -98,11 +98,11 @@ class Choice(_message.Message):
     turn: _builtins.int
     """As in the Turn."""
     index: _builtins.int
-    """The place in legal_actions, counted from 0."""
+    """The index in legal_actions, counted from 0."""
     text: _builtins.str
     """The text of the action."""
     note: _builtins.str
-    """Free text kept in the replay, at most 1000 characters."""
+    """Free text stored in the replay, at most 1000 characters."""
     def __init__(
         self,
         *,
@@ -190,7 +190,7 @@ Global___PlayEvent: _TypeAlias = PlayEvent  # noqa: Y015
 
 @_typing.final
 class Welcome(_message.Message):
-    """The first event: the key is good."""
+    """The first event: the key is valid."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -251,7 +251,7 @@ class GameStart(_message.Message):
     session: _builtins.str
     game: _builtins.str
     seat: _builtins.int
-    """The bot's seat, and how many there are."""
+    """The bot's seat, counted from 0, and the number of seats."""
     seats: _builtins.int
     @_builtins.property
     def time_control(self) -> _common_pb2.TimeControl: ...
@@ -292,13 +292,13 @@ class Turn(_message.Message):
     CLOCK_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     turn: _builtins.int
-    """Counts the questions put to this seat."""
+    """The number of this question to this seat, from 1."""
     revision: _builtins.int
     @_builtins.property
     def view(self) -> _common_pb2.View: ...
     @_builtins.property
     def legal_actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Action]:
-        """Everything the bot may answer, never empty."""
+        """All possible answers, never empty."""
 
     @_builtins.property
     def clock(self) -> _common_pb2.Clock: ...
@@ -322,7 +322,7 @@ Global___Turn: _TypeAlias = Turn  # noqa: Y015
 
 @_typing.final
 class Refused(_message.Message):
-    """A choice was not accepted. The question is still open if `open` says so; three refusals in one game forfeit the seat."""
+    """A choice was not accepted. If `open` is true the question is still open; three refusals in one game forfeit the seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -374,7 +374,7 @@ class GameOver(_message.Message):
 
     @_builtins.property
     def seeds(self) -> _common_pb2.Seeds:
-        """Set where the session reveals its seeds at its end."""
+        """Set if the session reveals its seeds at its end."""
 
     def __init__(
         self,
@@ -401,7 +401,7 @@ Global___GameOver: _TypeAlias = GameOver  # noqa: Y015
 
 @_typing.final
 class Draining(_message.Message):
-    """This copy of the service is about to stop: open a new stream, and the games go on there."""
+    """This copy of the service is about to stop: open a new stream, on which the games continue."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -422,8 +422,8 @@ Global___Draining: _TypeAlias = Draining  # noqa: Y015
 
 @_typing.final
 class TakenOver(_message.Message):
-    """The bot has opened a newer stream, and this one ends: nothing follows. A bot that did not open it should stop: another process plays with its
-    key, and coming back would take the games away from that one.
+    """A newer stream was opened with the bot's key, and this one ends: nothing follows. A process that did not open it should stop:
+    another process plays with its key, and reconnecting would take the games away from that one.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -514,7 +514,7 @@ class RevokeKeyResponse(_message.Message):
 
     REVOKED_GENERATION_FIELD_NUMBER: _builtins.int
     revoked_generation: _builtins.int
-    """The highest generation that is now worthless."""
+    """The highest generation that is now invalid."""
     def __init__(
         self,
         *,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class BotServiceStub:
-    """BotService is where bots sit down. A bot needs to implement Play and nothing else.
+    """BotService connects bots to games. A bot needs only Play.
     """
 
     def __init__(self, channel):
@@ -58,18 +58,18 @@ class BotServiceStub:
 
 
 class BotServiceServicer:
-    """BotService is where bots sit down. A bot needs to implement Play and nothing else.
+    """BotService connects bots to games. A bot needs only Play.
     """
 
     def Play(self, request_iterator, context):
-        """Play is one conversation for all games of a bot.
+        """Play is one stream for all games of a bot.
 
         The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
-        sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
-        each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
+        sends events: GameStart when the bot gets a seat, Turn whenever it must choose, GameOver at the end. The bot answers each Turn
+        with a Choice. Both sides may put several events or choices into one message, or only one.
 
-        A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-        one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+        A bot that loses the stream opens a new one and gets every game in which it is to move, with the current clock. A bot has
+        one live stream; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
         TAKEN_OVER.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -77,21 +77,21 @@ class BotServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def IssueKey(self, request, context):
-        """IssueKey makes a key for a bot. The key is shown once and kept nowhere.
+        """IssueKey makes a key for a bot. The key is returned once and never stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeKey(self, request, context):
-        """RevokeKey makes all keys of a bot up to and including a generation worthless.
+        """RevokeKey invalidates all keys of a bot up to and including a generation.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListConnected(self, request, context):
-        """ListConnected names the bots that have a live stream.
+        """ListConnected lists the bots that have a live stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -129,7 +129,7 @@ def add_BotServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BotService:
-    """BotService is where bots sit down. A bot needs to implement Play and nothing else.
+    """BotService connects bots to games. A bot needs only Play.
     """
 
     @staticmethod

@@ -27,55 +27,55 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class BotServiceStub:
-    """BotService is where bots sit down. A bot needs to implement Play and nothing else."""
+    """BotService connects bots to games. A bot needs only Play."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> BotServiceAsyncStub: ...
     Play: _grpc.StreamStreamMultiCallable[_bot_pb2.PlayRequest, _bot_pb2.PlayResponse]
-    """Play is one conversation for all games of a bot.
+    """Play is one stream for all games of a bot.
 
     The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
-    sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
-    each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
+    sends events: GameStart when the bot gets a seat, Turn whenever it must choose, GameOver at the end. The bot answers each Turn
+    with a Choice. Both sides may put several events or choices into one message, or only one.
 
-    A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-    one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+    A bot that loses the stream opens a new one and gets every game in which it is to move, with the current clock. A bot has
+    one live stream; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
     TAKEN_OVER.
     """
     IssueKey: _grpc.UnaryUnaryMultiCallable[_bot_pb2.IssueKeyRequest, _bot_pb2.IssueKeyResponse]
-    """IssueKey makes a key for a bot. The key is shown once and kept nowhere."""
+    """IssueKey makes a key for a bot. The key is returned once and never stored."""
     RevokeKey: _grpc.UnaryUnaryMultiCallable[_bot_pb2.RevokeKeyRequest, _bot_pb2.RevokeKeyResponse]
-    """RevokeKey makes all keys of a bot up to and including a generation worthless."""
+    """RevokeKey invalidates all keys of a bot up to and including a generation."""
     ListConnected: _grpc.UnaryUnaryMultiCallable[_bot_pb2.ListConnectedRequest, _bot_pb2.ListConnectedResponse]
-    """ListConnected names the bots that have a live stream."""
+    """ListConnected lists the bots that have a live stream."""
 
 @_typing.type_check_only
 class BotServiceAsyncStub(BotServiceStub):
-    """BotService is where bots sit down. A bot needs to implement Play and nothing else."""
+    """BotService connects bots to games. A bot needs only Play."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Play: _aio.StreamStreamMultiCallable[_bot_pb2.PlayRequest, _bot_pb2.PlayResponse]  # type: ignore[assignment]
-    """Play is one conversation for all games of a bot.
+    """Play is one stream for all games of a bot.
 
     The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
-    sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
-    each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
+    sends events: GameStart when the bot gets a seat, Turn whenever it must choose, GameOver at the end. The bot answers each Turn
+    with a Choice. Both sides may put several events or choices into one message, or only one.
 
-    A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-    one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+    A bot that loses the stream opens a new one and gets every game in which it is to move, with the current clock. A bot has
+    one live stream; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
     TAKEN_OVER.
     """
     IssueKey: _aio.UnaryUnaryMultiCallable[_bot_pb2.IssueKeyRequest, _bot_pb2.IssueKeyResponse]  # type: ignore[assignment]
-    """IssueKey makes a key for a bot. The key is shown once and kept nowhere."""
+    """IssueKey makes a key for a bot. The key is returned once and never stored."""
     RevokeKey: _aio.UnaryUnaryMultiCallable[_bot_pb2.RevokeKeyRequest, _bot_pb2.RevokeKeyResponse]  # type: ignore[assignment]
-    """RevokeKey makes all keys of a bot up to and including a generation worthless."""
+    """RevokeKey invalidates all keys of a bot up to and including a generation."""
     ListConnected: _aio.UnaryUnaryMultiCallable[_bot_pb2.ListConnectedRequest, _bot_pb2.ListConnectedResponse]  # type: ignore[assignment]
-    """ListConnected names the bots that have a live stream."""
+    """ListConnected lists the bots that have a live stream."""
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
-    """BotService is where bots sit down. A bot needs to implement Play and nothing else."""
+    """BotService connects bots to games. A bot needs only Play."""
 
     @_abc_1.abstractmethod
     def Play(
@@ -83,14 +83,14 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_bot_pb2.PlayRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_bot_pb2.PlayResponse], _abc.AsyncIterator[_bot_pb2.PlayResponse]]:
-        """Play is one conversation for all games of a bot.
+        """Play is one stream for all games of a bot.
 
         The bot opens the stream, with its key in the metadata (`authorization: Bearer KEY`), and sends Hello. From then on the arena
-        sends events as they come: GameStart when it is given a seat, Turn whenever it has to choose, GameOver at the end. The bot answers
-        each Turn with a Choice. Both sides may put several things into one message; one at a time is just as good.
+        sends events: GameStart when the bot gets a seat, Turn whenever it must choose, GameOver at the end. The bot answers each Turn
+        with a Choice. Both sides may put several events or choices into one message, or only one.
 
-        A bot that loses the stream opens a new one: it is told every game in which it is to move, with the clock as it stands. There is
-        one live stream for each bot key; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
+        A bot that loses the stream opens a new one and gets every game in which it is to move, with the current clock. A bot has
+        one live stream; a newer one takes over. The older one gets TakenOver as its last event, and ends with ABORTED and reason
         TAKEN_OVER.
         """
 
@@ -100,7 +100,7 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bot_pb2.IssueKeyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bot_pb2.IssueKeyResponse, _abc.Awaitable[_bot_pb2.IssueKeyResponse]]:
-        """IssueKey makes a key for a bot. The key is shown once and kept nowhere."""
+        """IssueKey makes a key for a bot. The key is returned once and never stored."""
 
     @_abc_1.abstractmethod
     def RevokeKey(
@@ -108,7 +108,7 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bot_pb2.RevokeKeyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bot_pb2.RevokeKeyResponse, _abc.Awaitable[_bot_pb2.RevokeKeyResponse]]:
-        """RevokeKey makes all keys of a bot up to and including a generation worthless."""
+        """RevokeKey invalidates all keys of a bot up to and including a generation."""
 
     @_abc_1.abstractmethod
     def ListConnected(
@@ -116,6 +116,6 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _bot_pb2.ListConnectedRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bot_pb2.ListConnectedResponse, _abc.Awaitable[_bot_pb2.ListConnectedResponse]]:
-        """ListConnected names the bots that have a live stream."""
+        """ListConnected lists the bots that have a live stream."""
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

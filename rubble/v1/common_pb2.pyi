@@ -29,9 +29,9 @@ class _Fault:
 class _FaultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Fault.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     FAULT_UNSPECIFIED: _Fault.ValueType  # 0
-    """It plays for itself."""
+    """It was not forfeited."""
     FAULT_TIMEOUT: _Fault.ValueType  # 1
-    """It thought longer than its clock allowed while connected."""
+    """It was connected, and its clock ran out."""
     FAULT_DISCONNECTED: _Fault.ValueType  # 2
     """It was not connected when its clock ran out."""
     FAULT_REFUSED_ACTIONS: _Fault.ValueType  # 3
@@ -39,17 +39,17 @@ class _FaultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Fault.ValueType
     FAULT_RESIGNED: _Fault.ValueType  # 4
     """It resigned."""
     FAULT_NO_SHOW: _Fault.ValueType  # 5
-    """It never turned up."""
+    """It never connected."""
     FAULT_MATCH_LIMIT: _Fault.ValueType  # 6
     """The game lasted longer than a match may, and of all seats this one had used the most time."""
 
 class Fault(_Fault, metaclass=_FaultEnumTypeWrapper):
-    """Why a seat no longer plays for itself."""
+    """Why a seat was forfeited."""
 
 FAULT_UNSPECIFIED: Fault.ValueType  # 0
-"""It plays for itself."""
+"""It was not forfeited."""
 FAULT_TIMEOUT: Fault.ValueType  # 1
-"""It thought longer than its clock allowed while connected."""
+"""It was connected, and its clock ran out."""
 FAULT_DISCONNECTED: Fault.ValueType  # 2
 """It was not connected when its clock ran out."""
 FAULT_REFUSED_ACTIONS: Fault.ValueType  # 3
@@ -57,7 +57,7 @@ FAULT_REFUSED_ACTIONS: Fault.ValueType  # 3
 FAULT_RESIGNED: Fault.ValueType  # 4
 """It resigned."""
 FAULT_NO_SHOW: Fault.ValueType  # 5
-"""It never turned up."""
+"""It never connected."""
 FAULT_MATCH_LIMIT: Fault.ValueType  # 6
 """The game lasted longer than a match may, and of all seats this one had used the most time."""
 Global___Fault: _TypeAlias = Fault  # noqa: Y015
@@ -79,7 +79,7 @@ class TimeControl(_message.Message):
     increment_ms: _builtins.int
     """Added to the reserve after every answer."""
     seating_ms: _builtins.int
-    """How long a seat may take to turn up before the game starts for it. 0 means the server's default."""
+    """How long a seat may take to connect before the game starts for it. 0 means the server's default."""
     def __init__(
         self,
         *,
@@ -105,7 +105,7 @@ class Clock(_message.Message):
     MOVE_MS_FIELD_NUMBER: _builtins.int
     BANK_MS_FIELD_NUMBER: _builtins.int
     move_ms: _builtins.int
-    """Left of the time for this answer, before the reserve is touched."""
+    """Left of the time for this answer, before the reserve is used."""
     bank_ms: _builtins.int
     """Left of the reserve."""
     def __init__(
@@ -124,7 +124,9 @@ Global___Clock: _TypeAlias = Clock  # noqa: Y015
 
 @_typing.final
 class Commitments(_message.Message):
-    """Published before the first move: BLAKE2b (32 bytes) of each seed. Whoever learns the seeds later can check that nothing was exchanged."""
+    """Published before the first move: BLAKE2b (32 bytes) of each seed. When the seeds are revealed, the hashes prove that they were
+    not exchanged.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -198,7 +200,7 @@ Global___OptionValue: _TypeAlias = OptionValue  # noqa: Y015
 
 @_typing.final
 class View(_message.Message):
-    """All that one eye knows of a table. Games with messages of their own use them; any other game is carried as plain data."""
+    """All that one viewer knows of a table. Games with their own messages use them; any other game is sent as plain data."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -230,7 +232,7 @@ Global___View: _TypeAlias = View  # noqa: Y015
 
 @_typing.final
 class Action(_message.Message):
-    """One action. `text` is the notation of the game and always set; the typed form says the same for programs that would rather not parse."""
+    """One action. `text` is the notation of the game and always set; the typed form is the same action for programs that do not parse text."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -285,7 +287,7 @@ Global___ScoreLine: _TypeAlias = ScoreLine  # noqa: Y015
 
 @_typing.final
 class Result(_message.Message):
-    """What one place at the table scored."""
+    """The score of one player."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

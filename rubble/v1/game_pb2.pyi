@@ -32,7 +32,7 @@ class _MarkEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Mark.ValueType],
     MARK_DERIVED: _Mark.ValueType  # 2
     """Follows from the rulebook by a short argument."""
     MARK_DESIGNED: _Mark.ValueType  # 3
-    """Our own invention: not the printed component."""
+    """Invented for this project: not the printed component."""
 
 class Mark(_Mark, metaclass=_MarkEnumTypeWrapper):
     """Where a component's value comes from."""
@@ -43,7 +43,7 @@ MARK_KNOWN: Mark.ValueType  # 1
 MARK_DERIVED: Mark.ValueType  # 2
 """Follows from the rulebook by a short argument."""
 MARK_DESIGNED: Mark.ValueType  # 3
-"""Our own invention: not the printed component."""
+"""Invented for this project: not the printed component."""
 Global___Mark: _TypeAlias = Mark  # noqa: Y015
 
 @_typing.final
@@ -83,7 +83,7 @@ Global___ListGamesResponse: _TypeAlias = ListGamesResponse  # noqa: Y015
 
 @_typing.final
 class GameSummary(_message.Message):
-    """A game in a few words."""
+    """The summary of a game."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -100,7 +100,7 @@ class GameSummary(_message.Message):
     """Fewest and most seats."""
     max_seats: _builtins.int
     version: _builtins.int
-    """Raised by every change of rules that alters results."""
+    """Goes up with every change of rules that alters results."""
     @_builtins.property
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___Option]: ...
     def __init__(
@@ -123,7 +123,7 @@ Global___GameSummary: _TypeAlias = GameSummary  # noqa: Y015
 
 @_typing.final
 class Option(_message.Message):
-    """One switch of a game."""
+    """One option of a game."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -139,15 +139,15 @@ class Option(_message.Message):
     def default_value(self) -> _common_pb2.OptionValue: ...
     @_builtins.property
     def choices(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.OptionValue]:
-        """The good values, unless a range is given."""
+        """The valid values, unless a range is given."""
 
     @_builtins.property
     def range(self) -> Global___NumberRange:
-        """The good values are the numbers from low to high."""
+        """The valid values are the numbers from low to high."""
 
     @_builtins.property
     def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The numbers of seats for which the option means anything; empty: all of them."""
+        """The numbers of seats for which the option has an effect; empty: all of them."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class GameServiceStub:
-    """GameService tells which games can be played here and what lies in their boxes. Anybody may ask.
+    """GameService describes the games that can be played here and their components. No token is needed.
     """
 
     def __init__(self, channel):
@@ -48,18 +48,18 @@ class GameServiceStub:
 
 
 class GameServiceServicer:
-    """GameService tells which games can be played here and what lies in their boxes. Anybody may ask.
+    """GameService describes the games that can be played here and their components. No token is needed.
     """
 
     def ListGames(self, request, context):
-        """ListGames names every game, briefly.
+        """ListGames lists all games with a summary.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetGame(self, request, context):
-        """GetGame tells all about one game. NOT_FOUND: no such game; the error lists the good ids.
+        """GetGame returns everything about one game. NOT_FOUND: no such game; the error lists the valid ids.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -87,7 +87,7 @@ def add_GameServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GameService:
-    """GameService tells which games can be played here and what lies in their boxes. Anybody may ask.
+    """GameService describes the games that can be played here and their components. No token is needed.
     """
 
     @staticmethod

@@ -27,29 +27,29 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class GameServiceStub:
-    """GameService tells which games can be played here and what lies in their boxes. Anybody may ask."""
+    """GameService describes the games that can be played here and their components. No token is needed."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GameServiceAsyncStub: ...
     ListGames: _grpc.UnaryUnaryMultiCallable[_game_pb2.ListGamesRequest, _game_pb2.ListGamesResponse]
-    """ListGames names every game, briefly."""
+    """ListGames lists all games with a summary."""
     GetGame: _grpc.UnaryUnaryMultiCallable[_game_pb2.GetGameRequest, _game_pb2.GetGameResponse]
-    """GetGame tells all about one game. NOT_FOUND: no such game; the error lists the good ids."""
+    """GetGame returns everything about one game. NOT_FOUND: no such game; the error lists the valid ids."""
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
-    """GameService tells which games can be played here and what lies in their boxes. Anybody may ask."""
+    """GameService describes the games that can be played here and their components. No token is needed."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListGames: _aio.UnaryUnaryMultiCallable[_game_pb2.ListGamesRequest, _game_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """ListGames names every game, briefly."""
+    """ListGames lists all games with a summary."""
     GetGame: _aio.UnaryUnaryMultiCallable[_game_pb2.GetGameRequest, _game_pb2.GetGameResponse]  # type: ignore[assignment]
-    """GetGame tells all about one game. NOT_FOUND: no such game; the error lists the good ids."""
+    """GetGame returns everything about one game. NOT_FOUND: no such game; the error lists the valid ids."""
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
-    """GameService tells which games can be played here and what lies in their boxes. Anybody may ask."""
+    """GameService describes the games that can be played here and their components. No token is needed."""
 
     @_abc_1.abstractmethod
     def ListGames(
@@ -57,7 +57,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.ListGamesResponse, _abc.Awaitable[_game_pb2.ListGamesResponse]]:
-        """ListGames names every game, briefly."""
+        """ListGames lists all games with a summary."""
 
     @_abc_1.abstractmethod
     def GetGame(
@@ -65,6 +65,6 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_pb2.GetGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.GetGameResponse, _abc.Awaitable[_game_pb2.GetGameResponse]]:
-        """GetGame tells all about one game. NOT_FOUND: no such game; the error lists the good ids."""
+        """GetGame returns everything about one game. NOT_FOUND: no such game; the error lists the valid ids."""
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

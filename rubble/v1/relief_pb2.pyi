@@ -27,7 +27,7 @@ class _ReliefPhaseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReliefPha
     DESCRIPTOR: _descriptor.EnumDescriptor
     RELIEF_PHASE_UNSPECIFIED: _ReliefPhase.ValueType  # 0
     RELIEF_PHASE_LEADERS: _ReliefPhase.ValueType  # 1
-    """Every seat places its leaders, secretly and at once."""
+    """Every seat places its leaders, secretly and at the same time."""
     RELIEF_PHASE_MARKERS: _ReliefPhase.ValueType  # 2
     RELIEF_PHASE_NEW_LEADERS: _ReliefPhase.ValueType  # 3
     """The seat whose turn it is places leaders it has just gained."""
@@ -35,14 +35,14 @@ class _ReliefPhaseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReliefPha
 
 class ReliefPhase(_ReliefPhase, metaclass=_ReliefPhaseEnumTypeWrapper):
     """Relief. Tiles go by their ids (P1-P7 starters, T01-T35, X1-X7), resupply cards A1-B6, objectives O1-O7. Spaces of a mat count from 1.
-    docs/games/relief.md tells what they are, GameService.GetGame what they carry.
+    docs/games/relief.md explains them, GameService.GetGame returns their values.
 
     What has to be decided.
     """
 
 RELIEF_PHASE_UNSPECIFIED: ReliefPhase.ValueType  # 0
 RELIEF_PHASE_LEADERS: ReliefPhase.ValueType  # 1
-"""Every seat places its leaders, secretly and at once."""
+"""Every seat places its leaders, secretly and at the same time."""
 RELIEF_PHASE_MARKERS: ReliefPhase.ValueType  # 2
 RELIEF_PHASE_NEW_LEADERS: ReliefPhase.ValueType  # 3
 """The seat whose turn it is places leaders it has just gained."""
@@ -56,17 +56,17 @@ class _ReliefTrigger:
 class _ReliefTriggerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReliefTrigger.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     RELIEF_TRIGGER_UNSPECIFIED: _ReliefTrigger.ValueType  # 0
-    """It has not come yet."""
+    """It has not entered yet."""
     RELIEF_TRIGGER_BUILD: _ReliefTrigger.ValueType  # 1
     """A build brought it: the game ends with this round."""
     RELIEF_TRIGGER_REFILL: _ReliefTrigger.ValueType  # 2
     """The end of a round brought it: one more round is played (none with end_on_discard = stop)."""
 
 class ReliefTrigger(_ReliefTrigger, metaclass=_ReliefTriggerEnumTypeWrapper):
-    """Whether the last tile has come into the row, and how; it decides which round is the last."""
+    """Whether and how the last tile has entered the row; it decides which round is the last."""
 
 RELIEF_TRIGGER_UNSPECIFIED: ReliefTrigger.ValueType  # 0
-"""It has not come yet."""
+"""It has not entered yet."""
 RELIEF_TRIGGER_BUILD: ReliefTrigger.ValueType  # 1
 """A build brought it: the game ends with this round."""
 RELIEF_TRIGGER_REFILL: ReliefTrigger.ValueType  # 2
@@ -293,7 +293,7 @@ Global___ReliefCards: _TypeAlias = ReliefCards  # noqa: Y015
 
 @_typing.final
 class ReliefView(_message.Message):
-    """All that one eye knows."""
+    """All that one viewer knows."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -322,7 +322,7 @@ class ReliefView(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     you: _builtins.int
-    """The seat that looks; absent: a spectator."""
+    """The seat of the viewer; absent: a spectator."""
     end_on_discard: _builtins.str
     """Values of the two options."""
     objectives: _builtins.str

@@ -32,7 +32,7 @@ class _SessionStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Session
     SESSION_STATUS_CANCELLED: _SessionStatus.ValueType  # 3
 
 class SessionStatus(_SessionStatus, metaclass=_SessionStatusEnumTypeWrapper):
-    """Where a session stands."""
+    """The state of a session."""
 
 SESSION_STATUS_UNSPECIFIED: SessionStatus.ValueType  # 0
 SESSION_STATUS_ACTIVE: SessionStatus.ValueType  # 1
@@ -74,21 +74,21 @@ class CreateSessionRequest(_message.Message):
     HOLD_SEEDS_FIELD_NUMBER: _builtins.int
     SEALED_FIELD_NUMBER: _builtins.int
     session: _builtins.str
-    """1-64 of [A-Za-z0-9._-]; empty: the service invents one."""
+    """1-64 of [A-Za-z0-9._-]; empty: the service generates one."""
     game: _builtins.str
     hold_seeds: _builtins.bool
-    """Keep the seeds back at the end, until RevealSeeds. Until then only the operator reads the replay."""
+    """Hold the seeds back at the end, until RevealSeeds. Until then only the operator can read the replay."""
     sealed: _builtins.bool
-    """Other sessions are dealt the same cards: until RevealSeeds nobody but the operator and the holders of its seats sees anything of this session.
-    GetSession, GetView and Watch refuse everybody else with FAILED_PRECONDITION and reason SESSION_SEALED. Needs hold_seeds.
+    """Other sessions are dealt the same cards: until RevealSeeds only the operator and the holders of its seats can read this session.
+    GetSession, GetView and Watch refuse other callers with FAILED_PRECONDITION and reason SESSION_SEALED. Requires hold_seeds.
     """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatRequest]:
-        """One entry for each seat: who sits there."""
+        """One entry for each seat."""
 
     @_builtins.property
     def options(self) -> _containers.MessageMap[_builtins.str, _common_pb2.OptionValue]:
-        """Options by name; those not named have their defaults."""
+        """Options by name; the others have their defaults."""
 
     @_builtins.property
     def seeds(self) -> _common_pb2.Seeds:
@@ -120,7 +120,7 @@ Global___CreateSessionRequest: _TypeAlias = CreateSessionRequest  # noqa: Y015
 
 @_typing.final
 class SeatRequest(_message.Message):
-    """Who sits on a seat: a bot by the name in its key, or nobody yet (an open seat, played with a token)."""
+    """The player of a seat: a bot by the name in its key; empty for an open seat, which is played with a token."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -149,7 +149,7 @@ class CreateSessionResponse(_message.Message):
     def session(self) -> Global___Session: ...
     @_builtins.property
     def seat_tokens(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """One for each seat; empty for the seats of bots. Shown only once, to whoever created the session."""
+        """One for each seat; empty for the seats of bots. Returned only once, to the caller that created the session."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ Global___CreateSessionResponse: _TypeAlias = CreateSessionResponse  # noqa: Y015
 
 @_typing.final
 class Session(_message.Message):
-    """A session as everybody may know it."""
+    """The public state of a session."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -210,7 +210,7 @@ class Session(_message.Message):
     game: _builtins.str
     game_version: _builtins.int
     revision: _builtins.int
-    """Counts everything that ever happened in this session."""
+    """The number of events in this session so far."""
     status: Global___SessionStatus.ValueType
     created_at_ms: _builtins.int
     """Unix time in milliseconds."""
@@ -219,7 +219,7 @@ class Session(_message.Message):
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatStatus]: ...
     @_builtins.property
     def to_act(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The seats that are to speak now."""
+        """The seats that are to act now."""
 
     @_builtins.property
     def options(self) -> _containers.MessageMap[_builtins.str, _common_pb2.OptionValue]: ...
@@ -233,7 +233,7 @@ class Session(_message.Message):
 
     @_builtins.property
     def seeds(self) -> _common_pb2.Seeds:
-        """Set when they have been revealed."""
+        """Set once they are revealed."""
 
     def __init__(
         self,
@@ -284,17 +284,17 @@ class SeatStatus(_message.Message):
     bot: _builtins.str
     """The bot's name, empty for an open seat."""
     seated: _builtins.bool
-    """True once it has turned up."""
+    """True once it has connected."""
     fault: _common_pb2.Fault.ValueType
     refusals: _builtins.int
     """Answers it gave that were refused."""
     bank_ms: _builtins.int
     outage: _builtins.str
-    """If the seat's clock ran out (TIMEOUT, DISCONNECTED, NO_SHOW) and an outage of the arena fell into the time it had: which outage, in words.
-    Such a fault may be ours; a referee should not hold it against the bot. Empty: there was none.
+    """A description of the outage, if the seat's clock ran out (TIMEOUT, DISCONNECTED, NO_SHOW) and the arena had an outage during its
+    time. Such a fault may be the arena's; a referee should not count it against the bot. Empty: there was none.
     """
     used_ms: _builtins.int
-    """Milliseconds the seat has used: all its answers, plus the time since its open question was put."""
+    """Milliseconds the seat has used: all its answers, plus the time since its open question was asked."""
     def __init__(
         self,
         *,
@@ -436,7 +436,7 @@ class GetViewResponse(_message.Message):
     def view(self) -> _common_pb2.View: ...
     @_builtins.property
     def question(self) -> Global___Question:
-        """The question put to the seat that asks; absent for spectators and while it is not to speak."""
+        """The open question of the calling seat; absent for spectators and while the seat is not to act."""
 
     def __init__(
         self,
@@ -457,7 +457,7 @@ Global___GetViewResponse: _TypeAlias = GetViewResponse  # noqa: Y015
 
 @_typing.final
 class Question(_message.Message):
-    """A question put to one seat."""
+    """A question to one seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -465,10 +465,10 @@ class Question(_message.Message):
     LEGAL_ACTIONS_FIELD_NUMBER: _builtins.int
     CLOCK_FIELD_NUMBER: _builtins.int
     turn: _builtins.int
-    """Counts the questions put to this seat; an answer names it."""
+    """The number of this question to this seat, from 1; an answer repeats it."""
     @_builtins.property
     def legal_actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Action]:
-        """Everything the seat may answer."""
+        """All possible answers."""
 
     @_builtins.property
     def clock(self) -> _common_pb2.Clock: ...
@@ -502,7 +502,7 @@ class ActRequest(_message.Message):
     index: _builtins.int
     text: _builtins.str
     note: _builtins.str
-    """Free text kept in the replay, at most 1000 characters."""
+    """Free text stored in the replay, at most 1000 characters."""
     def __init__(
         self,
         *,
@@ -530,12 +530,12 @@ class ActResponse(_message.Message):
     ACTION_FIELD_NUMBER: _builtins.int
     REPEATED_ANSWER_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """The revision at which the answer stands."""
+    """The revision of the answer."""
     repeated_answer: _builtins.bool
-    """True if this very answer had been accepted before."""
+    """True if the same answer was accepted before."""
     @_builtins.property
     def action(self) -> _common_pb2.Action:
-        """What was accepted."""
+        """The accepted action."""
 
     def __init__(
         self,
@@ -561,10 +561,10 @@ class WatchRequest(_message.Message):
     AFTER_MARK_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     from_revision: _builtins.int
-    """The first revision wanted; 0: from the beginning. If only the end is wanted, WaitForEnd is cheaper."""
+    """The first revision to send; 0: from the beginning. To wait only for the end, WaitForEnd is cheaper."""
     after_mark: _builtins.int
-    """The mark of the last event seen, if a watch is resumed at the revision after it: if that event is no longer part of the session, the call
-    ends with HISTORY_CHANGED instead of mixing two histories. 0: not checked.
+    """The mark of the last event received, to resume a watch at the revision after it: if that event is no longer part of the session,
+    the call ends with HISTORY_CHANGED instead of mixing two histories. 0: not checked.
     """
     def __init__(
         self,
@@ -603,8 +603,8 @@ Global___WatchResponse: _TypeAlias = WatchResponse  # noqa: Y015
 
 @_typing.final
 class WatchEvent(_message.Message):
-    """One thing that happened, as a spectator sees it. What seats say while they choose secretly appears when the last of them has chosen. What the
-    game keeps secret for longer appears as an ActionEvent with `hidden`.
+    """One event, as a spectator sees it. Actions that seats choose secretly appear when the last of them has chosen. Actions that the
+    game keeps secret for longer appear as an ActionEvent with `hidden`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -617,7 +617,9 @@ class WatchEvent(_message.Message):
     MARK_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     mark: _builtins.int
-    """The identity of this event, never 0: an event that takes its place after a loss in the store has another. For WatchRequest.after_mark."""
+    """The identity of this event, never 0: an event that replaces it after a loss in the store has another one. For
+    WatchRequest.after_mark.
+    """
     @_builtins.property
     def action(self) -> Global___ActionEvent: ...
     @_builtins.property
@@ -626,7 +628,7 @@ class WatchEvent(_message.Message):
     def end(self) -> Global___EndEvent: ...
     @_builtins.property
     def view(self) -> _common_pb2.View:
-        """The public view after it. Only the last event of a message carries one."""
+        """The public view after the event. Only the last event of a message has one."""
 
     def __init__(
         self,
@@ -655,7 +657,7 @@ Global___WatchEvent: _TypeAlias = WatchEvent  # noqa: Y015
 
 @_typing.final
 class ActionEvent(_message.Message):
-    """A seat spoke, or the house for it."""
+    """A seat acted, or the bundled player for it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -669,10 +671,10 @@ class ActionEvent(_message.Message):
     """The action's notation; empty if `hidden`."""
     think_ms: _builtins.int
     house: _builtins.bool
-    """The house played for a forfeited seat."""
+    """The bundled player acted for a forfeited seat."""
     hidden: _builtins.bool
-    """Nobody but the seat may know what it said, for instance which card it buried. Once the seeds are revealed, a new Watch from the beginning
-    and the replay tell it. The event's `mark` stays the same.
+    """Only the seat may know its action, for instance which card it buried. Once the seeds are revealed, a new Watch from the beginning
+    and the replay show it. The event's `mark` stays the same.
     """
     def __init__(
         self,
@@ -756,7 +758,7 @@ class WaitForEndRequest(_message.Message):
     WAIT_MS_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     wait_ms: _builtins.int
-    """How long to wait at most, in milliseconds, up to 60000; 0 means 30000."""
+    """The longest wait in milliseconds, up to 60000; 0 means 30000."""
     def __init__(
         self,
         *,
@@ -778,7 +780,7 @@ class WaitForEndResponse(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def session(self) -> Global___Session:
-        """Its status tells whether it has ended."""
+        """Its status shows whether it has ended."""
 
     def __init__(
         self,
@@ -802,9 +804,9 @@ class ResignRequest(_message.Message):
     FAULT_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     seat: _builtins.int
-    """The operator names the seat; a seat's own token speaks for its seat."""
+    """Used with the operator's token; a seat's own token resigns that seat."""
     fault: _common_pb2.Fault.ValueType
-    """Operator only: FAULT_MATCH_LIMIT, where the game lasted too long. UNSPECIFIED means FAULT_RESIGNED."""
+    """Operator only: FAULT_MATCH_LIMIT if the game lasted too long. UNSPECIFIED means FAULT_RESIGNED."""
     def __init__(
         self,
         *,
@@ -848,7 +850,7 @@ class AdjudicateRequest(_message.Message):
     session: _builtins.str
     @_builtins.property
     def ranks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """One for each seat; empty: the house plays every seat to the end, and the ranks follow from that."""
+        """One for each seat; empty: the bundled player plays every seat to the end, which gives the ranks."""
 
     def __init__(
         self,
@@ -892,7 +894,7 @@ class CancelSessionRequest(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     reason: _builtins.str
-    """Kept in the replay."""
+    """Stored in the replay."""
     def __init__(
         self,
         *,
@@ -951,7 +953,7 @@ class GetReplayResponse(_message.Message):
 
     JSONL_FIELD_NUMBER: _builtins.int
     jsonl: _builtins.str
-    """The whole file, UTF-8, a JSON object a line."""
+    """The whole file, UTF-8, one JSON object per line."""
     def __init__(
         self,
         *,
@@ -986,7 +988,7 @@ Global___RevealSeedsRequest: _TypeAlias = RevealSeedsRequest  # noqa: Y015
 
 @_typing.final
 class RevealSeedsResponse(_message.Message):
-    """With the replay as it was before, this is the replay as it is now: docs/replays.md, the line `seeds`."""
+    """Together with the previous replay this gives the new replay: see docs/replays.md, the line `seeds`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -994,7 +996,7 @@ class RevealSeedsResponse(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     AT_MS_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """The revision of revealing them, also when that was asked for again."""
+    """The revision at which they were revealed; a repeated call returns the same."""
     at_ms: _builtins.int
     """When they were revealed, in milliseconds since 1970."""
     @_builtins.property

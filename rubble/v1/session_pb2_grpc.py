@@ -26,10 +26,10 @@ if _version_not_supported:
 
 
 class SessionServiceStub:
-    """SessionService keeps sessions: one play of a game from the deal to the outcome.
+    """SessionService manages sessions: one session is one game from the deal to the outcome.
 
-    Seats are held by bots (they are asked through BotService.Play) or are open: then CreateSession returns a seat token, and whoever
-    presents it looks with GetView and speaks with Act. Send tokens as metadata `authorization: Bearer TOKEN`.
+    A seat belongs to a bot (which is asked through BotService.Play) or is open: then CreateSession returns a seat token, with which
+    a client calls GetView and Act. Send tokens as metadata `authorization: Bearer TOKEN`.
     """
 
     def __init__(self, channel):
@@ -106,74 +106,77 @@ class SessionServiceStub:
 
 
 class SessionServiceServicer:
-    """SessionService keeps sessions: one play of a game from the deal to the outcome.
+    """SessionService manages sessions: one session is one game from the deal to the outcome.
 
-    Seats are held by bots (they are asked through BotService.Play) or are open: then CreateSession returns a seat token, and whoever
-    presents it looks with GetView and speaks with Act. Send tokens as metadata `authorization: Bearer TOKEN`.
+    A seat belongs to a bot (which is asked through BotService.Play) or is open: then CreateSession returns a seat token, with which
+    a client calls GetView and Act. Send tokens as metadata `authorization: Bearer TOKEN`.
     """
 
     def CreateSession(self, request, context):
-        """CreateSession lays a table. Asking again with the same session id and the same request returns the session that is there; with
-        another request: ALREADY_EXISTS.
+        """CreateSession starts a session. The same request with the same session id returns the existing session; a different request
+        with that id fails with ALREADY_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know.
+        """GetSession returns the state of a session, without hidden information. FAILED_PRECONDITION, SESSION_SEALED: only its seats may
+        read it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """ListSessions names live sessions and those that ended a short while ago.
+        """ListSessions lists live sessions and those that ended recently.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetView(self, request, context):
-        """GetView shows the table: to a seat what that seat knows and what it may say, to anybody else what is public.
+        """GetView returns the table: for a seat what it knows and its legal actions, for any other caller what is public.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Act(self, request, context):
-        """Act answers the question put to a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no longer
-        the open question and was answered differently; the error says what stands. A repeat of the accepted answer gets the first reply.
+        """Act answers the question asked of a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no
+        longer the open question and was answered differently; the error contains the accepted answer. A repeat of the accepted answer
+        gets the first reply.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
-        what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason
+        HISTORY_CHANGED: the events already sent are no longer valid, because the store lost its newest writes; watch again from the
+        beginning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WaitForEnd(self, request, context):
-        """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
-        game is played, unlike Watch, and is meant for those who only want the result.
+        """WaitForEnd returns when a session has ended, or after `wait_ms` with its current state: call it again. Unlike Watch it costs
+        nothing while the game is played; it is for callers that only need the result.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Resign(self, request, context):
-        """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning.
+        """Resign gives up a seat; the bundled player takes it over and it ranks last. The operator may set another cause than resigning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Adjudicate(self, request, context):
-        """Adjudicate ends a session now, with given ranks or with those the house reaches by playing on.
+        """Adjudicate ends a session now, with given ranks or with those that result when the bundled player plays on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -187,24 +190,24 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
-        session holds its seeds back (SESSION_SEALED), only the operator may have it.
+        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as
+        long as the session holds its seeds back (SESSION_SEALED), only the operator may read it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevealSeeds(self, request, context):
-        """RevealSeeds publishes the seeds of an ended session that was created to hold them back.
+        """RevealSeeds publishes the seeds of an ended session that was created with hold_seeds.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForgetSession(self, request, context):
-        """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
-        Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
-        is forgotten already. FAILED_PRECONDITION: it is still being played.
+        """ForgetSession deletes an ended session from the store after 10 seconds, instead of when it expires: for callers that have archived
+        it. Until then bots on other copies get its end, and it can be read as before, also with its seat tokens. Succeeds if there is
+        no such session. FAILED_PRECONDITION: it is still being played.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -287,10 +290,10 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService:
-    """SessionService keeps sessions: one play of a game from the deal to the outcome.
+    """SessionService manages sessions: one session is one game from the deal to the outcome.
 
-    Seats are held by bots (they are asked through BotService.Play) or are open: then CreateSession returns a seat token, and whoever
-    presents it looks with GetView and speaks with Act. Send tokens as metadata `authorization: Bearer TOKEN`.
+    A seat belongs to a bot (which is asked through BotService.Play) or is open: then CreateSession returns a seat token, with which
+    a client calls GetView and Act. Send tokens as metadata `authorization: Bearer TOKEN`.
     """
 
     @staticmethod

@@ -27,10 +27,10 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SessionServiceStub:
-    """SessionService keeps sessions: one play of a game from the deal to the outcome.
+    """SessionService manages sessions: one session is one game from the deal to the outcome.
 
-    Seats are held by bots (they are asked through BotService.Play) or are open: then CreateSession returns a seat token, and whoever
-    presents it looks with GetView and speaks with Act. Send tokens as metadata `authorization: Bearer TOKEN`.
+    A seat belongs to a bot (which is asked through BotService.Play) or is open: then CreateSession returns a seat token, with which
+    a client calls GetView and Act. Send tokens as metadata `authorization: Bearer TOKEN`.
     """
 
     @_typing.overload
@@ -38,99 +38,107 @@ class SessionServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> SessionServiceAsyncStub: ...
     CreateSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.CreateSessionRequest, _session_pb2.CreateSessionResponse]
-    """CreateSession lays a table. Asking again with the same session id and the same request returns the session that is there; with
-    another request: ALREADY_EXISTS.
+    """CreateSession starts a session. The same request with the same session id returns the existing session; a different request
+    with that id fails with ALREADY_EXISTS.
     """
     GetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]
-    """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know."""
+    """GetSession returns the state of a session, without hidden information. FAILED_PRECONDITION, SESSION_SEALED: only its seats may
+    read it.
+    """
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_pb2.ListSessionsRequest, _session_pb2.ListSessionsResponse]
-    """ListSessions names live sessions and those that ended a short while ago."""
+    """ListSessions lists live sessions and those that ended recently."""
     GetView: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetViewRequest, _session_pb2.GetViewResponse]
-    """GetView shows the table: to a seat what that seat knows and what it may say, to anybody else what is public."""
+    """GetView returns the table: for a seat what it knows and its legal actions, for any other caller what is public."""
     Act: _grpc.UnaryUnaryMultiCallable[_session_pb2.ActRequest, _session_pb2.ActResponse]
-    """Act answers the question put to a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no longer
-    the open question and was answered differently; the error says what stands. A repeat of the accepted answer gets the first reply.
+    """Act answers the question asked of a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no
+    longer the open question and was answered differently; the error contains the accepted answer. A repeat of the accepted answer
+    gets the first reply.
     """
     Watch: _grpc.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]
-    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
-    what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason
+    HISTORY_CHANGED: the events already sent are no longer valid, because the store lost its newest writes; watch again from the
+    beginning.
     """
     WaitForEnd: _grpc.UnaryUnaryMultiCallable[_session_pb2.WaitForEndRequest, _session_pb2.WaitForEndResponse]
-    """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
-    game is played, unlike Watch, and is meant for those who only want the result.
+    """WaitForEnd returns when a session has ended, or after `wait_ms` with its current state: call it again. Unlike Watch it costs
+    nothing while the game is played; it is for callers that only need the result.
     """
     Resign: _grpc.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]
-    """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
+    """Resign gives up a seat; the bundled player takes it over and it ranks last. The operator may set another cause than resigning."""
     Adjudicate: _grpc.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]
-    """Adjudicate ends a session now, with given ranks or with those the house reaches by playing on."""
+    """Adjudicate ends a session now, with given ranks or with those that result when the bundled player plays on."""
     CancelSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.CancelSessionRequest, _session_pb2.CancelSessionResponse]
     """CancelSession ends a session without a result."""
     GetReplay: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetReplayRequest, _session_pb2.GetReplayResponse]
-    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
-    session holds its seeds back (SESSION_SEALED), only the operator may have it.
+    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as
+    long as the session holds its seeds back (SESSION_SEALED), only the operator may read it.
     """
     RevealSeeds: _grpc.UnaryUnaryMultiCallable[_session_pb2.RevealSeedsRequest, _session_pb2.RevealSeedsResponse]
-    """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
+    """RevealSeeds publishes the seeds of an ended session that was created with hold_seeds."""
     ForgetSession: _grpc.UnaryUnaryMultiCallable[_session_pb2.ForgetSessionRequest, _session_pb2.ForgetSessionResponse]
-    """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
-    Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
-    is forgotten already. FAILED_PRECONDITION: it is still being played.
+    """ForgetSession deletes an ended session from the store after 10 seconds, instead of when it expires: for callers that have archived
+    it. Until then bots on other copies get its end, and it can be read as before, also with its seat tokens. Succeeds if there is
+    no such session. FAILED_PRECONDITION: it is still being played.
     """
 
 @_typing.type_check_only
 class SessionServiceAsyncStub(SessionServiceStub):
-    """SessionService keeps sessions: one play of a game from the deal to the outcome.
+    """SessionService manages sessions: one session is one game from the deal to the outcome.
 
-    Seats are held by bots (they are asked through BotService.Play) or are open: then CreateSession returns a seat token, and whoever
-    presents it looks with GetView and speaks with Act. Send tokens as metadata `authorization: Bearer TOKEN`.
+    A seat belongs to a bot (which is asked through BotService.Play) or is open: then CreateSession returns a seat token, with which
+    a client calls GetView and Act. Send tokens as metadata `authorization: Bearer TOKEN`.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateSession: _aio.UnaryUnaryMultiCallable[_session_pb2.CreateSessionRequest, _session_pb2.CreateSessionResponse]  # type: ignore[assignment]
-    """CreateSession lays a table. Asking again with the same session id and the same request returns the session that is there; with
-    another request: ALREADY_EXISTS.
+    """CreateSession starts a session. The same request with the same session id returns the existing session; a different request
+    with that id fails with ALREADY_EXISTS.
     """
     GetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.GetSessionRequest, _session_pb2.GetSessionResponse]  # type: ignore[assignment]
-    """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know."""
+    """GetSession returns the state of a session, without hidden information. FAILED_PRECONDITION, SESSION_SEALED: only its seats may
+    read it.
+    """
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_pb2.ListSessionsRequest, _session_pb2.ListSessionsResponse]  # type: ignore[assignment]
-    """ListSessions names live sessions and those that ended a short while ago."""
+    """ListSessions lists live sessions and those that ended recently."""
     GetView: _aio.UnaryUnaryMultiCallable[_session_pb2.GetViewRequest, _session_pb2.GetViewResponse]  # type: ignore[assignment]
-    """GetView shows the table: to a seat what that seat knows and what it may say, to anybody else what is public."""
+    """GetView returns the table: for a seat what it knows and its legal actions, for any other caller what is public."""
     Act: _aio.UnaryUnaryMultiCallable[_session_pb2.ActRequest, _session_pb2.ActResponse]  # type: ignore[assignment]
-    """Act answers the question put to a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no longer
-    the open question and was answered differently; the error says what stands. A repeat of the accepted answer gets the first reply.
+    """Act answers the question asked of a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no
+    longer the open question and was answered differently; the error contains the accepted answer. A repeat of the accepted answer
+    gets the first reply.
     """
     Watch: _aio.UnaryStreamMultiCallable[_session_pb2.WatchRequest, _session_pb2.WatchResponse]  # type: ignore[assignment]
-    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
-    what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+    """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason
+    HISTORY_CHANGED: the events already sent are no longer valid, because the store lost its newest writes; watch again from the
+    beginning.
     """
     WaitForEnd: _aio.UnaryUnaryMultiCallable[_session_pb2.WaitForEndRequest, _session_pb2.WaitForEndResponse]  # type: ignore[assignment]
-    """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
-    game is played, unlike Watch, and is meant for those who only want the result.
+    """WaitForEnd returns when a session has ended, or after `wait_ms` with its current state: call it again. Unlike Watch it costs
+    nothing while the game is played; it is for callers that only need the result.
     """
     Resign: _aio.UnaryUnaryMultiCallable[_session_pb2.ResignRequest, _session_pb2.ResignResponse]  # type: ignore[assignment]
-    """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
+    """Resign gives up a seat; the bundled player takes it over and it ranks last. The operator may set another cause than resigning."""
     Adjudicate: _aio.UnaryUnaryMultiCallable[_session_pb2.AdjudicateRequest, _session_pb2.AdjudicateResponse]  # type: ignore[assignment]
-    """Adjudicate ends a session now, with given ranks or with those the house reaches by playing on."""
+    """Adjudicate ends a session now, with given ranks or with those that result when the bundled player plays on."""
     CancelSession: _aio.UnaryUnaryMultiCallable[_session_pb2.CancelSessionRequest, _session_pb2.CancelSessionResponse]  # type: ignore[assignment]
     """CancelSession ends a session without a result."""
     GetReplay: _aio.UnaryUnaryMultiCallable[_session_pb2.GetReplayRequest, _session_pb2.GetReplayResponse]  # type: ignore[assignment]
-    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
-    session holds its seeds back (SESSION_SEALED), only the operator may have it.
+    """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as
+    long as the session holds its seeds back (SESSION_SEALED), only the operator may read it.
     """
     RevealSeeds: _aio.UnaryUnaryMultiCallable[_session_pb2.RevealSeedsRequest, _session_pb2.RevealSeedsResponse]  # type: ignore[assignment]
-    """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
+    """RevealSeeds publishes the seeds of an ended session that was created with hold_seeds."""
     ForgetSession: _aio.UnaryUnaryMultiCallable[_session_pb2.ForgetSessionRequest, _session_pb2.ForgetSessionResponse]  # type: ignore[assignment]
-    """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
-    Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
-    is forgotten already. FAILED_PRECONDITION: it is still being played.
+    """ForgetSession deletes an ended session from the store after 10 seconds, instead of when it expires: for callers that have archived
+    it. Until then bots on other copies get its end, and it can be read as before, also with its seat tokens. Succeeds if there is
+    no such session. FAILED_PRECONDITION: it is still being played.
     """
 
 class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
-    """SessionService keeps sessions: one play of a game from the deal to the outcome.
+    """SessionService manages sessions: one session is one game from the deal to the outcome.
 
-    Seats are held by bots (they are asked through BotService.Play) or are open: then CreateSession returns a seat token, and whoever
-    presents it looks with GetView and speaks with Act. Send tokens as metadata `authorization: Bearer TOKEN`.
+    A seat belongs to a bot (which is asked through BotService.Play) or is open: then CreateSession returns a seat token, with which
+    a client calls GetView and Act. Send tokens as metadata `authorization: Bearer TOKEN`.
     """
 
     @_abc_1.abstractmethod
@@ -139,8 +147,8 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.CreateSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.CreateSessionResponse, _abc.Awaitable[_session_pb2.CreateSessionResponse]]:
-        """CreateSession lays a table. Asking again with the same session id and the same request returns the session that is there; with
-        another request: ALREADY_EXISTS.
+        """CreateSession starts a session. The same request with the same session id returns the existing session; a different request
+        with that id fails with ALREADY_EXISTS.
         """
 
     @_abc_1.abstractmethod
@@ -149,7 +157,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.GetSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.GetSessionResponse, _abc.Awaitable[_session_pb2.GetSessionResponse]]:
-        """GetSession tells where a session stands. Nothing hidden is in it. FAILED_PRECONDITION, SESSION_SEALED: only its seats may know."""
+        """GetSession returns the state of a session, without hidden information. FAILED_PRECONDITION, SESSION_SEALED: only its seats may
+        read it.
+        """
 
     @_abc_1.abstractmethod
     def ListSessions(
@@ -157,7 +167,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ListSessionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ListSessionsResponse, _abc.Awaitable[_session_pb2.ListSessionsResponse]]:
-        """ListSessions names live sessions and those that ended a short while ago."""
+        """ListSessions lists live sessions and those that ended recently."""
 
     @_abc_1.abstractmethod
     def GetView(
@@ -165,7 +175,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.GetViewRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.GetViewResponse, _abc.Awaitable[_session_pb2.GetViewResponse]]:
-        """GetView shows the table: to a seat what that seat knows and what it may say, to anybody else what is public."""
+        """GetView returns the table: for a seat what it knows and its legal actions, for any other caller what is public."""
 
     @_abc_1.abstractmethod
     def Act(
@@ -173,8 +183,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ActRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ActResponse, _abc.Awaitable[_session_pb2.ActResponse]]:
-        """Act answers the question put to a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no longer
-        the open question and was answered differently; the error says what stands. A repeat of the accepted answer gets the first reply.
+        """Act answers the question asked of a seat. FAILED_PRECONDITION: the rules refuse it, or it is not your turn. ABORTED: `turn` is no
+        longer the open question and was answered differently; the error contains the accepted answer. A repeat of the accepted answer
+        gets the first reply.
         """
 
     @_abc_1.abstractmethod
@@ -183,8 +194,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_session_pb2.WatchResponse], _abc.AsyncIterator[_session_pb2.WatchResponse]]:
-        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason HISTORY_CHANGED:
-        what was shown is no longer what happened, because the store lost its newest writes; watch again from the beginning.
+        """Watch follows a session as a spectator, from any revision on, without gap or repeat, to its end. ABORTED with the reason
+        HISTORY_CHANGED: the events already sent are no longer valid, because the store lost its newest writes; watch again from the
+        beginning.
         """
 
     @_abc_1.abstractmethod
@@ -193,8 +205,8 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.WaitForEndRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.WaitForEndResponse, _abc.Awaitable[_session_pb2.WaitForEndResponse]]:
-        """WaitForEnd answers when a session has ended, or after a while with the session as it stands then: ask again. It costs nothing while the
-        game is played, unlike Watch, and is meant for those who only want the result.
+        """WaitForEnd returns when a session has ended, or after `wait_ms` with its current state: call it again. Unlike Watch it costs
+        nothing while the game is played; it is for callers that only need the result.
         """
 
     @_abc_1.abstractmethod
@@ -203,7 +215,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ResignRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ResignResponse, _abc.Awaitable[_session_pb2.ResignResponse]]:
-        """Resign gives a seat up; the house plays it on and it ranks last. The operator may name another cause than resigning."""
+        """Resign gives up a seat; the bundled player takes it over and it ranks last. The operator may set another cause than resigning."""
 
     @_abc_1.abstractmethod
     def Adjudicate(
@@ -211,7 +223,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.AdjudicateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.AdjudicateResponse, _abc.Awaitable[_session_pb2.AdjudicateResponse]]:
-        """Adjudicate ends a session now, with given ranks or with those the house reaches by playing on."""
+        """Adjudicate ends a session now, with given ranks or with those that result when the bundled player plays on."""
 
     @_abc_1.abstractmethod
     def CancelSession(
@@ -227,8 +239,8 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.GetReplayResponse, _abc.Awaitable[_session_pb2.GetReplayResponse]]:
-        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as long as the
-        session holds its seeds back (SESSION_SEALED), only the operator may have it.
+        """GetReplay returns the replay file: JSON lines, hash-chained, see docs/replays.md. While the game runs (SESSION_RUNNING), and as
+        long as the session holds its seeds back (SESSION_SEALED), only the operator may read it.
         """
 
     @_abc_1.abstractmethod
@@ -237,7 +249,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.RevealSeedsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.RevealSeedsResponse, _abc.Awaitable[_session_pb2.RevealSeedsResponse]]:
-        """RevealSeeds publishes the seeds of an ended session that was created to hold them back."""
+        """RevealSeeds publishes the seeds of an ended session that was created with hold_seeds."""
 
     @_abc_1.abstractmethod
     def ForgetSession(
@@ -245,9 +257,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ForgetSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ForgetSessionResponse, _abc.Awaitable[_session_pb2.ForgetSessionResponse]]:
-        """ForgetSession takes an ended session out of the store 10 seconds later, instead of when it expires: for callers that have archived it.
-        Until then bots elsewhere hear how it ended, and it can be read as before, also with its seat tokens. A session that is not there
-        is forgotten already. FAILED_PRECONDITION: it is still being played.
+        """ForgetSession deletes an ended session from the store after 10 seconds, instead of when it expires: for callers that have archived
+        it. Until then bots on other copies get its end, and it can be read as before, also with its seat tokens. Succeeds if there is
+        no such session. FAILED_PRECONDITION: it is still being played.
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

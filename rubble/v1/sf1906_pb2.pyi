@@ -33,7 +33,7 @@ class _Sf1906ColourEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Sf1906Co
 
 class Sf1906Colour(_Sf1906Colour, metaclass=_Sf1906ColourEnumTypeWrapper):
     """1906 San Francisco, both editions. Cards go by their ids: permits P01-P42, objectives O01-O25, action cards A1-A6, plots Y1 … P5 and
-    spaces Y5a … P5e (colour, number, letter). docs/games/sf1906.md tells what they are, GameService.GetGame what they carry.
+    spaces Y5a … P5e (colour, number, letter). docs/games/sf1906.md explains them, GameService.GetGame returns their values.
 
     A plot colour.
     """
@@ -274,7 +274,7 @@ class Sf1906HeldObjective(_message.Message):
     card: _builtins.str
     """Empty: hidden from you."""
     seen: _builtins.bool
-    """Everybody has seen it."""
+    """All players have seen it."""
     def __init__(
         self,
         *,
@@ -362,7 +362,7 @@ Global___Sf1906Player: _TypeAlias = Sf1906Player  # noqa: Y015
 
 @_typing.final
 class Sf1906Solo(_message.Message):
-    """Switches of the solo game."""
+    """Options of the solo game."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -392,7 +392,7 @@ Global___Sf1906Solo: _TypeAlias = Sf1906Solo  # noqa: Y015
 
 @_typing.final
 class Sf1906View(_message.Message):
-    """All that one eye knows."""
+    """All that one viewer knows."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -429,7 +429,7 @@ class Sf1906View(_message.Message):
     """"sf1906-1e" or "sf1906-2e"."""
     seats: _builtins.int
     you: _builtins.int
-    """The seat that looks; absent: a spectator."""
+    """The seat of the viewer; absent: a spectator."""
     phase: Global___Sf1906Phase.ValueType
     to_act: _builtins.int
     """The player who decides; absent: the game is over."""
@@ -437,23 +437,23 @@ class Sf1906View(_message.Message):
     """"1906" … "1911", then "1912" or "1915"."""
     build_cost: _builtins.int
     card: _builtins.int
-    """Place of the current card in the ring, 0-5; absent: the earnings area."""
+    """Index of the current card in the ring, 0-5; absent: the earnings area."""
     turn: _builtins.int
     start: _builtins.int
     """The starting player of 1906."""
     columns: _builtins.int
-    """Plot cards in reading order, in rows of so many."""
+    """The number of plot cards in a row, and the plot cards in reading order."""
     permit_deck: _builtins.int
     reshuffles: _builtins.int
     objective_deck: _builtins.int
     best_builder: _builtins.int
     by_benefit: _builtins.bool
-    """The running decision comes from a year benefit."""
+    """The current decision comes from a year benefit."""
     grant: _builtins.bool
-    """The running build carries the grant."""
+    """The current build uses the grant."""
     @_builtins.property
     def order(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Players in order of play on the current card, and whose turn it is (a place in that list)."""
+        """Players in order of play on the current card, and whose turn it is (an index into that list)."""
 
     @_builtins.property
     def ring(self) -> _containers.RepeatedCompositeFieldContainer[Global___Sf1906ActionCard]: ...
@@ -485,7 +485,7 @@ class Sf1906View(_message.Message):
     def solo(self) -> Global___Sf1906Solo: ...
     @_builtins.property
     def discarded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The permits discarded for the running build."""
+        """The permits discarded for the current build."""
 
     def __init__(
         self,
@@ -614,7 +614,7 @@ class Sf1906Place(_message.Message):
     PASS_FIELD_NUMBER: _builtins.int
     space: _builtins.int
     action: _builtins.int
-    """The action of this space is carried out; another one than the pawn's costs $2 a step."""
+    """The action of this space is carried out; if it is not the pawn's space, each step costs $2."""
     cash: _builtins.bool
     """$1 instead of an action: on every space in the first edition, on every space but the pass in the second."""
     def __init__(

@@ -59,7 +59,7 @@ class SampleWorldsResponse(_message.Message):
     WORLDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def worlds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
-        """Opaque and signed. Good for an hour, for this caller, on any copy of the service."""
+        """Opaque and signed. Valid for an hour, for this caller, on any copy of the service."""
 
     def __init__(
         self,
@@ -110,9 +110,9 @@ class Simulation(_message.Message):
     world: _builtins.bytes
     """From SampleWorlds or from an earlier answer."""
     playouts: _builtins.int
-    """How many times the game is played out from there, 0-1000."""
+    """The number of times the game is played out from there, 0-1000."""
     policy: _builtins.str
-    """The house player that plays it out: "random" (also if empty) or "greedy"."""
+    """The bundled player that plays it out: "random" (also if empty) or "greedy"."""
     return_world: _builtins.bool
     """Return the resulting world."""
     return_position: _builtins.bool
@@ -181,7 +181,7 @@ class SimulationResult(_message.Message):
     RANK_POINT_SUMS_FIELD_NUMBER: _builtins.int
     PLAYOUTS_FIELD_NUMBER: _builtins.int
     refused: _builtins.str
-    """Why it could not be done: the reason of the refusal, empty if it could. Then nothing else is set."""
+    """The reason if the simulation was refused: then only `message` is set besides it. Empty if it was not."""
     message: _builtins.str
     world: _builtins.bytes
     playouts: _builtins.int

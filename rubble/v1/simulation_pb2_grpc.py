@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class SimulationServiceStub:
-    """SimulationService lets bots search without an engine of their own. It works on worlds that the asking seat could believe in, made
-    from what that seat knows and nothing else; the true hidden cards are never touched.
+    """SimulationService lets bots search without their own engine. It works on worlds: whole states that are consistent with the
+    caller's view and made from that view alone, so that the real hidden cards are never used.
     """
 
     def __init__(self, channel):
@@ -49,20 +49,20 @@ class SimulationServiceStub:
 
 
 class SimulationServiceServicer:
-    """SimulationService lets bots search without an engine of their own. It works on worlds that the asking seat could believe in, made
-    from what that seat knows and nothing else; the true hidden cards are never touched.
+    """SimulationService lets bots search without their own engine. It works on worlds: whole states that are consistent with the
+    caller's view and made from that view alone, so that the real hidden cards are never used.
     """
 
     def SampleWorlds(self, request, context):
-        """SampleWorlds deals what a seat cannot see anew, as often as asked.
+        """SampleWorlds deals what a seat cannot see at random, `count` times.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Simulate(self, request, context):
-        """Simulate plays actions in worlds, and if asked plays the games out. Many at a time; RESOURCE_EXHAUSTED when the caller has used up
-        its share of computing time, with the wait in RetryInfo.
+        """Simulate plays actions in worlds and optionally plays the games out, many at a time. RESOURCE_EXHAUSTED: the caller has used up
+        its share of computing time; the delay is in RetryInfo.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -90,8 +90,8 @@ def add_SimulationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SimulationService:
-    """SimulationService lets bots search without an engine of their own. It works on worlds that the asking seat could believe in, made
-    from what that seat knows and nothing else; the true hidden cards are never touched.
+    """SimulationService lets bots search without their own engine. It works on worlds: whole states that are consistent with the
+    caller's view and made from that view alone, so that the real hidden cards are never used.
     """
 
     @staticmethod

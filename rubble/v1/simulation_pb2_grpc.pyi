@@ -27,8 +27,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SimulationServiceStub:
-    """SimulationService lets bots search without an engine of their own. It works on worlds that the asking seat could believe in, made
-    from what that seat knows and nothing else; the true hidden cards are never touched.
+    """SimulationService lets bots search without their own engine. It works on worlds: whole states that are consistent with the
+    caller's view and made from that view alone, so that the real hidden cards are never used.
     """
 
     @_typing.overload
@@ -36,29 +36,29 @@ class SimulationServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> SimulationServiceAsyncStub: ...
     SampleWorlds: _grpc.UnaryUnaryMultiCallable[_simulation_pb2.SampleWorldsRequest, _simulation_pb2.SampleWorldsResponse]
-    """SampleWorlds deals what a seat cannot see anew, as often as asked."""
+    """SampleWorlds deals what a seat cannot see at random, `count` times."""
     Simulate: _grpc.UnaryUnaryMultiCallable[_simulation_pb2.SimulateRequest, _simulation_pb2.SimulateResponse]
-    """Simulate plays actions in worlds, and if asked plays the games out. Many at a time; RESOURCE_EXHAUSTED when the caller has used up
-    its share of computing time, with the wait in RetryInfo.
+    """Simulate plays actions in worlds and optionally plays the games out, many at a time. RESOURCE_EXHAUSTED: the caller has used up
+    its share of computing time; the delay is in RetryInfo.
     """
 
 @_typing.type_check_only
 class SimulationServiceAsyncStub(SimulationServiceStub):
-    """SimulationService lets bots search without an engine of their own. It works on worlds that the asking seat could believe in, made
-    from what that seat knows and nothing else; the true hidden cards are never touched.
+    """SimulationService lets bots search without their own engine. It works on worlds: whole states that are consistent with the
+    caller's view and made from that view alone, so that the real hidden cards are never used.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     SampleWorlds: _aio.UnaryUnaryMultiCallable[_simulation_pb2.SampleWorldsRequest, _simulation_pb2.SampleWorldsResponse]  # type: ignore[assignment]
-    """SampleWorlds deals what a seat cannot see anew, as often as asked."""
+    """SampleWorlds deals what a seat cannot see at random, `count` times."""
     Simulate: _aio.UnaryUnaryMultiCallable[_simulation_pb2.SimulateRequest, _simulation_pb2.SimulateResponse]  # type: ignore[assignment]
-    """Simulate plays actions in worlds, and if asked plays the games out. Many at a time; RESOURCE_EXHAUSTED when the caller has used up
-    its share of computing time, with the wait in RetryInfo.
+    """Simulate plays actions in worlds and optionally plays the games out, many at a time. RESOURCE_EXHAUSTED: the caller has used up
+    its share of computing time; the delay is in RetryInfo.
     """
 
 class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
-    """SimulationService lets bots search without an engine of their own. It works on worlds that the asking seat could believe in, made
-    from what that seat knows and nothing else; the true hidden cards are never touched.
+    """SimulationService lets bots search without their own engine. It works on worlds: whole states that are consistent with the
+    caller's view and made from that view alone, so that the real hidden cards are never used.
     """
 
     @_abc_1.abstractmethod
@@ -67,7 +67,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_pb2.SampleWorldsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_pb2.SampleWorldsResponse, _abc.Awaitable[_simulation_pb2.SampleWorldsResponse]]:
-        """SampleWorlds deals what a seat cannot see anew, as often as asked."""
+        """SampleWorlds deals what a seat cannot see at random, `count` times."""
 
     @_abc_1.abstractmethod
     def Simulate(
@@ -75,8 +75,8 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_pb2.SimulateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_pb2.SimulateResponse, _abc.Awaitable[_simulation_pb2.SimulateResponse]]:
-        """Simulate plays actions in worlds, and if asked plays the games out. Many at a time; RESOURCE_EXHAUSTED when the caller has used up
-        its share of computing time, with the wait in RetryInfo.
+        """Simulate plays actions in worlds and optionally plays the games out, many at a time. RESOURCE_EXHAUSTED: the caller has used up
+        its share of computing time; the delay is in RetryInfo.
         """
 
 def add_SimulationServiceServicer_to_server(servicer: SimulationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -34,7 +34,7 @@ class _TournamentStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tourn
     TOURNAMENT_STATE_CANCELLED: _TournamentState.ValueType  # 5
 
 class TournamentState(_TournamentState, metaclass=_TournamentStateEnumTypeWrapper):
-    """Where a tournament stands."""
+    """The state of a tournament."""
 
 TOURNAMENT_STATE_UNSPECIFIED: TournamentState.ValueType  # 0
 TOURNAMENT_STATE_WAITING: TournamentState.ValueType  # 1
@@ -53,26 +53,26 @@ class _MatchStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchState
     DESCRIPTOR: _descriptor.EnumDescriptor
     MATCH_STATE_UNSPECIFIED: _MatchState.ValueType  # 0
     MATCH_STATE_PLANNED: _MatchState.ValueType  # 1
-    """Not handed out yet, or taken back from a worker that has died."""
+    """Not queued yet, or taken back from a worker that has died."""
     MATCH_STATE_QUEUED: _MatchState.ValueType  # 2
-    """Handed out: it waits for a worker."""
+    """Waits for a worker."""
     MATCH_STATE_RECORDED: _MatchState.ValueType  # 3
-    """It has its result."""
+    """Its result is recorded."""
     MATCH_STATE_DROPPED: _MatchState.ValueType  # 4
     """It will not be played."""
     MATCH_STATE_PLAYING: _MatchState.ValueType  # 5
     """A worker has begun it."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
-    """Where a match stands."""
+    """The state of a match."""
 
 MATCH_STATE_UNSPECIFIED: MatchState.ValueType  # 0
 MATCH_STATE_PLANNED: MatchState.ValueType  # 1
-"""Not handed out yet, or taken back from a worker that has died."""
+"""Not queued yet, or taken back from a worker that has died."""
 MATCH_STATE_QUEUED: MatchState.ValueType  # 2
-"""Handed out: it waits for a worker."""
+"""Waits for a worker."""
 MATCH_STATE_RECORDED: MatchState.ValueType  # 3
-"""It has its result."""
+"""Its result is recorded."""
 MATCH_STATE_DROPPED: MatchState.ValueType  # 4
 """It will not be played."""
 MATCH_STATE_PLAYING: MatchState.ValueType  # 5
@@ -88,7 +88,7 @@ class _ConductEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Conduct.Value
     CONDUCT_UNSPECIFIED: _Conduct.ValueType  # 0
     CONDUCT_FINE: _Conduct.ValueType  # 1
     CONDUCT_SUSPECT: _Conduct.ValueType  # 2
-    """It forfeited three games in a row, or more than a tenth of at least twenty: somebody should look at it. It plays on."""
+    """It forfeited three games in a row, or more than a tenth of at least twenty: the operator should check it. It plays on."""
     CONDUCT_WITHDRAWN: _Conduct.ValueType  # 3
     """It forfeited more than half of its games and takes no further part."""
 
@@ -98,7 +98,7 @@ class Conduct(_Conduct, metaclass=_ConductEnumTypeWrapper):
 CONDUCT_UNSPECIFIED: Conduct.ValueType  # 0
 CONDUCT_FINE: Conduct.ValueType  # 1
 CONDUCT_SUSPECT: Conduct.ValueType  # 2
-"""It forfeited three games in a row, or more than a tenth of at least twenty: somebody should look at it. It plays on."""
+"""It forfeited three games in a row, or more than a tenth of at least twenty: the operator should check it. It plays on."""
 CONDUCT_WITHDRAWN: Conduct.ValueType  # 3
 """It forfeited more than half of its games and takes no further part."""
 Global___Conduct: _TypeAlias = Conduct  # noqa: Y015
@@ -157,15 +157,15 @@ class Tournament(_message.Message):
     """round_robin, gauntlet or compare."""
     state: Global___TournamentState.ValueType
     reason: _builtins.str
-    """Why it is paused or cancelled, where nobody asked for it; empty otherwise."""
+    """Why it was paused or cancelled automatically; empty otherwise."""
     created_at_ms: _builtins.int
     """Unix time in milliseconds; 0: it is not over."""
     ended_at_ms: _builtins.int
     roster: _builtins.str
-    """The roster as it was given; empty for everybody but the operator, since commands and environments are in it."""
+    """The roster as it was sent; only for the operator, since it contains commands and environments."""
     reproducible: _builtins.bool
-    """Every card of the run follows from the small number `seed` in its roster, so that it can be repeated: nothing in it is secret. False: 32
-    random bytes that only the book's owner could have seen are part of every seed.
+    """True: every card of the run follows from the number `seed` in its roster, so that it can be repeated and nothing is secret.
+    False: every seed includes 32 random bytes that are stored only in the book.
     """
     @_builtins.property
     def progress(self) -> Global___Progress: ...
@@ -215,21 +215,21 @@ class Progress(_message.Message):
     planned: _builtins.int
     """Matches planned. All of them are in one of the next five counts."""
     ready: _builtins.int
-    """Not handed out yet."""
+    """Not queued yet."""
     waiting: _builtins.int
-    """Handed out, and not taken up by a worker yet."""
+    """Queued, and not started by a worker yet."""
     playing: _builtins.int
     played: _builtins.int
     dropped: _builtins.int
     """They will not be played."""
     voids: _builtins.int
-    """How often a match was begun anew through our fault."""
+    """How often a match was restarted because of a fault of the arena."""
     faults: _builtins.int
     """Seats forfeited."""
     games_per_second: _builtins.float
     """Over the last minute, or since the first result."""
     eta_ms: _builtins.int
-    """How long the rest takes at that pace; absent while that cannot be told."""
+    """How long the rest takes at that pace; absent while it is unknown."""
     def __init__(
         self,
         *,
@@ -268,11 +268,11 @@ class Entrant(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     remote: _builtins.bool
-    """It dials in by itself, with a key."""
+    """It connects by itself, with a key."""
     bot: _builtins.str
-    """Its name in the arena, if it is remote: that of its key."""
+    """Its name in its key, if it is remote."""
     connected: _builtins.bool
-    """For a remote entrant: whether it has a live stream. Only told by GetTournament and CreateTournament."""
+    """For a remote entrant: whether it has a live stream. Set only by GetTournament and CreateTournament."""
     conduct: Global___Conduct.ValueType
     reason: _builtins.str
     """Why, if its conduct is not fine."""
@@ -309,7 +309,7 @@ class EntrantKey(_message.Message):
     """The name in the key."""
     bot_key: _builtins.str
     address: _builtins.str
-    """host:port where the bot dials in, as this server knows it."""
+    """host:port to which the bot connects, as this server knows it."""
     def __init__(
         self,
         *,
@@ -336,7 +336,7 @@ class CreateTournamentRequest(_message.Message):
     roster: _builtins.str
     """The text of the roster file (TOML), at most 1 MiB; docs/rosters.md explains it."""
     check_only: _builtins.bool
-    """Check it, and plan nothing."""
+    """Only check the roster, plan nothing."""
     folder: _builtins.str
     """The folder of the roster file, as an absolute path on the machines of the workers: commands are started there, and a relative
     `cwd` is relative to it. Empty if they do not share the caller's files: then it is the folder in which a worker runs.
@@ -367,14 +367,14 @@ class CreateTournamentResponse(_message.Message):
     matches: _builtins.int
     """Matches that are, or would be, planned."""
     existed: _builtins.bool
-    """The tournament was there already: the same roster with the same seed."""
+    """The tournament existed already: the same roster with the same seed."""
     @_builtins.property
     def tournament(self) -> Global___Tournament:
         """Absent if it was only checked."""
 
     @_builtins.property
     def keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___EntrantKey]:
-        """A key for each remote entrant. Shown once."""
+        """A key for each remote entrant. Returned once."""
 
     def __init__(
         self,
@@ -518,7 +518,7 @@ class WatchTournamentResponse(_message.Message):
     def tournament(self) -> Global___Tournament: ...
     @_builtins.property
     def standings(self) -> Global___Standings:
-        """Set if it was asked for and is new."""
+        """Set if it was requested and has changed."""
 
     def __init__(
         self,
@@ -725,7 +725,7 @@ class Match(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     order: _builtins.int
-    """Its place in the schedule, and its block: the rotations of one deal."""
+    """Its index in the schedule, and its block: the rotations of one deal."""
     block: _builtins.int
     state: Global___MatchState.ValueType
     session: _builtins.str
@@ -733,9 +733,9 @@ class Match(_message.Message):
     ending: _builtins.str
     """How the game ended; empty before that."""
     voids: _builtins.int
-    """How often it was begun anew through our fault."""
+    """How often it was restarted because of a fault of the arena."""
     reason: _builtins.str
-    """Why it was dropped, if it was for a reason of its own."""
+    """Why this match was dropped, if it has its own reason."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchSeat]: ...
     def __init__(
@@ -761,7 +761,7 @@ Global___Match: _TypeAlias = Match  # noqa: Y015
 
 @_typing.final
 class MatchSeat(_message.Message):
-    """One seat of a match. All but the entrant is set once the match is played, or once its block is over: see ListMatches."""
+    """One seat of a match. All fields except the entrant are set once the match is played, or once its block is over: see ListMatches."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -852,14 +852,14 @@ class Standings(_message.Message):
     games: _builtins.int
     blocks: _builtins.int
     digest: _builtins.str
-    """Over everything that must not depend on timing: equal for every run of the same games."""
+    """A hash of everything that must not depend on timing: equal for every run of the same games."""
     @_builtins.property
     def entrants(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
         """From first to last."""
 
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What a reader should know before trusting the table."""
+        """Warnings about how far the table can be trusted."""
 
     @_builtins.property
     def comparison(self) -> Global___Comparison:
@@ -886,7 +886,7 @@ Global___Standings: _TypeAlias = Standings  # noqa: Y015
 
 @_typing.final
 class Comparison(_message.Message):
-    """What a sequential comparison says after the blocks played so far."""
+    """The result of a sequential comparison after the blocks played so far."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -897,7 +897,7 @@ class Comparison(_message.Message):
     UPPER_FIELD_NUMBER: _builtins.int
     verdict: Global___ComparisonVerdict.ValueType
     blocks: _builtins.int
-    """Blocks the verdict rests on; later ones are not looked at."""
+    """Blocks the verdict is based on; later ones do not count."""
     llr: _builtins.float
     """The log likelihood ratio. At the upper bound the first is better, at the lower one it is not."""
     lower: _builtins.float
@@ -921,7 +921,7 @@ Global___Comparison: _TypeAlias = Comparison  # noqa: Y015
 
 @_typing.final
 class Standing(_message.Message):
-    """One line of the table. A number that is absent is not known: there is no game yet, or the games do not bound it."""
+    """One line of the table. An absent number is unknown: there is no game yet, or the games do not bound it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -972,9 +972,9 @@ class Standing(_message.Message):
     """95 per cent of resampled tournaments put it between these ranks."""
     rank_high: _builtins.int
     group: _builtins.int
-    """Entrants of one group cannot be told apart from its first."""
+    """Entrants of one group cannot be distinguished from its first."""
     games: _builtins.int
-    """Seats taken, which is games unless copies of a bot sit together."""
+    """Seats played: the number of games, unless copies of a bot play at one table."""
     blocks: _builtins.int
     mean_points: _builtins.float
     """Rank points, 0 to 1, and their 95 per cent interval, clustered by deal."""

@@ -26,11 +26,11 @@ if _version_not_supported:
 
 
 class TournamentServiceStub:
-    """TournamentService keeps tournaments: who plays whom, how far it is, and who leads. It is answered by `rubble api`, not by the
-    service that plays the games.
+    """TournamentService manages tournaments: their schedule, progress and standings. `rubble api` serves it, not the service that plays
+    the games.
 
-    Anybody may look. Whoever changes something, or wants what the roster says about commands and environments, sends the operator's token
-    as metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if only one is called so, by its name.
+    Reading needs no token. To change something, or to read the commands and environments of a roster, send the operator's token as
+    metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if the name is unique, by its name.
     """
 
     def __init__(self, channel):
@@ -102,46 +102,46 @@ class TournamentServiceStub:
 
 
 class TournamentServiceServicer:
-    """TournamentService keeps tournaments: who plays whom, how far it is, and who leads. It is answered by `rubble api`, not by the
-    service that plays the games.
+    """TournamentService manages tournaments: their schedule, progress and standings. `rubble api` serves it, not the service that plays
+    the games.
 
-    Anybody may look. Whoever changes something, or wants what the roster says about commands and environments, sends the operator's token
-    as metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if only one is called so, by its name.
+    Reading needs no token. To change something, or to read the commands and environments of a roster, send the operator's token as
+    metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if the name is unique, by its name.
     """
 
     def CreateTournament(self, request, context):
-        """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-        roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
-        wrong. Operator only.
+        """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The
+        same roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the
+        error names every line that is wrong. Operator only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTournament(self, request, context):
-        """GetTournament tells how a tournament stands. NOT_FOUND: no such tournament; the error lists the latest ones.
+        """GetTournament returns the state of a tournament. NOT_FOUND: no such tournament; the error lists the latest ones.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTournaments(self, request, context):
-        """ListTournaments names tournaments, the latest first.
+        """ListTournaments lists tournaments, the latest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchTournament(self, request, context):
-        """WatchTournament follows a tournament: how it stands now, then again whenever that has changed, to its end. Lost, the stream is simply
-        opened again.
+        """WatchTournament follows a tournament to its end: sends its current state, then again whenever it has changed. A client that
+        loses the stream opens it again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseTournament(self, request, context):
-        """PauseTournament begins no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only.
+        """PauseTournament starts no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -156,15 +156,16 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelTournament(self, request, context):
-        """CancelTournament drops whatever has not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator only.
+        """CancelTournament drops all matches that have not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator
+        only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
-        (duplicate = "full"), results of a block that is not over are told to the operator only.
+        """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+        (duplicate = "full"), only the operator gets the results of a block that is not over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -178,7 +179,7 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetReport(self, request, context):
-        """GetReport returns the report, one HTML page that needs nothing beside it, in pieces. It shows the roster. Operator only.
+        """GetReport returns the report, one self-contained HTML page, in pieces. It shows the roster. Operator only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -192,8 +193,8 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def IssueEntrantKey(self, request, context):
-        """IssueEntrantKey makes a key for a remote entrant. The key is shown once and kept nowhere; earlier ones stay good. FAILED_PRECONDITION: the
-        entrant is not a remote one. Operator only.
+        """IssueEntrantKey makes a key for a remote entrant. The key is returned once and never stored; earlier ones stay valid.
+        FAILED_PRECONDITION: the entrant is not remote. Operator only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -271,11 +272,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TournamentService:
-    """TournamentService keeps tournaments: who plays whom, how far it is, and who leads. It is answered by `rubble api`, not by the
-    service that plays the games.
+    """TournamentService manages tournaments: their schedule, progress and standings. `rubble api` serves it, not the service that plays
+    the games.
 
-    Anybody may look. Whoever changes something, or wants what the roster says about commands and environments, sends the operator's token
-    as metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if only one is called so, by its name.
+    Reading needs no token. To change something, or to read the commands and environments of a roster, send the operator's token as
+    metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if the name is unique, by its name.
     """
 
     @staticmethod

@@ -27,11 +27,11 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class TournamentServiceStub:
-    """TournamentService keeps tournaments: who plays whom, how far it is, and who leads. It is answered by `rubble api`, not by the
-    service that plays the games.
+    """TournamentService manages tournaments: their schedule, progress and standings. `rubble api` serves it, not the service that plays
+    the games.
 
-    Anybody may look. Whoever changes something, or wants what the roster says about commands and environments, sends the operator's token
-    as metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if only one is called so, by its name.
+    Reading needs no token. To change something, or to read the commands and environments of a roster, send the operator's token as
+    metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if the name is unique, by its name.
     """
 
     @_typing.overload
@@ -39,93 +39,97 @@ class TournamentServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TournamentServiceAsyncStub: ...
     CreateTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CreateTournamentRequest, _tournament_pb2.CreateTournamentResponse]
-    """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-    roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
-    wrong. Operator only.
+    """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The
+    same roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the
+    error names every line that is wrong. Operator only.
     """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]
-    """GetTournament tells how a tournament stands. NOT_FOUND: no such tournament; the error lists the latest ones."""
+    """GetTournament returns the state of a tournament. NOT_FOUND: no such tournament; the error lists the latest ones."""
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ListTournamentsRequest, _tournament_pb2.ListTournamentsResponse]
-    """ListTournaments names tournaments, the latest first."""
+    """ListTournaments lists tournaments, the latest first."""
     WatchTournament: _grpc.UnaryStreamMultiCallable[_tournament_pb2.WatchTournamentRequest, _tournament_pb2.WatchTournamentResponse]
-    """WatchTournament follows a tournament: how it stands now, then again whenever that has changed, to its end. Lost, the stream is simply
-    opened again.
+    """WatchTournament follows a tournament to its end: sends its current state, then again whenever it has changed. A client that
+    loses the stream opens it again.
     """
     PauseTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.PauseTournamentRequest, _tournament_pb2.PauseTournamentResponse]
-    """PauseTournament begins no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only."""
+    """PauseTournament starts no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only."""
     ResumeTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ResumeTournamentRequest, _tournament_pb2.ResumeTournamentResponse]
     """ResumeTournament goes on with a tournament that is paused, or no longer waits for its remote bots. FAILED_PRECONDITION: it is over.
     Operator only.
     """
     CancelTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]
-    """CancelTournament drops whatever has not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator only."""
+    """CancelTournament drops all matches that have not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator
+    only.
+    """
     ListMatches: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ListMatchesRequest, _tournament_pb2.ListMatchesResponse]
-    """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
-    (duplicate = "full"), results of a block that is not over are told to the operator only.
+    """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+    (duplicate = "full"), only the operator gets the results of a block that is not over.
     """
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]
     """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
     GetReport: _grpc.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]
-    """GetReport returns the report, one HTML page that needs nothing beside it, in pieces. It shows the roster. Operator only."""
+    """GetReport returns the report, one self-contained HTML page, in pieces. It shows the roster. Operator only."""
     ExportTournament: _grpc.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]
     """ExportTournament returns everything as files: standings.json, results.csv, roster.toml, report.html and the replays. Operator only."""
     IssueEntrantKey: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.IssueEntrantKeyRequest, _tournament_pb2.IssueEntrantKeyResponse]
-    """IssueEntrantKey makes a key for a remote entrant. The key is shown once and kept nowhere; earlier ones stay good. FAILED_PRECONDITION: the
-    entrant is not a remote one. Operator only.
+    """IssueEntrantKey makes a key for a remote entrant. The key is returned once and never stored; earlier ones stay valid.
+    FAILED_PRECONDITION: the entrant is not remote. Operator only.
     """
 
 @_typing.type_check_only
 class TournamentServiceAsyncStub(TournamentServiceStub):
-    """TournamentService keeps tournaments: who plays whom, how far it is, and who leads. It is answered by `rubble api`, not by the
-    service that plays the games.
+    """TournamentService manages tournaments: their schedule, progress and standings. `rubble api` serves it, not the service that plays
+    the games.
 
-    Anybody may look. Whoever changes something, or wants what the roster says about commands and environments, sends the operator's token
-    as metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if only one is called so, by its name.
+    Reading needs no token. To change something, or to read the commands and environments of a roster, send the operator's token as
+    metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if the name is unique, by its name.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CreateTournamentRequest, _tournament_pb2.CreateTournamentResponse]  # type: ignore[assignment]
-    """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-    roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
-    wrong. Operator only.
+    """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The
+    same roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the
+    error names every line that is wrong. Operator only.
     """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]  # type: ignore[assignment]
-    """GetTournament tells how a tournament stands. NOT_FOUND: no such tournament; the error lists the latest ones."""
+    """GetTournament returns the state of a tournament. NOT_FOUND: no such tournament; the error lists the latest ones."""
     ListTournaments: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ListTournamentsRequest, _tournament_pb2.ListTournamentsResponse]  # type: ignore[assignment]
-    """ListTournaments names tournaments, the latest first."""
+    """ListTournaments lists tournaments, the latest first."""
     WatchTournament: _aio.UnaryStreamMultiCallable[_tournament_pb2.WatchTournamentRequest, _tournament_pb2.WatchTournamentResponse]  # type: ignore[assignment]
-    """WatchTournament follows a tournament: how it stands now, then again whenever that has changed, to its end. Lost, the stream is simply
-    opened again.
+    """WatchTournament follows a tournament to its end: sends its current state, then again whenever it has changed. A client that
+    loses the stream opens it again.
     """
     PauseTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.PauseTournamentRequest, _tournament_pb2.PauseTournamentResponse]  # type: ignore[assignment]
-    """PauseTournament begins no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only."""
+    """PauseTournament starts no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only."""
     ResumeTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ResumeTournamentRequest, _tournament_pb2.ResumeTournamentResponse]  # type: ignore[assignment]
     """ResumeTournament goes on with a tournament that is paused, or no longer waits for its remote bots. FAILED_PRECONDITION: it is over.
     Operator only.
     """
     CancelTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]  # type: ignore[assignment]
-    """CancelTournament drops whatever has not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator only."""
+    """CancelTournament drops all matches that have not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator
+    only.
+    """
     ListMatches: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ListMatchesRequest, _tournament_pb2.ListMatchesResponse]  # type: ignore[assignment]
-    """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
-    (duplicate = "full"), results of a block that is not over are told to the operator only.
+    """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+    (duplicate = "full"), only the operator gets the results of a block that is not over.
     """
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]  # type: ignore[assignment]
     """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
     GetReport: _aio.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]  # type: ignore[assignment]
-    """GetReport returns the report, one HTML page that needs nothing beside it, in pieces. It shows the roster. Operator only."""
+    """GetReport returns the report, one self-contained HTML page, in pieces. It shows the roster. Operator only."""
     ExportTournament: _aio.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]  # type: ignore[assignment]
     """ExportTournament returns everything as files: standings.json, results.csv, roster.toml, report.html and the replays. Operator only."""
     IssueEntrantKey: _aio.UnaryUnaryMultiCallable[_tournament_pb2.IssueEntrantKeyRequest, _tournament_pb2.IssueEntrantKeyResponse]  # type: ignore[assignment]
-    """IssueEntrantKey makes a key for a remote entrant. The key is shown once and kept nowhere; earlier ones stay good. FAILED_PRECONDITION: the
-    entrant is not a remote one. Operator only.
+    """IssueEntrantKey makes a key for a remote entrant. The key is returned once and never stored; earlier ones stay valid.
+    FAILED_PRECONDITION: the entrant is not remote. Operator only.
     """
 
 class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
-    """TournamentService keeps tournaments: who plays whom, how far it is, and who leads. It is answered by `rubble api`, not by the
-    service that plays the games.
+    """TournamentService manages tournaments: their schedule, progress and standings. `rubble api` serves it, not the service that plays
+    the games.
 
-    Anybody may look. Whoever changes something, or wants what the roster says about commands and environments, sends the operator's token
-    as metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if only one is called so, by its name.
+    Reading needs no token. To change something, or to read the commands and environments of a roster, send the operator's token as
+    metadata `authorization: Bearer TOKEN`. A tournament is named by its id or, if the name is unique, by its name.
     """
 
     @_abc_1.abstractmethod
@@ -134,9 +138,9 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.CreateTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.CreateTournamentResponse, _abc.Awaitable[_tournament_pb2.CreateTournamentResponse]]:
-        """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The same
-        roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the error says every line that is
-        wrong. Operator only.
+        """CreateTournament plans a roster's tournament; workers begin to play it at once, or as soon as its remote bots are connected. The
+        same roster with a seed is one tournament of this arena, however often it is sent. INVALID_ARGUMENT with reason BAD_ROSTER: the
+        error names every line that is wrong. Operator only.
         """
 
     @_abc_1.abstractmethod
@@ -145,7 +149,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.GetTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.GetTournamentResponse, _abc.Awaitable[_tournament_pb2.GetTournamentResponse]]:
-        """GetTournament tells how a tournament stands. NOT_FOUND: no such tournament; the error lists the latest ones."""
+        """GetTournament returns the state of a tournament. NOT_FOUND: no such tournament; the error lists the latest ones."""
 
     @_abc_1.abstractmethod
     def ListTournaments(
@@ -153,7 +157,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.ListTournamentsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.ListTournamentsResponse, _abc.Awaitable[_tournament_pb2.ListTournamentsResponse]]:
-        """ListTournaments names tournaments, the latest first."""
+        """ListTournaments lists tournaments, the latest first."""
 
     @_abc_1.abstractmethod
     def WatchTournament(
@@ -161,8 +165,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.WatchTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_tournament_pb2.WatchTournamentResponse], _abc.AsyncIterator[_tournament_pb2.WatchTournamentResponse]]:
-        """WatchTournament follows a tournament: how it stands now, then again whenever that has changed, to its end. Lost, the stream is simply
-        opened again.
+        """WatchTournament follows a tournament to its end: sends its current state, then again whenever it has changed. A client that
+        loses the stream opens it again.
         """
 
     @_abc_1.abstractmethod
@@ -171,7 +175,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.PauseTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.PauseTournamentResponse, _abc.Awaitable[_tournament_pb2.PauseTournamentResponse]]:
-        """PauseTournament begins no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only."""
+        """PauseTournament starts no more matches; those that run are played to their end. FAILED_PRECONDITION: it is over. Operator only."""
 
     @_abc_1.abstractmethod
     def ResumeTournament(
@@ -189,7 +193,9 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.CancelTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.CancelTournamentResponse, _abc.Awaitable[_tournament_pb2.CancelTournamentResponse]]:
-        """CancelTournament drops whatever has not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator only."""
+        """CancelTournament drops all matches that have not been played; results so far are kept. FAILED_PRECONDITION: it is over. Operator
+        only.
+        """
 
     @_abc_1.abstractmethod
     def ListMatches(
@@ -197,8 +203,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.ListMatchesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.ListMatchesResponse, _abc.Awaitable[_tournament_pb2.ListMatchesResponse]]:
-        """ListMatches names the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
-        (duplicate = "full"), results of a block that is not over are told to the operator only.
+        """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
+        (duplicate = "full"), only the operator gets the results of a block that is not over.
         """
 
     @_abc_1.abstractmethod
@@ -215,7 +221,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.GetReportRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_tournament_pb2.GetReportResponse], _abc.AsyncIterator[_tournament_pb2.GetReportResponse]]:
-        """GetReport returns the report, one HTML page that needs nothing beside it, in pieces. It shows the roster. Operator only."""
+        """GetReport returns the report, one self-contained HTML page, in pieces. It shows the roster. Operator only."""
 
     @_abc_1.abstractmethod
     def ExportTournament(
@@ -231,8 +237,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.IssueEntrantKeyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.IssueEntrantKeyResponse, _abc.Awaitable[_tournament_pb2.IssueEntrantKeyResponse]]:
-        """IssueEntrantKey makes a key for a remote entrant. The key is shown once and kept nowhere; earlier ones stay good. FAILED_PRECONDITION: the
-        entrant is not a remote one. Operator only.
+        """IssueEntrantKey makes a key for a remote entrant. The key is returned once and never stored; earlier ones stay valid.
+        FAILED_PRECONDITION: the entrant is not remote. Operator only.
         """
 
 def add_TournamentServiceServicer_to_server(servicer: TournamentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

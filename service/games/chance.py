@@ -1,8 +1,7 @@
-"""Chance: every number a game ever draws comes from a seed, a purpose and a counter.
+"""Randomness: every number a game draws comes from a seed, a purpose and a counter.
 
 ``BLAKE2b(seed, purpose, counter)`` gives blocks of 64 bytes, read as 32-bit words and rejection-sampled. There is
-no global generator: whoever knows the seed and the purpose can repeat the draw, and whoever has only seen its result cannot
-tell the next one.
+no global generator: the seed and the purpose are enough to repeat a draw, and its result alone does not predict the next one.
 """
 
 from hashlib import blake2b
@@ -16,7 +15,7 @@ _BLOCK_WORDS: Final = 16
 
 
 class Stream:
-    """One keyed stream of numbers: the same seed and purpose give the same numbers, for ever."""
+    """One keyed stream of numbers: the same seed and purpose always give the same numbers."""
 
     __slots__ = ("_at", "_counter", "_purpose", "_seed", "_words")
 
@@ -35,7 +34,7 @@ class Stream:
         return blake2b(text, key=self._seed, digest_size=_BLOCK_BYTES).digest()
 
     def below(self, limit: int) -> int:
-        """A number from 0 to limit - 1, each equally likely."""
+        """Returns a number from 0 to limit - 1, each equally likely."""
         if not 0 < limit <= _WORD:
             raise ValueError(f"a limit lies between 1 and {_WORD}, got {limit}")
         fair = _WORD - _WORD % limit
@@ -49,15 +48,15 @@ class Stream:
                 return word % limit
 
     def shuffle(self, cards: list[int]) -> None:
-        """Bring the cards into an order chosen evenly among all orders."""
+        """Shuffles the cards in place; every order is equally likely."""
         for last in range(len(cards) - 1, 0, -1):
             other = self.below(last + 1)
             cards[last], cards[other] = cards[other], cards[last]
 
     def seed(self) -> bytes:
-        """A fresh seed, for a stream that must not be tied to this one."""
+        """Returns a new seed for an independent stream."""
         self._at = (
-            _BLOCK_WORDS  # what is left of the block in use is never used: nobody can tell the one from the other
+            _BLOCK_WORDS  # the rest of the current block is never used, so the new seed tells nothing about this stream
         )
         return self._next_block()[:SEED_BYTES]
 
@@ -66,7 +65,7 @@ class Seeds:
     """The two seeds of a session.
 
     The *table* seed decides what lies open before the first move, the *deck* seed everything that is turned up later.
-    Two sessions may share the first and not the second: the same opening, and nothing to remember.
+    Two sessions may share only the table seed: the opening is the same, but nothing learned in one helps in the other.
     """
 
     __slots__ = ("deck", "table")
@@ -85,11 +84,11 @@ class Seeds:
         return hash((self.table, self.deck))
 
     def __repr__(self) -> str:
-        return "Seeds(…)"  # a seed printed by accident is a deal given away
+        return "Seeds(…)"  # a seed printed by accident would reveal the deal
 
 
 def seeds_of(number: int, index: int = 0) -> Seeds:
-    """The seeds of the index-th game of a series that a person named by one number."""
+    """Returns the seeds of game ``index`` in the series with that number."""
     text = f"{number}/{index}".encode()
     return Seeds(
         blake2b(text, digest_size=SEED_BYTES, person=b"rubble-table").digest(),

@@ -1,4 +1,4 @@
-"""Components are data: read once from TOML, checked at the door, every value with its mark.
+"""Components are data: read once from TOML and validated on load; every value has a mark.
 
 A file holds tables of entries and says for every field where its value comes from::
 
@@ -12,8 +12,8 @@ A file holds tables of entries and says for every field where its value comes fr
     icons = ["lighting", "hydrant"]
     marks = { colour = "known" }         # … and what differs in one entry
 
-Marks are ``known`` (stated in the rulebook), ``derived`` (follows from it) and ``designed`` (our own invention, *not* the printed
-component). A mistake names its file, its entry and its field.
+Marks are ``known`` (stated in the rulebook), ``derived`` (follows from it) and ``designed`` (invented for this project, *not*
+the printed component). An error names the file, the entry and the field.
 """
 
 import tomllib
@@ -26,7 +26,7 @@ MARKS = ("known", "derived", "designed")
 
 
 class BadComponents(Exception):
-    """A data file that cannot be right. The message names file, entry and field."""
+    """A data file is invalid. The message names file, entry and field."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Component:
     marks: dict[str, str]
 
     def fail(self, what: str) -> BadComponents:
-        """The error to raise for this entry."""
+        """Returns the error to raise for this entry."""
         return BadComponents(f"{self.file}: {self.kind} {self.id}: {what}")
 
     def _value(self, name: str) -> Any:
@@ -49,14 +49,14 @@ class Component:
         return self.values[name]
 
     def number(self, name: str, low: int, high: int) -> int:
-        """A whole number from low to high."""
+        """Returns a whole number from low to high."""
         value = self._value(name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise self.fail(f"{name} = {value!r}, expected a number from {low} to {high}")
         return value
 
     def numbers(self, name: str, count: int, low: int, high: int) -> list[int]:
-        """A list of that many whole numbers."""
+        """Returns a list of ``count`` whole numbers."""
         value = self._value(name)
         if not isinstance(value, list) or len(value) != count:
             raise self.fail(f"{name} = {value!r}, expected {count} numbers")
@@ -66,28 +66,28 @@ class Component:
         return list(value)
 
     def flag(self, name: str) -> bool:
-        """True or false."""
+        """Returns true or false."""
         value = self._value(name)
         if not isinstance(value, bool):
             raise self.fail(f"{name} = {value!r}, expected true or false")
         return value
 
     def sentence(self, name: str) -> str:
-        """Any text but an empty one."""
+        """Returns a text that is not empty."""
         value = self._value(name)
         if not isinstance(value, str) or not value:
             raise self.fail(f"{name} = {value!r}, expected a text")
         return value
 
     def word(self, name: str, choices: Sequence[str]) -> str:
-        """One of the choices."""
+        """Returns one of the choices."""
         value = self._value(name)
         if value not in choices:
             raise self.fail(f"{name} = {value!r}, expected one of {', '.join(choices)}")
         return str(value)
 
     def words(self, name: str, choices: Sequence[str]) -> list[str]:
-        """A list of choices, repeats allowed."""
+        """Returns a list of choices, repeats allowed."""
         value = self._value(name)
         if not isinstance(value, list):
             raise self.fail(f"{name} = {value!r}, expected a list")
@@ -97,7 +97,7 @@ class Component:
         return list(value)
 
     def amounts(self, name: str, kinds: Sequence[str]) -> dict[str, int]:
-        """A table of kinds with positive numbers, such as a price; missing means none."""
+        """Returns a table of kinds with positive numbers, such as a price; empty if the field is missing."""
         value = self.values.get(name, {})
         if not isinstance(value, dict):
             raise self.fail(f"{name} = {value!r}, expected a table such as {{ {kinds[0]} = 1 }}")
@@ -129,7 +129,7 @@ def _entry(file: str, kind: str, raw: object, shared: dict[str, Any]) -> Compone
 
 
 def read_components(path: Path, kinds: Iterable[str]) -> dict[str, list[Component]]:
-    """All entries of a file, by kind. The kinds are exactly those expected, the ids unique within their kind."""
+    """Returns all entries of a file by kind; raises BadComponents for other kinds than those expected or a repeated id."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

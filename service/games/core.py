@@ -1,4 +1,4 @@
-"""The words all games share: Game, Seat, Outcome, Refused, Option, and what a game must be able to answer."""
+"""The types all games share: Game, Seat, Outcome, Refused, Option, and what a game must implement."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from service.games.chance import Seeds, Stream
 from service.games.components import Component
 
 Seat = int
-#: Whoever looks at a table: a seat, or None for a spectator.
+#: The viewer of a table: a seat, or None for a spectator.
 Eye = Seat | None
 OptionValue = str | int
 Options = Mapping[str, OptionValue]
 #: Nested dicts and lists of str, int, bool and None: what JSON can carry.
 Plain = Any
-#: A drawing: lines of (text, style) pieces. Styles are words a terminal library understands ("bold yellow", "dim").
+#: A drawing: lines of (text, style) pieces. Styles are names that Rich knows ("bold yellow", "dim").
 Picture = list[list[tuple[str, str]]]
 
 S = TypeVar("S")
@@ -22,7 +22,7 @@ A = TypeVar("A")
 
 
 class Unreadable(Exception):
-    """A text that is no action in any state of the game."""
+    """A text is not an action in any state of the game."""
 
     def __init__(self, text: str, expected: str) -> None:
         super().__init__(f"cannot read {text!r} as an action; expected {expected}")
@@ -31,7 +31,7 @@ class Unreadable(Exception):
 
 
 class Refused(Exception):
-    """An action the rules do not allow now. Nothing has moved."""
+    """The rules do not allow the action now. The state is unchanged."""
 
     def __init__(self, reason: str, rule: str, message: str) -> None:
         super().__init__(f"{message} ({reason}, rule {rule})")
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 class BadSetup(ValueError):
-    """A game that cannot be set up as asked: names what was given and what would have been good."""
+    """A game cannot be set up as requested: names the value given and the values that are valid."""
 
     def __init__(self, field: str, value: object, expected: str) -> None:
         super().__init__(f"{field}: {value!r} is not possible; expected {expected}")
@@ -52,25 +52,25 @@ class BadSetup(ValueError):
 
 @dataclass(frozen=True)
 class Option:
-    """One switch of a game. Either ``choices`` or ``range`` says which values are good."""
+    """One option of a game. Either ``choices`` or ``range`` gives the valid values."""
 
     name: str
     default: OptionValue
     about: str
     choices: tuple[OptionValue, ...] = ()
     range: tuple[int, int] | None = None
-    #: The seat counts for which the option means anything; empty means all of them.
+    #: The seat counts for which the option has an effect; empty means all of them.
     seats: tuple[int, ...] = ()
 
     @property
     def expected(self) -> str:
-        """The good values, as an error message lists them."""
+        """The valid values, as an error message lists them."""
         if self.range is not None:
             return f"a number from {self.range[0]} to {self.range[1]}"
         return "one of " + ", ".join(repr(choice) for choice in self.choices)
 
     def check(self, value: object) -> OptionValue:
-        """The value itself, or BadSetup."""
+        """Returns the value; raises BadSetup if it is not valid."""
         if isinstance(value, int) and not isinstance(value, bool):
             if value in self.choices or (self.range is not None and self.range[0] <= value <= self.range[1]):
                 return value
@@ -81,7 +81,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the score sheet, as the rulebook adds it up."""
+    """One line of the score sheet, in the order of the rulebook."""
 
     label: str
     points: int
@@ -89,7 +89,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Result:
-    """What one place at the table scored. Ranks start at 1; equals share the better rank and the next one is skipped."""
+    """The score of one player. Ranks start at 1; equals share the better rank and the next one is skipped."""
 
     name: str
     rank: int
@@ -99,7 +99,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Who placed where, with what score, and why it ended."""
+    """The ranks and scores of all players, and why the game ended."""
 
     seats: tuple[Result, ...]
     #: Why the game ended: one UPPER_SNAKE word a program can branch on.
@@ -123,62 +123,62 @@ def rank(keys: Sequence[tuple[int, ...]]) -> list[int]:
 
 @dataclass(frozen=True)
 class Game(Generic[S, A]):
-    """A game is what it answers. Everything here is pure: no clock, no network, no surprise."""
+    """A game as a set of pure functions: no clock, no network, no hidden state."""
 
     id: str
     title: str
-    #: Raised by every change of rules that alters results; a running session keeps the version it began with.
+    #: Goes up with every change of rules that alters results; a running session keeps the version it began with.
     version: int
     seats: range
     options: tuple[Option, ...]
     #: (number of seats, complete options, seeds) -> the table before the first move. Call ``new`` instead: it checks first.
     #: What a spectator sees of it depends on the table seed alone.
     setup: Callable[[int, Options, Seeds], S]
-    #: The seats that may speak now; several only where the rulebook says "simultaneously"; none when the game is over.
+    #: The seats that may act now; several only where the rulebook says "simultaneously"; none when the game is over.
     to_act: Callable[[S], Sequence[Seat]]
     #: Every action ``apply`` would accept from that seat, in a stable order. Empty exactly if the seat is not to act.
     legal_actions: Callable[[S, Seat], Sequence[A]]
-    #: The state moves on, or Refused is raised and nothing has moved; also for a seat that does not exist.
+    #: Changes the state, or raises Refused and leaves it unchanged; also for a seat that does not exist.
     apply: Callable[[S, Seat, A], None]
     #: None while the game goes on.
     outcome: Callable[[S], Outcome | None]
-    #: All that this eye knows, with perfect memory, and nothing more: plain data, or named tuples in the shape of ``messages``.
+    #: All that this viewer knows, with perfect memory, and nothing else: plain data, or named tuples shaped like ``messages``.
     view: Callable[[S, Eye], Plain]
-    #: The notation of an action, stable for ever, and back (Unreadable).
+    #: The notation of an action, which never changes, and back (raises Unreadable).
     text: Callable[[A], str]
     read: Callable[[str], A]
-    #: A whole state that a seat with this view could believe in. It is handed nothing else, so it can betray nothing else.
+    #: A whole state that is consistent with this view. It gets nothing but the view, so it cannot leak anything else.
     sample: Callable[[Plain, Seat, Stream], S]
-    #: The same table with everything this eye cannot know dealt anew. Used to prove that nothing leaks.
+    #: The same table with everything this viewer cannot know re-dealt. Used to prove that nothing leaks.
     redeal: Callable[[S, Eye, Stream], S]
-    #: The house player that takes over a forfeited seat. It uses only what the seat may know.
+    #: The bundled player that takes over a forfeited seat. It uses only what the seat may know.
     automaton: Callable[[S, Seat, Stream], A]
     #: An independent copy.
     copy: Callable[[S], S]
     #: State <-> nested lists of int, str and None, for stores. Equal states give equal lists.
     to_plain: Callable[[S], Plain]
     from_plain: Callable[[Plain], S]
-    #: True while seats speak secretly: what they say then is shown to nobody else until this is False again. Several seats to act
-    #: means secret, it ends only with the last of them, and how often a seat is asked does not depend on what it says.
+    #: True while seats choose secretly: their actions are shown to no other viewer until this is False again. It must be True while
+    #: several seats are to act, until the last one has acted; how often a seat is asked must not depend on its choices.
     is_secret: Callable[[S], bool]
-    #: Asked before the action is applied. True: the log shows others only that the seat acted, until the seeds are revealed after
-    #: the end. For what no rule ever shows, such as a card buried face down; what is shown later needs ``is_secret`` alone.
+    #: Called before the action is applied. True: the log shows others only that the seat acted, until the seeds are revealed after
+    #: the end. For what no rule ever reveals, such as a card buried face down; what is revealed later needs ``is_secret`` alone.
     stays_secret: Callable[[S, Seat, A], bool]
     #: The table of a view, drawn for a person.
     picture: Callable[[Plain], Picture]
-    #: What lies in the box, each value with its mark.
+    #: The components, each value with its mark.
     components: tuple[Component, ...]
-    #: One row a verb: (notation, meaning).
+    #: One row for each verb: (notation, meaning).
     notation: tuple[tuple[str, str], ...]
-    #: House players by name: (state, seat, stream) -> action. Every game has "random" and "greedy".
+    #: Bundled players by name: (state, seat, stream) -> action. Every game has "random" and "greedy".
     players: Mapping[str, Callable[[S, Seat, Stream], A]]
-    #: The field of View and Action in the contract with this game's own messages; empty: it travels as plain data and text.
+    #: The field of View and Action in the contract for this game's messages; empty: views travel as plain data, actions as text.
     messages: str = ""
-    #: An action as plain data in the shape of its message, given exactly if ``messages`` is; equal actions are one object.
+    #: An action as plain data in the shape of its message, set exactly if ``messages`` is; equal actions are one object.
     typed: Callable[[A], Plain] | None = None
 
     def complete(self, seats: int, given: Options) -> dict[str, OptionValue]:
-        """All options with their values: the given ones, checked, and the defaults of the others."""
+        """Returns all options with their values: the given ones, validated, and defaults for the others."""
         if isinstance(seats, bool) or seats not in self.seats:
             raise BadSetup("players", seats, f"{self.seats[0]} to {self.seats[-1]} for {self.id}")
         known = {option.name: option for option in self.options}
@@ -196,7 +196,7 @@ class Game(Generic[S, A]):
         return complete
 
     def new(self, seats: int, options: Options, seeds: Seeds) -> S:
-        """The table before the first move, or BadSetup."""
+        """Returns the table before the first move; raises BadSetup if the setup is not valid."""
         return self.setup(seats, self.complete(seats, options), seeds)
 
 
@@ -204,12 +204,12 @@ AnyGame = Game[Any, Any]
 
 
 def never_secret(state: object, seat: Seat, action: object) -> bool:
-    """The answer to ``stays_secret`` of a game whose log is public once nobody chooses secretly."""
+    """The ``stays_secret`` of a game whose log is public as soon as no seat chooses secretly."""
     return False
 
 
 def plain(view: Plain) -> Plain:
-    """A view as JSON carries it: a named tuple becomes a dict of its fields, any other tuple a list."""
+    """Returns a view as JSON data: a named tuple becomes a dict of its fields, any other tuple a list."""
     if isinstance(view, Mapping):
         return {name: plain(value) for name, value in view.items()}
     if isinstance(view, tuple | list):
@@ -220,13 +220,13 @@ def plain(view: Plain) -> Plain:
 
 
 def enum_word(name: str, unspecified: str) -> str:
-    """The word a view has for a value of an enum of the contract: SF1906_ICON_CABLE_CAR is cable-car, unspecified is empty."""
+    """Returns a view's word for an enum value of the contract: cable-car for SF1906_ICON_CABLE_CAR, empty if unspecified."""
     prefix = unspecified.removesuffix("UNSPECIFIED")
     return "" if name == unspecified else name.removeprefix(prefix).lower().replace("_", "-")
 
 
 def random_player(game_legal: Callable[[S, Seat], Sequence[A]]) -> Callable[[S, Seat, Stream], A]:
-    """The house player that takes any legal action, each equally likely."""
+    """Returns the bundled player that takes any legal action, each equally likely."""
 
     def choose(state: S, seat: Seat, stream: Stream) -> A:
         actions = game_legal(state, seat)

@@ -1,4 +1,4 @@
-"""What was said at a table, and how much of it an eye may read: the one place where that is decided."""
+"""The log of a game, and how much of it a viewer may read: this is the only place that decides it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,36 +12,36 @@ A = TypeVar("A")
 
 
 class Logged(Protocol):
-    """An action in a log, as far as the right to read it depends on it."""
+    """The part of a log entry that decides who may read it."""
 
     @property
     def seat(self) -> Seat: ...
     @property
     def secret(self) -> bool:
-        """Said while ``Game.is_secret`` was true."""
+        """Whether the action was taken while ``Game.is_secret`` was true."""
 
     @property
     def lasting(self) -> bool:
-        """``Game.stays_secret`` was true of it."""
+        """Whether ``Game.stays_secret`` was true for the action."""
 
 
 class Sight(Enum):
-    """How much of an entry an eye may know."""
+    """How much of an entry a viewer may know."""
 
     #: All of it.
     WHOLE = "whole"
-    #: That the seat acted, not what it said.
+    #: That the seat acted, but not how.
     SEAT_ONLY = "seat only"
-    #: Not even that it is there: seats still choose secretly.
+    #: Not even that the entry exists: seats still choose secretly.
     NOTHING = "nothing"
 
 
 def sights(entries: Sequence[Logged | None], eye: Eye, *, is_secret: bool, is_revealed: bool) -> list[Sight]:
-    """How much of each entry this eye may know now. ``entries`` may begin anywhere in the log, and ends with its last entry.
+    """Returns how much of each entry this viewer may know now.
 
-    None stands for an entry that is no action: everybody may know it.
-    ``is_secret``: seats choose secretly now, so what others said since the last open action is not to be known yet.
-    ``is_revealed``: the seeds are published, and with them all that ever happened.
+    ``entries``: the end of the log, or all of it. None stands for an entry that is no action, which everybody may know.
+    ``is_secret``: seats choose secretly now, so the actions of others since the last open action are still hidden.
+    ``is_revealed``: the seeds are published, and with them everything that happened.
     """
     found = []
     for entry in reversed(entries):
@@ -58,7 +58,7 @@ def sights(entries: Sequence[Logged | None], eye: Eye, *, is_secret: bool, is_re
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An action in the log of a table that belongs to no session."""
+    """An action in the log of a game without a session."""
 
     seat: Seat
     text: str
@@ -68,19 +68,19 @@ class Said:
 
 @dataclass
 class History(Generic[S, A]):
-    """What was said at a table that belongs to no session."""
+    """The log of a game without a session."""
 
     game: Game[S, A]
     entries: list[Said] = field(default_factory=list)
 
     def play(self, state: S, seat: Seat, action: A) -> None:
-        """Apply an action and write it down."""
+        """Applies an action and records it."""
         secret, lasting = self.game.is_secret(state), self.game.stays_secret(state, seat, action)
         self.game.apply(state, seat, action)
         self.entries.append(Said(seat, self.game.text(action), secret, lasting))
 
     def shown_to(self, state: S, eye: Eye) -> list[tuple[Seat, str | None]]:
-        """The log this eye may read at this state; None instead of the text of an action that stays secret."""
+        """Returns the log as this viewer may read it now; the text of an action that stays secret is None."""
         seen = sights(self.entries, eye, is_secret=self.game.is_secret(state), is_revealed=False)
         return [
             (said.seat, said.text if sight is Sight.WHOLE else None)

@@ -1,4 +1,4 @@
-"""Whole games by house players: the loop that simulations, benchmarks and tests share."""
+"""Plays whole games with bundled players: the loop that simulations, benchmarks and tests share."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from typing import Any
 from service.games.chance import SEED_BYTES, Stream, seeds_of
 from service.games.core import AnyGame, Options, Outcome, Seat
 
-#: (state, seat, the player's own chance) -> an action.
+#: (state, seat, the player's own random stream) -> an action.
 Player = Callable[[Any, Seat, Stream], Any]
 
 
 @dataclass(frozen=True)
 class Played:
-    """One finished game. Equal digests mean: the same actions in the same order, with the same outcome."""
+    """One finished game. Equal digests mean the same actions in the same order with the same outcome."""
 
     outcome: Outcome
     decisions: int
@@ -22,7 +22,7 @@ class Played:
 
 
 def player_streams(number: int, index: int, seats: int) -> list[Stream]:
-    """The players' own chance in the index-th game of a series: a stream a seat, tied neither to cards nor to others."""
+    """Returns one random stream for each seat in game ``index`` of a series, independent of the cards and of each other."""
     return [
         Stream(
             blake2b(f"{number}/{index}/{seat}".encode(), digest_size=SEED_BYTES, person=b"rubble-player").digest(),
@@ -41,9 +41,9 @@ def play_on(
     plies: int | None = None,
     apply: Callable[[Any, Seat, Any], None] | None = None,
 ) -> int:
-    """Let the players decide until the game is over, or for so many plies; the number of decisions made.
+    """Lets the players decide until the game is over or ``plies`` decisions are made; returns the number of decisions.
 
-    Where several seats may speak they are asked in order. ``apply`` may stand in for the game's own, to keep a log.
+    Where several seats may act they are asked in order. ``apply`` may replace the game's own, for example to keep a log.
     """
     to_act = game.to_act
     act = game.apply if apply is None else apply
@@ -59,7 +59,7 @@ def play_on(
 
 
 def play_one(game: AnyGame, seats: int, options: Options, players: Sequence[Player], number: int, index: int) -> Played:
-    """The index-th game of the series a person named by one number, from the deal to the outcome."""
+    """Plays game ``index`` of the series with that number, from the deal to the outcome."""
     state = game.new(seats, options, seeds_of(number, index))
     log: list[str] = []
 
@@ -70,6 +70,6 @@ def play_one(game: AnyGame, seats: int, options: Options, players: Sequence[Play
     decisions = play_on(game, state, players, player_streams(number, index, seats), apply=apply)
     outcome = game.outcome(state)
     if outcome is None:
-        raise RuntimeError(f"{game.id}: no seat is to act after {decisions} decisions, and yet the game is not over")
+        raise RuntimeError(f"{game.id}: no seat is to act after {decisions} decisions, but the game is not over")
     log.append(f"{outcome.ending} {outcome.scores} {outcome.ranks}")
     return Played(outcome, decisions, blake2b("\n".join(log).encode(), digest_size=16).hexdigest())

@@ -1,4 +1,4 @@
-"""One service for all tests of bots; a test that stops its service has one of its own."""
+"""One service for all tests of bots; a test that stops its service has its own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.harness.processes import PYTHON, Process
 
 @pytest.fixture(scope="session")
 def shared_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BotArena]:
-    """A running service, and a bot called rival that plays against anybody."""
+    """Runs a service, and a bot called rival that plays against any bot."""
     with BotArena(tmp_path_factory.mktemp("arena")) as arena:
         command = (PYTHON, "-m", "bots.house", "random", "--seed", "rival")
         with Process(*command, log=arena.log_of("rival"), env=bot_env(arena.settings("rival"))) as rival:

@@ -1,4 +1,4 @@
-"""A stand-in for a language model: it reads the prompt and answers by a script, sometimes badly. Also a program of its own."""
+"""A fake language model: it reads the prompt and answers by a script, sometimes badly. It can also run as a program."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ def actions(prompt: str) -> list[str]:
 
 
 def answer(prompt: str) -> str:
-    """Every way of answering in turn; after a complaint a plain number."""
+    """Answers in every form in turn; after a bad answer with a plain number."""
     offered = actions(prompt)
     last = len(offered)
     if "could not be used" in prompt:

@@ -1,4 +1,4 @@
-"""The conformance kit: good bots pass, each bad one fails the checks it should, and bad input is one line."""
+"""``rubble bot check``: good bots pass, each bad one fails the expected checks, and bad input gives one line."""
 
 import asyncio
 import itertools
@@ -43,7 +43,7 @@ def failures(found: dict[int, run.Finding]) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------------------------------- the list
-def test_there_are_many_checks_and_each_says_what_it_proves() -> None:
+def test_there_are_many_checks_and_each_has_a_description() -> None:
     checks = run.every()
 
     assert len(checks) >= 70
@@ -86,7 +86,7 @@ def test_bad_input_is_one_line(arguments: list[str], complaint: str, capsys: pyt
     assert error.count("\n") == 1
 
 
-def test_an_address_that_is_in_use_is_no_bug_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_address_in_use_is_not_reported_as_a_bug(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         assert rubble(["bot", "check", "--key", "any", "--listen", where]) == 2
@@ -113,7 +113,7 @@ def _turn(session: str, turn: int) -> bot_pb2.PlayEvent:
         ("note", [bot_pb2.Choice(session="s", turn=1, index=0, note="x" * 1001)]),
     ],
 )
-def test_every_wrong_answer_is_written_down(kind: str, choices: list[bot_pb2.Choice]) -> None:
+def test_every_wrong_answer_is_recorded(kind: str, choices: list[bot_pb2.Choice]) -> None:
     minutes = Minutes()
     minutes.told(_turn("s", 1))
 
@@ -134,7 +134,7 @@ def test_a_question_asked_again_may_be_answered_again() -> None:
 
 
 class _Eager:
-    """As much of a kit as check 5 needs; the first question passes the gate before the session's name comes back."""
+    """The parts that check 5 needs; the first question arrives before the session's name."""
 
     patience_s = 1.0
     settings = Settings(command=())
@@ -163,7 +163,7 @@ class _Eager:
         assert is_true(), otherwise
 
 
-def test_a_question_that_is_quicker_than_the_sessions_name_took_no_less_than_no_time(
+def test_a_question_that_arrives_before_the_sessions_name_has_no_negative_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The answer is measured against its own question: a millisecond here, never minus one."""
@@ -176,7 +176,7 @@ def test_a_question_that_is_quicker_than_the_sessions_name_took_no_less_than_no_
     assert asyncio.run(main()) == "1 ms"
 
 
-def test_counts_of_one_are_told_as_one() -> None:
+def test_counts_of_one_are_singular() -> None:
     minutes = Minutes()
     minutes.told(_turn("s", 1))
     for _ in range(2):
@@ -187,7 +187,7 @@ def test_counts_of_one_are_told_as_one() -> None:
 
 # ---------------------------------------------------------------------------------------------------------- good bots
 def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
-    """A good bot on a few checks, and as a process: what is printed, and the exit code."""
+    """Runs a few checks on a good bot as a process, and tests the output and the exit code."""
     check = ("bot", "check", "--json", "--only", "1-5,14,25,34,48", "--", PYTHON, STARTER)
     done = run_command(*RUBBLE, *check, env=bot_env())
 
@@ -200,8 +200,8 @@ def test_the_command_reports_what_it_found(tmp_path: Path) -> None:
     }
 
 
-def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -> None:
-    """It brings a key of its own; what needs its process is skipped."""
+def test_a_bot_started_by_another_process_is_checked_by_its_key(tmp_path: Path) -> None:
+    """It has its own key; checks that need its process are skipped."""
 
     async def main() -> tuple[dict[int, run.Finding], str]:
         async with run.opened() as house:
@@ -223,7 +223,7 @@ def test_a_bot_that_somebody_else_starts_is_checked_by_its_key(tmp_path: Path) -
 BUNDLED = {
     "random": ([PYTHON, "-m", "bots.house", "random", "--seed", "7"], True),
     "greedy": ([PYTHON, "-m", "bots.house", "greedy", "--seed", "7"], True),
-    "mcts": ([PYTHON, "-m", "bots.house", "mcts", "--think-ms", "20"], False),  # or the games would take minutes
+    "mcts": ([PYTHON, "-m", "bots.house", "mcts", "--think-ms", "20"], False),  # otherwise the games take minutes
 }
 
 
@@ -251,7 +251,7 @@ async def _all(settings: Settings) -> dict[int, run.Finding]:
 
 
 # ----------------------------------------------------------------------------------------------------------- bad bots
-#: By mode of the hostile guest: the checks to run, and what they find.
+#: By mode of the hostile bot: the checks to run, and their results.
 BAD_BOTS = {
     "silent": {1: "pass", 5: "fail", 13: "skip", 19: "skip"},
     "late": {1: "pass", 5: "fail"},
@@ -278,7 +278,7 @@ def test_every_bad_bot_fails_the_checks_it_should() -> None:
     found = asyncio.run(main())
 
     told = {mode: results(one) for mode, one in found.items()}
-    if told["twice"][5] == "fail":  # a question put just when its newer stream takes over
+    if told["twice"][5] == "fail":  # a question asked just when its newer stream takes over
         assert found["twice"][5].detail == "it hung up instead of answering"
         told["twice"][5] = "pass"
     assert told == BAD_BOTS
@@ -288,13 +288,13 @@ def test_every_bad_bot_fails_the_checks_it_should() -> None:
 
 
 def _hostile(mode: str) -> Settings:
-    # Whoever never answers is not waited for; whoever does has time enough on a busy machine.
+    # A bot that never answers is not waited for; the others have enough time on a busy machine.
     is_silent = mode in ("silent", "late", "garbage")
     return Settings(command=[PYTHON, HOSTILE, mode], patience_s=30, bank_ms=3000 if is_silent else 60_000)
 
 
-# ---------------------------------------------------------------------------------------------- a bot that never gets in
-#: By what the bot's first message is, in Python: why it is refused.
+# --------------------------------------------------------------------------------------------- a bot that cannot connect
+#: By the bot's first message, in Python: why it is refused.
 REFUSED = {
     'bot_pb2.PlayRequest(hello=bot_pb2.Hello(sdk="mine", max_parallel_games=1))': (
         "its Hello has no bot_key; expected the key that RUBBLE_BOT_KEY holds"
@@ -320,8 +320,8 @@ except grpc.RpcError as error:
 
 
 @pytest.mark.parametrize("first", REFUSED, ids=["no key", "bad key", "no hello"])
-def test_a_bot_that_never_gets_in_is_told_why_once(first: str, tmp_path: Path) -> None:
-    """Check 1 names the reason and the bot's last words; the checks that need it are one line, not a row each."""
+def test_a_bot_that_cannot_connect_is_explained_once(first: str, tmp_path: Path) -> None:
+    """Check 1 gives the reason and the end of the bot's log; the checks that need the bot are one line, not a row each."""
     (tmp_path / "bot.py").write_text(_CONNECTS.format(first=first), encoding="utf-8")
     check = (*RUBBLE, "bot", "check", "--patience", "5", "--only", "1-7,10-40,101-109")
     done = run_command(*check, "--", PYTHON, tmp_path / "bot.py", env=bot_env(COLUMNS="200"))

@@ -1,4 +1,4 @@
-"""Bots as processes at a real service, from the first question to the outcome."""
+"""Bots as processes with a real service, from the first question to the outcome."""
 
 import pytest
 from rubble_bot import Turn
@@ -13,7 +13,7 @@ from tests.harness.bot_processes import STARTER, BotArena
 TABLES = [(game.id, seats) for game in all_games().values() for seats in game.seats]
 
 
-def test_house_bots_finish_every_game_at_every_table(arena: BotArena) -> None:
+def test_bundled_bots_finish_every_game_at_every_table(arena: BotArena) -> None:
     names = ["greedy-a", "random-b", "greedy-c", "random-d"]
     for name in names:
         arena.house_bot(name, name.partition("-")[0])

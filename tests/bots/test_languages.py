@@ -1,7 +1,7 @@
-"""The starters in other languages: each is built by its own ``build``, and plays at a real service.
+"""The starters in other languages: each is built by its own ``build``, and plays with a real service.
 
-A language is a folder of bots/ with the two scripts ``build`` and ``run``. What its ``build`` cannot do here (exit code 3: a
-tool is missing) is skipped with its own words.
+A language is a folder of bots/ with the two scripts ``build`` and ``run``. If its ``build`` ends with exit code 3 (a tool is
+missing), its tests are skipped with the script's message.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ LANGUAGES = sorted(
 
 
 def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
-    """One of a folder's scripts, run to its end; one at a time, for all tests on this machine."""
+    """Runs one of a folder's scripts; only one at a time on this machine."""
     lock = HOME / ".rubble" / f"build-{language}.lock"
     lock.parent.mkdir(exist_ok=True)
     with lock.open("w") as held:
@@ -42,7 +42,7 @@ def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
 
 @functools.cache
 def built(language: str) -> Path:
-    """The script that starts the bot, which is built then; skips the test where a tool is missing."""
+    """Builds the bot and returns its start script; skips the test if a tool is missing."""
     made = script(language, "build")
     if made.returncode == MISSING:
         pytest.skip(f"bots/{language} was not built: {made.stderr.strip()}")
@@ -59,7 +59,7 @@ class Guests:
         self.program = built(language)
 
     def sit(self, name: str, **settings: str) -> Process:
-        """Start a bot of that name; an empty setting is left out."""
+        """Starts a bot of that name; an empty setting is left out."""
         # A bot must not depend on where it is started.
         return self.arena.start_bot(name, self.program, cwd=self.arena.folder, settings=settings)
 
@@ -75,7 +75,7 @@ def guests(request: pytest.FixtureRequest, arena: BotArena) -> Guests:
 
 @pytest.fixture(params=LANGUAGES)
 def own_guests(request: pytest.FixtureRequest, own_arena: BotArena) -> Guests:
-    """The same at a service that the test may stop."""
+    """Bots of a language at a service that the test may stop."""
     return Guests(request.param, own_arena)
 
 
@@ -137,7 +137,7 @@ def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_gue
     assert arena.stop_bots() == [0, 0], own_guests.words(name)
 
 
-def test_a_wrong_key_is_told_and_ends_the_process(guests: Guests) -> None:
+def test_a_wrong_key_is_reported_and_ends_the_process(guests: Guests) -> None:
     name = f"{guests.language}-stranger"
     process = guests.sit(name, RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
@@ -146,7 +146,7 @@ def test_a_wrong_key_is_told_and_ends_the_process(guests: Guests) -> None:
     assert "rb1.bot.AAAA.BBBB" not in guests.words(name)
 
 
-def test_the_older_of_two_processes_with_one_key_stops_with_a_word(guests: Guests) -> None:
+def test_the_older_of_two_processes_with_one_key_stops_with_a_message(guests: Guests) -> None:
     arena, name = guests.arena, f"{guests.language}-twin"
     older = guests.sit(name)
     arena.finish(arena.session("sf1906-2e", [name, "rival"]))  # so it is connected

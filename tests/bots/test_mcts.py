@@ -1,4 +1,4 @@
-"""The searching house bot: legal whole games, its clock, its seed, and that it is stronger than the greedy one."""
+"""The mcts bot: legal whole games, its clock, its seed, and that it is stronger than the greedy one."""
 
 import asyncio
 import threading
@@ -28,7 +28,7 @@ NAMES = [f"{game.id}-{seats}" for game, seats in TABLES]
 
 
 def searcher(game: AnyGame, seats: int, simulations: int) -> Player:
-    """A player that sees its view and nothing else."""
+    """Returns a player that gets only its view."""
 
     def choose(state: Any, seat: Seat, stream: Stream) -> Any:
         return Search(game, game.view(state, seat), seat, seats, stream).think(Budget(simulations)).action
@@ -37,7 +37,7 @@ def searcher(game: AnyGame, seats: int, simulations: int) -> Player:
 
 
 def table_after(game: AnyGame, seats: int, plies: int, number: int = 5, least: int = 4) -> Any:
-    """A table after so many plies or a few more: there are several things to do, ``least`` of them."""
+    """Returns a table after ``plies`` plies or a few more, with at least ``least`` legal actions."""
     state = game.new(seats, {}, seeds_of(number))
     players, streams = [game.players["greedy"]] * seats, player_streams(number, 0, seats)
     play_on(game, state, players, streams, plies=plies)
@@ -69,7 +69,7 @@ def test_it_plays_legal_whole_games_at_every_table(game: AnyGame, seats: int) ->
     assert game.outcome(state) is not None
 
 
-def test_a_game_nobody_has_judged_is_played_to_its_end_instead() -> None:
+def test_a_game_without_a_judge_is_played_to_its_end() -> None:
     state = SALVAGE.new(2, {}, seeds_of(1))
     assert judge_for(SALVAGE.id, 2) is None
 
@@ -97,7 +97,7 @@ def test_the_same_seed_and_budget_give_the_same_answer(name: str) -> None:
 
 @pytest.mark.parametrize("name", SIGHTS)
 def test_it_knows_no_more_than_its_seat(name: str) -> None:
-    """Whatever the hidden cards are, the same view gets the same answer."""
+    """The same view gets the same answer, whatever the hidden cards are."""
     game = all_games()[name]
     state = table_after(game, 3, 50)
     seat = game.to_act(state)[0]
@@ -171,7 +171,7 @@ def test_it_beats_the_greedy_player(name: str, seats: int, games: int) -> None:
     assert ahead > 0
 
 
-def test_rosters_know_all_bots_of_the_house() -> None:
+def test_rosters_know_all_bundled_bots() -> None:
     assert BUNDLED == PLAYERS
 
 
@@ -186,9 +186,9 @@ RELIEF = all_games()["relief"]
         (200, 0, 0, 100),  # at least a tenth of a second
         (80, 0, 0, 0),
         (0, 0, 0, 0),
-        (60_000, 0, 0, 5000),  # no longer than asked for
-        (0, 52_000, 0, 900),  # a fiftieth of the bank, without what is left alone
-        (0, 1000, 200, 60),  # what comes back may be spent
+        (60_000, 0, 0, 5000),  # no longer than --think-ms
+        (0, 52_000, 0, 900),  # a fiftieth of the bank, without the part that is kept
+        (0, 1000, 200, 60),  # the increment may be spent
     ],
 )
 def test_the_time_for_an_answer_follows_from_the_clock(
@@ -228,7 +228,7 @@ def test_questions_that_wait_shorten_a_thought_and_the_most_urgent_comes_first()
         await asyncio.to_thread(first_begun.wait, 60)
         for each in (relaxed, urgent):
             asked.append(asyncio.create_task(desk.choose(each)))
-            await asyncio.sleep(0)  # it runs until it waits
+            await asyncio.sleep(0)  # lets it run until it waits
         all_asked.set()
         assert await asyncio.gather(*asked) == [0, 0, 0]
 
@@ -238,7 +238,7 @@ def test_questions_that_wait_shorten_a_thought_and_the_most_urgent_comes_first()
     assert shares[1] > shares[0]
 
 
-def test_an_error_in_a_thought_reaches_whoever_asked_and_the_desk_goes_on() -> None:
+def test_an_error_in_a_search_reaches_the_caller_and_the_queue_continues() -> None:
     turn = turn_at(RELIEF, RELIEF.new(2, {}, seeds_of(1)), 2, move_ms=60_000)
     errors = [ZeroDivisionError("oh")]
 
@@ -258,7 +258,7 @@ def test_an_error_in_a_thought_reaches_whoever_asked_and_the_desk_goes_on() -> N
 
 # ------------------------------------------------------------------------------------------------------- at a service
 def test_it_keeps_its_clock_with_many_games_at_once(arena: BotArena) -> None:
-    """Hardly more time than the way there and back takes; the bank is for a machine that is busy with other things."""
+    """The time for a move is hardly more than a round trip; the bank is for a busy machine."""
     arena.bot("searcher", "-m", "bots.house", "mcts", "--seed", "clock", "--think-ms", "50")
     tables = [("relief", 2), ("sf1906-2e", 1), ("sf1906-1e", 2), ("sf1906-2e", 1)]
     sessions = [

@@ -1,4 +1,4 @@
-"""``rubble bot new`` and ``rubble bot list``: a copied starter stands on its own, and the list tells the truth."""
+"""``rubble bot new`` and ``rubble bot list``: a copied starter works alone, and the list is correct."""
 
 import importlib.util
 import json
@@ -27,7 +27,7 @@ def files(folder: Path) -> set[str]:
 
 
 def tracked(language: str) -> set[str]:
-    """What the repository keeps of a starter."""
+    """Returns the tracked files of a starter."""
     listed = run_command("git", "ls-files", "-z", f"bots/{language}")
     if listed.returncode != 0:
         pytest.skip("this is no clone")
@@ -115,7 +115,7 @@ def test_bad_input_is_one_line(
     "language", ["python", *[pytest.param(one, marks=pytest.mark.slow) for one in LANGUAGES if one != "python"]]
 )
 def test_a_new_bot_is_built_and_plays(language: str, arena: BotArena, tmp_path: Path) -> None:
-    """Far from the repository, with nothing but its own folder."""
+    """Outside the repository, with only its own folder."""
     assert rubble(["bot", "new", language, "ada", "--to", str(tmp_path)]) == 0
     folder = tmp_path / "ada"
     environment = bot_env({"PYTHON": str(HOME / ".venv" / "bin" / "python")})
@@ -131,7 +131,7 @@ def test_a_new_bot_is_built_and_plays(language: str, arena: BotArena, tmp_path: 
 
 
 def _plain_python(folder: Path, *, with_grpc: bool) -> Path:
-    """An interpreter that knows nothing of this repository, and perhaps not even what a bot needs."""
+    """Returns an interpreter without this repository, and optionally without grpcio."""
     check_output(PYTHON, "-m", "venv", "--without-pip", folder)
     if with_grpc:
         (site,) = folder.glob("lib/*/site-packages")
@@ -151,7 +151,7 @@ def _bot_py(python: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_python_bot_py_says_what_to_do_at_every_step(tmp_path: Path) -> None:
-    """Before ./build, with a Python that lacks grpcio, without settings: each time what is missing and what helps."""
+    """Before ./build, with a Python that lacks grpcio, without settings: each time it says what is missing and what to do."""
     folder = bot_new.new("python", "ada", tmp_path)
     bare, fit = (_plain_python(tmp_path / name, with_grpc=name == "fit") for name in ("bare", "fit"))
     environment = bot_env({"PYTHON": PYTHON})
@@ -173,7 +173,7 @@ def test_python_bot_py_says_what_to_do_at_every_step(tmp_path: Path) -> None:
 
 
 def test_python_bot_py_plays_in_its_own_folder(arena: BotArena, tmp_path: Path) -> None:
-    """With any Python that has grpcio: what ./build wrote is found beside the SDK."""
+    """With any Python that has grpcio: the generated code is found next to the SDK."""
     folder = bot_new.new("python", "ada", tmp_path)
     environment = bot_env({"PYTHON": PYTHON})
     check_output("./build", cwd=folder, env=environment)
@@ -200,7 +200,7 @@ def test_the_list_has_every_bot_and_how_to_enter_it(capsys: pytest.CaptureFixtur
         assert bot["strength"] not in ("", "?")
 
 
-def test_a_language_without_its_tools_says_which_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_language_without_its_tools_names_the_missing_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert bot_list.needs("java") == "not on the PATH: javac, mvn"

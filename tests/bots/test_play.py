@@ -1,4 +1,4 @@
-"""``rubble play``, by scripts instead of people."""
+"""``rubble play``, with scripted input."""
 
 import signal
 import subprocess
@@ -14,13 +14,13 @@ from tests.harness.waiting import PATIENCE_S
 
 
 def play(folder: Path, *arguments: str, said: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """One evening, with everything that will be said."""
+    """Runs ``rubble play`` with the given input."""
     env = bot_env(settings, TMPDIR=str(folder))
     return run_command(*RUBBLE, "play", *arguments, "--replays", folder / "replays", said=said, env=env)
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Files and processes that should be gone."""
+    """Returns files and processes that should be gone."""
     files = [str(path) for path in folder.glob("rubble-play-*")]
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -42,7 +42,7 @@ def test_a_whole_solo_game_through_a_pipe(tmp_path: Path) -> None:
     out = played.stdout
     assert "you have seat 0." in out
     assert out.count("There are 2 actions; say a number from 1 to 2.") == 2
-    assert "Expected" in out  # earn 9 is no action at all
+    assert "Expected" in out  # earn 9 is not an action
     assert "Not now: " in out  # placing a pawn comes later
     assert "place the pawn on the pass space and do nothing" in out
     assert "Committee of Fifty" in out
@@ -54,11 +54,11 @@ def test_a_whole_solo_game_through_a_pipe(tmp_path: Path) -> None:
 
 
 def at(arena: BotArena) -> dict[str, str]:
-    """What must be known to play at a running service."""
+    """Returns the settings for playing at a running service."""
     return {"RUBBLE_OPERATOR_TOKEN": arena.copies[0].token}
 
 
-def test_what_the_bots_do_is_told(arena: BotArena, tmp_path: Path) -> None:
+def test_the_actions_of_the_bots_are_printed(arena: BotArena, tmp_path: Path) -> None:
     arguments = ("--game", "sf1906-1e", "--bots", "greedy,random", "--seat", "1", "--seed", "5")
 
     played = play(tmp_path, *arguments, "--address", arena.address, said="1\n" * 8 + "q\n", **at(arena))
@@ -94,7 +94,7 @@ def test_quitting_resigns_at_the_service_one_was_sent_to(arena: BotArena, tmp_pa
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: str(number.name))
-def test_whoever_interrupts_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(
         [*RUBBLE, "play", "--game", "relief", "--players", "3"],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The SDK: both faces, and everything it does so that an author need not."""
+"""The Python SDK: ``run`` and ``Bot``, errors, and reconnecting."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ Over = bot_pb2.GameOver
 
 
 class Running:
-    """A bot in a thread of this process; it stops when it has heard of so many ends."""
+    """A bot in a thread of this process; it stops after a number of games."""
 
     def __init__(self, arena: BotArena, name: str, choose: Callable[[Turn], int | str], *, ends: int = 1) -> None:
         self.overs: list[Over] = []
@@ -39,7 +39,7 @@ class Running:
             self.bot.stop()
 
     def join(self) -> list[Over]:
-        """Wait for the bot to stop by itself; the ends it heard of."""
+        """Waits for the bot to stop by itself; returns the ends it received."""
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         return self.overs
@@ -154,7 +154,7 @@ def test_a_choose_that_fails_loses_its_game_and_no_other(arena: BotArena, answer
     assert faults == {True: common_pb2.FAULT_TIMEOUT, False: common_pb2.FAULT_UNSPECIFIED}
 
 
-def test_a_wrong_key_is_told_and_ends_the_process(arena: BotArena) -> None:
+def test_a_wrong_key_is_reported_and_ends_the_process(arena: BotArena) -> None:
     process = arena.bot("stranger", "-m", "bots.house", "random", RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
     assert process.wait(PATIENCE_S) == 1
@@ -184,7 +184,7 @@ def test_a_setting_that_cannot_be_used_is_named(
 
 
 # ------------------------------------------------------------------------------------------------------ coming and going
-def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: BotArena) -> None:
+def test_the_older_of_two_processes_with_one_key_stops_with_a_message(arena: BotArena) -> None:
     older = arena.house_bot("twin", "random")
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))  # so it is connected
 
@@ -195,7 +195,7 @@ def test_the_older_of_two_processes_with_one_key_stops_with_a_word(arena: BotAre
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))
 
 
-def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: BotArena) -> None:
+def test_a_stopped_bot_does_not_wait_for_slow_answers(arena: BotArena) -> None:
     source = (
         "import threading\nfrom rubble_bot import run\n"
         "def choose(turn):\n    print('thinking', flush=True)\n    threading.Event().wait()\n"
@@ -211,7 +211,7 @@ def test_a_bot_told_to_stop_does_not_wait_for_its_thoughts(arena: BotArena) -> N
 
 
 def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: BotArena) -> None:
-    """The answer that was being thought about meanwhile is given to the new copy."""
+    """The answer that was being computed meanwhile is sent to the new copy."""
     arena = own_arena
     in_the_middle, is_back = threading.Event(), threading.Event()
     asked: list[int] = []
@@ -262,7 +262,7 @@ def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: BotArena) -> N
     assert [start.session for start in again.starts] == [session]
 
 
-# --------------------------------------------------------------------------------------------------- an arena of straw
+# -------------------------------------------------------------------------------------------------------- a fake arena
 class StrawArena(bot_pb2_grpc.BotServiceServicer):
     """Asks many questions in one message, and drains the first stream that answered them."""
 
@@ -302,7 +302,7 @@ class StrawArena(bot_pb2_grpc.BotServiceServicer):
 @pytest.mark.parametrize("is_quick", [False, True])
 def test_answers_travel_together_and_are_given_again_after_draining(is_quick: bool) -> None:
     games = 50
-    straw = StrawArena(games)  # type: ignore[abstract]  # nobody asks it for keys
+    straw = StrawArena(games)  # type: ignore[abstract]  # only Play is called
     thoughts: list[str] = []
     overs: list[Over] = []
 
@@ -335,7 +335,7 @@ def test_answers_travel_together_and_are_given_again_after_draining(is_quick: bo
 
 
 class FullArena(bot_pb2_grpc.BotServiceServicer):
-    """Has no place for the first six streams, and tells when to come back."""
+    """Refuses the first six streams, with a delay in RetryInfo."""
 
     def __init__(self) -> None:
         self.tokens: list[Any] = []
@@ -352,9 +352,9 @@ class FullArena(bot_pb2_grpc.BotServiceServicer):
             yield bot_pb2.PlayResponse(events=[event])
 
 
-def test_a_bot_that_finds_no_place_comes_back_when_it_was_told_to(caplog: pytest.LogCaptureFixture) -> None:
-    """The pauses do not grow: a game may be waiting for it. The key is in the metadata of every stream."""
-    full = FullArena()  # type: ignore[abstract]  # nobody asks it for keys
+def test_a_refused_bot_reconnects_after_the_delay_it_was_given(caplog: pytest.LogCaptureFixture) -> None:
+    """The pauses do not grow, since a game may be waiting. The key is in the metadata of every stream."""
+    full = FullArena()  # type: ignore[abstract]  # only Play is called
 
     async def main() -> None:
         add = partial(bot_pb2_grpc.add_BotServiceServicer_to_server, full)

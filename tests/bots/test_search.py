@@ -1,4 +1,4 @@
-"""The search bot outside Python: it knows the arena's worlds and nothing else."""
+"""The search bot in Go: it uses only the arena's SimulationService."""
 
 import json
 
@@ -27,11 +27,11 @@ class Searchers:
         self.arena.start_bot(name, self.program, *arguments, cwd=self.arena.folder)
 
     def finish(self, session: str) -> common_pb2.Outcome:
-        """The outcome of a session in which nobody is at fault; it may take its time."""
+        """Returns the outcome of a session without faults; it may take long."""
         return self.arena.finish(session, GAME_S)
 
     def notes(self, session: str) -> list[str]:
-        """What was noted beside the actions of a finished session, in order."""
+        """Returns the notes of a finished session, in order."""
         lines = self.arena.replay(session).splitlines()
         return [note for line in lines if (note := json.loads(line).get("note"))]
 
@@ -42,7 +42,7 @@ def searchers(arena: BotArena) -> Searchers:
 
 
 @pytest.mark.parametrize("game", list(all_games()))
-def test_it_looks_into_worlds_for_every_answer_that_is_one(searchers: Searchers, game: str) -> None:
+def test_it_samples_states_for_every_answer_with_a_choice(searchers: Searchers, game: str) -> None:
     searchers.sit(f"search-{game}", "-playouts", "6", "-policy", "random")
     session = searchers.arena.session(game, ["rival", f"search-{game}"], move_ms=60_000)
 
@@ -55,7 +55,7 @@ def test_it_looks_into_worlds_for_every_answer_that_is_one(searchers: Searchers,
     assert searchers.arena.stop_bots() == [0]
 
 
-def test_it_speaks_in_time_whatever_it_would_still_like_to_know(searchers: Searchers) -> None:
+def test_it_answers_in_time_with_any_budget(searchers: Searchers) -> None:
     """A budget of playouts that no clock allows, and a clock that allows few."""
     searchers.sit("hurried", "-playouts", "100000", "-share", "0.3")
     session = searchers.arena.session("sf1906-2e", ["hurried", "rival"], move_ms=1_000, bank_ms=60_000)

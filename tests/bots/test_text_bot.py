@@ -1,4 +1,4 @@
-"""The text face: a turn as a prompt, an answer as a choice, and whole games with a stand-in for the model."""
+"""The text bot: a turn as a prompt, an answer as a choice, and whole games with a fake model."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ TEXTS = ["place 2 act", "place 2 buy 0", "place 20 act", "permit deck", "use @1"
 
 
 def rules_of(name: str) -> game_pb2.GetGameResponse:
-    """What the arena tells of a game."""
+    """Returns the arena's description of a game."""
     game = all_games()[name]
     response = game_pb2.GetGameResponse(game=game_pb2.GameSummary(id=name, title=game.title))
     for component in game.components:
@@ -42,7 +42,7 @@ def rules_of(name: str) -> game_pb2.GetGameResponse:
 
 
 def turn_in(game: AnyGame, seats: int, plies: int, move_ms: int = 60_000) -> Turn:
-    """A question after so many plies of greedy play."""
+    """Returns a question after ``plies`` plies of greedy play."""
     state = game.new(seats, {}, seeds_of(3))
     play_on(game, state, [game.players["greedy"]] * seats, player_streams(3, 0, seats), plies=plies)
     seat = game.to_act(state)[0]
@@ -87,7 +87,7 @@ def test_an_answer_may_be_a_number_an_action_or_a_talk_with_one_in_it(answer: st
         ("either pass or permit deck", "it names several actions ('permit deck', 'pass'); name one"),
     ],
 )
-def test_anything_else_is_unclear_and_says_why(answer: str, complaint: str) -> None:
+def test_any_other_answer_is_unclear_with_a_reason(answer: str, complaint: str) -> None:
     with pytest.raises(Unclear) as unclear:
         read(answer, TEXTS)
 

@@ -1,4 +1,4 @@
-"""The SDK as a distribution of its own: installed from its wheel into a fresh environment, both faces play."""
+"""The SDK as a distribution: installed from its wheel into a new environment, ``run`` and ``Bot`` play."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The interpreter of an environment with the wheel and what it asks for, and nothing else."""
+    """Returns the interpreter of an environment with only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("fresh")
     check_output(PYTHON, "-m", "venv", folder)
     interpreter = folder / "bin" / "python"
@@ -48,13 +48,13 @@ def test_the_wheel_holds_the_sdk_and_the_contract_and_asks_for_little(wheel: Pat
 
 
 def _install(folder: Path, target: Path) -> subprocess.CompletedProcess[str]:
-    """``pip install FOLDER`` without a network: setuptools is in the workshop."""
+    """Runs ``pip install FOLDER`` without a network: setuptools is in .venv."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
     return run_command(*pip, "--no-deps", "--no-build-isolation", "--target", target, folder, patience_s=INSTALL_S)
 
 
 def _import_from(target: Path) -> str:
-    """Where an interpreter finds SDK and contract that knows only this folder, and what they need."""
+    """Returns where an interpreter with only this folder and the dependencies finds SDK and contract."""
     program = f"""
 import sys
 sys.path.insert(0, {str(target)!r})
@@ -68,7 +68,7 @@ print(bot_pb2.__file__)
 
 
 def test_the_folder_of_the_sdk_can_be_installed_as_it_lies_there(tmp_path: Path) -> None:
-    """``pip install bots/python``: the generated code comes along, and nothing is left behind in the repository."""
+    """``pip install bots/python``: the generated code is included, and no files are left in the repository."""
     before = _untracked()
 
     installed = _install(HOME / "bots" / "python", tmp_path / "site")
@@ -101,7 +101,7 @@ def test_a_new_bots_folder_can_be_installed_once_it_is_built(tmp_path: Path) -> 
 
 
 def _faces() -> dict[str, str]:
-    """The two programs of the page, word for word."""
+    """Returns the two programs of the page, literally."""
     page = (HOME / "bots" / "python" / "README.md").read_text(encoding="utf-8")
     synchronous, asynchronous = (part.split("```")[0] for part in page.split("```python\n")[1:])
     return {"synchronous": synchronous, "asynchronous": asynchronous}

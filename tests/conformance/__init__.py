@@ -1,1 +1,1 @@
-"""The questions put to every game alike. Nothing in this folder knows a game by name."""
+"""The checks that every game must pass. Nothing in this folder names a game."""

@@ -1,6 +1,6 @@
-"""The example game, broken on purpose in one place each time. A question that no broken game fails is no question.
+"""The example game, broken on purpose in one place each time. A check that no broken game fails is useless.
 
-``LEAKS`` tell somebody what he must not know; ``FAULTS`` are wrong in another way. Each names the questions that must catch it.
+``LEAKS`` reveal hidden information; ``FAULTS`` are wrong in another way. Each names the checks that must catch it.
 """
 
 import random as unkeyed
@@ -24,7 +24,7 @@ Question = Callable[[Table], object]
 
 @dataclass(frozen=True)
 class Broken:
-    """A broken game and the questions that must fail for it."""
+    """A broken game and the checks that must fail for it."""
 
     game: AnyGame
     caught_by: tuple[Question, ...]
@@ -34,7 +34,7 @@ class Broken:
         return plain_tables(self.game)
 
 
-# The questions, as the tests put them
+# The checks, as the tests run them
 
 
 def ask_redeal(table: Table) -> None:
@@ -165,12 +165,12 @@ def _view_of_the_deck(state: State, eye: Eye) -> Plain:
 
 
 def _view_with_a_checksum(state: State, eye: Eye) -> Plain:
-    """Nobody can read a card off it, and whoever searches can test his guess."""
+    """Shows a checksum: it names no card, but a search can test a guess against it."""
     return {**view.view(state, eye), "checksum": sum((at + 1) * crew for at, crew in enumerate(state.deck)) % 97}
 
 
 def _view_in_a_telling_order(state: State, eye: Eye) -> Plain:
-    """The same keys and values, in an order that depends on a hidden card."""
+    """Shows the same keys and values in an order that depends on a hidden card."""
     seen: dict[str, Plain] = view.view(state, eye)
     return dict(reversed(seen.items())) if state.hands[0] and _strength(state.hands[0][0]) > 5 else seen
 
@@ -191,11 +191,11 @@ leak("view-gives-spectators-a-hand", ask_redeal, view=_view_for_spectators)
 leak("view-shows-what-was-sent", ask_redeal, ask_secrets, view=_view_of_what_was_sent)
 
 
-# Leaks through what is offered and how it is refused
+# Leaks through legal actions and refusals
 
 
 def _telling_offer(state: State, seat: Seat) -> Sequence[Action]:
-    """The open crew is offered only if the next seat holds nothing as strong."""
+    """Offers the open crew only if the next seat holds nothing as strong."""
     actions = rules.legal_actions(state, seat)
     rival = max(_strength(crew) for crew in state.hands[(seat + 1) % state.seats]) if actions else 0
     return actions if state.phase == SENDING or rival < _strength(state.open) else [a for a in actions if a == Draw()]
@@ -227,7 +227,7 @@ def _telling_reason(state: State, seat: Seat, action: Action) -> None:
 
 
 def _telling_turn(state: State) -> list[Seat]:
-    """In the last hiring the seat is skipped that could not use another crew anyway: and everybody knows why."""
+    """Lets the seat with the strongest crew send after the others, which reveals who holds it."""
     acting = rules.to_act(state)
     if state.phase == SENDING and len(acting) > 1:
         strongest = max(acting, key=lambda seat: max(_strength(crew) for crew in state.hands[seat]))
@@ -258,7 +258,7 @@ def _secret_for_the_first(state: State) -> bool:
 
 
 def _acting_with_doubts(state: State) -> list[Seat]:
-    """Whoever sends an odd crew is asked whether he is sure: and everybody sees how long he takes."""
+    """Asks a seat again if it sends an odd crew, and all others see the extra question."""
     doubts = state.to_hire if state.phase == SENDING else 0
     return sorted({*rules.to_act(state), *(seat for seat in range(state.seats) if doubts >> seat & 1)})
 
@@ -317,7 +317,7 @@ def _peeking_at_what_was_sent(state: State, seat: Seat, chance: Stream) -> Actio
 
 
 class _Remembering:
-    """A view that leaves the true state lying about, and a sampler that picks it up."""
+    """A view that stores the real state, and a sampler that uses it."""
 
     def __init__(self) -> None:
         self.truth: State | None = None
@@ -336,7 +336,7 @@ class _Remembering:
 
 
 def _view_with_a_hint(state: State, eye: Eye) -> Plain:
-    """The hint is the same in every redealt world of this process, so it looks harmless."""
+    """Shows a hint that is the same in every redealt state of this process, so it looks harmless."""
     return {**view.view(state, eye), "hint": state.seed.hex()}
 
 
@@ -352,7 +352,7 @@ leak("greedy-peeks-at-secrets", ask_house, players={**GAME.players, "greedy": _p
 leak("sample-remembers-the-truth", ask_worlds, view=_remembering.view, sample=_remembering.sample)
 
 
-# Redeals that hide a leak, because they do not deal what leaks
+# Redeals that hide a leak because they do not re-deal what leaks
 
 
 def _redeal_that_keeps_the_deck(state: State, eye: Eye, chance: Stream) -> State:
@@ -369,7 +369,7 @@ def _redeal_that_keeps_hands(state: State, eye: Eye, chance: Stream) -> State:
 
 
 def _redeal_that_keeps_secrets(state: State, eye: Eye, chance: Stream) -> State:
-    """Hands are dealt anew, and whoever has sent still holds what he sent."""
+    """Re-deals hands, but a seat that has sent keeps the crew it sent."""
     other = view.redeal(state, eye, chance)
     for seat, crew in enumerate(state.sent):
         if crew != NOBODY and crew not in other.hands[seat]:
@@ -384,12 +384,12 @@ def _redeal_that_keeps_secrets(state: State, eye: Eye, chance: Stream) -> State:
 
 
 def _redeal_that_keeps_draws(state: State, eye: Eye, chance: Stream) -> State:
-    """All is dealt anew at first, and nothing but the deck later: what was drawn meanwhile is not."""
+    """Re-deals everything at first, but later only the deck: drawn cards stay the same."""
     return _redeal_that_keeps_hands(state, eye, chance) if state.round else view.redeal(state, eye, chance)
 
 
 def _forgetful_view(state: State, eye: Eye) -> Plain:
-    """Shows only one's own hand: who took which open crew is nowhere to be seen any more."""
+    """Shows only the viewer's own hand, and forgets who took which open crew."""
     seen = view.view(state, eye)
     return {**seen, "seats": [{**place, "seen": []} for place in seen["seats"]]}
 
@@ -408,7 +408,7 @@ leak("redeal-keeps-secrets", ask_secrets, redeal=_redeal_that_keeps_secrets)
 
 
 def _setup_by_the_table_seed(seats: int, options: Any, seeds: Seeds) -> State:
-    """Whoever played the same table before, in another seat, knows every hand."""
+    """Deals hands by the table seed: a player who played the same table before, in another seat, knows every hand."""
     state = rules.setup(seats, options, Seeds(seeds.table, seeds.table))
     state.seed = seeds.deck
     return state
@@ -421,14 +421,14 @@ leak("table-seed-deals-hands", ask_deals, setup=_setup_by_the_table_seed)
 
 
 def _half_done(state: State, seat: Seat, action: Action) -> None:
-    """Changes first and checks after."""
+    """Changes the state before it checks."""
     if isinstance(action, Send) and state.phase == SENDING and seat in rules.to_act(state):
         state.turn = seat
     rules.apply(state, seat, action)
 
 
 def _too_kind(state: State, seat: Seat, action: Action) -> None:
-    """Hires for whoever asks."""
+    """Hires for any seat."""
     rules.apply(state, state.turn if state.phase == HIRING else seat, action)
 
 
@@ -472,14 +472,14 @@ def _shallow(state: State) -> State:
 
 
 def _forgetful_plain(state: State) -> Plain:
-    """Forgets which crews everybody saw."""
+    """Forgets which crews all seats saw."""
     plain = to_plain(state)
     plain[10] = [[] for _ in plain[10]]
     return plain
 
 
 def _lazy_plain(state: State) -> Plain:
-    """Hands out its own list."""
+    """Returns its own list instead of a copy."""
     plain = to_plain(state)
     plain[12] = state.won
     return plain
@@ -490,7 +490,7 @@ def _tuple_plain(state: State) -> Plain:
 
 
 def _greedy_plain(plain: Plain) -> State:
-    """Keeps the list it was given."""
+    """Keeps the given list instead of a copy."""
     state = from_plain(plain)
     state.won = plain[12]
     return state
@@ -548,7 +548,7 @@ def _creative(state: State) -> Any:
 
 
 def _dense(state: State) -> Any:
-    """Ranks 1, 1, 2 or upside down, as it happens: the first seat always wins."""
+    """Gives ranks 1, 1, 2, or reversed: the first seat always wins."""
     outcome = GAME.outcome(state)
     return outcome and replace(outcome, seats=tuple(replace(r, rank=1 + (i > 0)) for i, r in enumerate(outcome.seats)))
 
@@ -573,7 +573,7 @@ def _wrong_world(seen: Plain, seat: Seat, chance: Stream) -> State:
 
 
 def _doubled_world(seen: Plain, seat: Seat, chance: Stream) -> State:
-    """Another hand holds a crew that still lies in the deck."""
+    """Puts a crew into a hand although it is still in the deck."""
     world = view.sample(seen, seat, chance)
     other = (seat + 1) % world.seats
     hidden = [crew for crew in world.hands[other] if crew not in world.seen[other] and crew != world.sent[other]]
@@ -583,7 +583,7 @@ def _doubled_world(seen: Plain, seat: Seat, chance: Stream) -> State:
 
 
 def _doubled_deal(state: State, eye: Eye, chance: Stream) -> State:
-    """The same mistake where it is made for everybody."""
+    """Makes the same mistake for all viewers."""
     other = view.redeal(state, eye, chance)
     if other.deck and eye != 0 and not state.seen[0] and other.sent[0] == NOBODY:
         other.hands[0] = sorted([other.deck[0], *other.hands[0][1:]])
@@ -591,7 +591,7 @@ def _doubled_deal(state: State, eye: Eye, chance: Stream) -> State:
 
 
 def _late_blunder(state: State, seat: Seat, chance: Stream) -> Action:
-    """Wrong in one moment of a game only."""
+    """Plays wrongly at one moment of a game only."""
     if state.phase == HIRING and state.round == state.rounds - 1 and state.to_hire == 1:
         return Send(0)
     return GAME.automaton(state, seat, chance)
@@ -640,5 +640,5 @@ fault("nobody-is-greedy", ask_shelf, players={"random": GAME.players["random"]})
 
 
 def without_papers(subject: Subject) -> Subject:
-    """The same game, with its page and playthroughs in another place."""
+    """Returns the same game without its page and playthroughs."""
     return replace(subject, pages=subject.pages / "data", playthroughs=subject.pages / "data")

@@ -1,9 +1,9 @@
-"""Questions about knowledge: deal anew what an eye cannot see, and nothing it is told may change.
+"""Checks of hidden information: re-dealing what a viewer cannot see must not change anything it is sent.
 
-Two states are *alike* for an eye if its views of them are equal, to the byte. A view holds all that a player with perfect
-memory knows, so alike states must be alike in everything: who is to act, what the eye's seat may do, how it is refused, what
-the house player in that seat does. What may differ is what happens next: a card turned up is another card. So two alike
-worlds are played in step with the same texts, and compared for as long as they stay alike.
+Two states are *alike* for a viewer if its views of them are the same bytes. A view holds all that a player with perfect
+memory knows, so alike states must agree in everything: who is to act, the legal actions of the viewer's seat, its refusals, the
+choice of the bundled player in that seat. What happens next may differ: a card that is turned up is another card. So two alike
+states are played in parallel with the same actions, and compared as long as they stay alike.
 """
 
 import json
@@ -37,15 +37,15 @@ Path = tuple[int, ...]
 
 
 def shown(game: AnyGame, state: Any, eye: Eye) -> str:
-    """What an eye sees, in bytes."""
+    """Returns what a viewer sees, as canonical text."""
     return canonical(game.view(state, eye))
 
 
-# Alike worlds
+# Alike states
 
 
 def check_alike(table: Table, one: Any, other: Any, eye: Eye, foreign: Sequence[Any], which: str) -> None:
-    """Two worlds that this eye cannot tell apart by looking cannot be told apart by asking either."""
+    """Two states with the same view give this viewer the same answers too."""
     game = table.game
     said = f"{table}: eye {eye}, {which}"
     assert list(game.to_act(one)) == list(game.to_act(other)), f"{said}: who is to act depends on hidden cards"
@@ -63,7 +63,7 @@ def check_alike(table: Table, one: Any, other: Any, eye: Eye, foreign: Sequence[
 
 
 def check_redeal(table: Table, state: Any, eye: Eye, foreign: Sequence[Any], chance: Stream) -> None:
-    """Dealt anew, the table looks the same to this eye, to the byte, and answers it the same."""
+    """After a redeal this viewer gets the same bytes and the same answers."""
     game = table.game
     before = stored(game, state)
     other = game.redeal(state, eye, chance)
@@ -74,7 +74,7 @@ def check_redeal(table: Table, state: Any, eye: Eye, foreign: Sequence[Any], cha
 
 
 def difference(one: Plain, other: Plain, where: str = "") -> str:
-    """The first place where two plain values differ."""
+    """Returns the first place where two plain values differ."""
     if isinstance(one, dict) and isinstance(other, dict) and list(one) == list(other):
         pairs: Iterator[tuple[str, Plain, Plain]] = ((f"{where}.{key}", one[key], other[key]) for key in one)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
@@ -85,7 +85,7 @@ def difference(one: Plain, other: Plain, where: str = "") -> str:
 
 
 def check_players(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
-    """Automaton and house players are legal, repeatable, and do the same whatever they cannot see."""
+    """Automaton and bundled players choose legal actions, repeatably, and independently of what they cannot see."""
     game = table.game
     offered = texts(game, state, seat)
     seed = chance.seed()
@@ -100,15 +100,15 @@ def check_players(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
         assert game.text(player(other, seat, Stream(seed, name))) == choice, f"{said} peeks at hidden cards"
 
 
-# Alike worlds, played on
+# Alike states, played on
 
 
 def check_in_step(table: Table, walk: Walk, ply: int, eye: Eye, pool: Pool, chance: Stream, limit: int) -> int:
-    """Play a world and its redealt double with the same texts while the eye cannot tell them apart; how long that was.
+    """Plays a state and its redealt copy with the same actions while the views are equal; returns how many plies.
 
-    What others say without the eye reading it is chosen in each world on its own. The log is asked at every step: while the
-    worlds are alike, what the eye may read of it is alike. So a choice that the view does not show after the secret phase, the
-    log must not show either.
+    Actions that the viewer may not read are chosen separately in each state. At every step the logs are compared: while the
+    states are alike, the viewer reads the same log. So the log must not show a choice that the view does not show after the
+    secret phase.
     """
     game = table.game
     one, other = game.copy(walk.states[ply]), game.redeal(walk.states[ply], eye, chance)
@@ -142,7 +142,7 @@ def check_in_step(table: Table, walk: Walk, ply: int, eye: Eye, pool: Pool, chan
 
 
 def unread(game: AnyGame, state: Any, seat: Seat, eye: Eye) -> list[str]:
-    """What a seat may say here without this eye reading it at once."""
+    """Returns the actions of a seat that this viewer may not read at once."""
     if seat == eye:
         return []
     is_secret = game.is_secret(state)
@@ -151,10 +151,10 @@ def unread(game: AnyGame, state: Any, seat: Seat, eye: Eye) -> list[str]:
 
 
 def check_log(table: Table, one: Any, other: Any, seat: Seat, eye: Eye) -> None:
-    """What a seat says so that this eye reads it tells no more than what the eye sees afterwards.
+    """An action that this viewer reads reveals no more than its view afterwards.
 
-    Suppose a text can be said in one world only, because of cards this eye does not know, and another text in the other,
-    and both lead to the same sight. Then whoever reads the log knows more than the view says.
+    Suppose one action is legal in one state only, because of cards this viewer does not know, and another action in the other
+    state, and both lead to the same view. Then the log reveals more than the view.
     """
     game = table.game
     here, there = texts(game, one, seat), texts(game, other, seat)
@@ -181,7 +181,7 @@ def _sight(game: AnyGame, state: Any, seat: Seat, text: str, eye: Eye) -> str:
 
 
 def check_secrecy(table: Table, walk: Walk) -> int:
-    """Several speak only in secret; and a secret phase ends with the last of them, not before. How many plies were secret."""
+    """Several seats act only in secret, and a secret phase ends only with the last of them. Returns the number of secret plies."""
     game = table.game
     count = 0
     for ply, state in enumerate(walk.states):
@@ -197,10 +197,10 @@ def check_secrecy(table: Table, walk: Walk) -> int:
 
 
 def check_secret_choices(table: Table, state: Any, history: History[Any, Any], chance: Stream, tries: int) -> int:
-    """While choices are secret, nobody else's view, actions or log change with what a seat picked. Comparisons made.
+    """While choices are secret, views, legal actions and logs of others do not depend on them. Returns the comparisons made.
 
-    That a seat has finished may be seen. So how often it is asked must not depend on what it says. After the last seat has
-    chosen, the log may tell apart what the view tells apart, and nothing else.
+    Others may see that a seat has finished, so the number of questions must not depend on its choices. After the last seat has
+    chosen, the log may distinguish only what the view distinguishes.
     """
     game = table.game
     compared = 0
@@ -232,14 +232,14 @@ def check_secret_choices(table: Table, state: Any, history: History[Any, Any], c
 
 
 def _secret_sight(table: Table, state: Any, log: History[Any, Any], eye: Eye) -> str:
-    """All that an eye is told while others speak secretly."""
+    """Returns all that a viewer is sent while others choose secretly."""
     game = table.game
     offered = [] if eye is None else texts(game, state, eye)
     return canonical([list(game.to_act(state)), shown(game, state, eye), log.shown_to(state, eye), offered])
 
 
 def _lines(game: AnyGame, state: Any, seat: Seat, chance: Stream, tries: int) -> Iterator[tuple[bool, list[str]]]:
-    """Every single choice of a seat, then some ways to speak on until it has finished."""
+    """Yields every single choice of a seat, then some sequences of choices until it has finished."""
     for text in texts(game, state, seat):
         yield False, [text]
     for _ in range(tries):
@@ -252,7 +252,7 @@ def _lines(game: AnyGame, state: Any, seat: Seat, chance: Stream, tries: int) ->
 
 
 def check_pending_choices_are_redealt(table: Table, state: Any, chance: Stream, redeals: int) -> None:
-    """What a seat has picked in secret, and is not shown, is hidden: so it is dealt anew for the others."""
+    """A seat's secret choice is hidden from the others, so a redeal varies it."""
     game = table.game
     for seat in game.to_act(state):
         after = []
@@ -271,11 +271,11 @@ def check_pending_choices_are_redealt(table: Table, state: Any, chance: Stream, 
                 assert not missing, f"{table}: a redeal for eye {eye} keeps the secret choice of seat {seat}: {missing}"
 
 
-# Does a redeal deal?
+# Completeness of redeals
 
 
 def varied(plains: Sequence[Plain]) -> set[Path]:
-    """The places at which these plain values are not all alike."""
+    """Returns the places at which these plain values differ."""
     first, *others = [dict(_leaves(plain, ())) for plain in plains]
     found: set[Path] = set()
     for other in others:
@@ -292,10 +292,10 @@ def _leaves(plain: Plain, path: Path) -> Iterator[tuple[Path, Plain]]:
 
 
 def check_redeal_deals(table: Table, table_seed: bytes, chance: Stream, deals: int, redeals: int) -> None:
-    """At the first position: what another deck seed changes is hidden, and all of it is dealt anew.
+    """At the first position, everything that another deck seed changes is hidden, and a redeal varies all of it.
 
-    A redeal that forgets a pile would make every other question of this file blind for that pile. What the table seed decides
-    is known to whoever has played this opening before, in another seat of a duplicate; so it must not be hidden.
+    A redeal that forgets a pile would make every other check of this file blind for that pile. What the table seed decides is
+    known to a bot that played this opening before, in another seat of a duplicate; so it must not be hidden.
     """
     game = table.game
     states = [game.new(table.seats, dict(table.options), Seeds(table_seed, chance.seed())) for _ in range(deals)]
@@ -320,7 +320,7 @@ def check_redeal_deals(table: Table, table_seed: bytes, chance: Stream, deals: i
 
 
 def _pending(game: AnyGame, state: Any) -> set[Path]:
-    """The places that a secret choice changes: what is hidden there is decided by no seed."""
+    """Returns the places that a secret choice changes: no seed decides them."""
     if not game.is_secret(state):
         return set()
     plains = [game.to_plain(state)]
@@ -333,7 +333,7 @@ def _pending(game: AnyGame, state: Any) -> set[Path]:
 
 
 def is_dealt_open(table: Table, table_seed: bytes, chance: Stream) -> bool:
-    """Whether the deck seed decides nothing: then there are no hidden cards, and at most choices can be secret."""
+    """Returns whether the deck seed decides nothing: then there are no hidden cards, and only choices can be secret."""
     game = table.game
     states = [game.new(table.seats, dict(table.options), Seeds(table_seed, chance.seed())) for _ in range(8)]
     return not varied([game.to_plain(state) for state in states])
@@ -341,25 +341,25 @@ def is_dealt_open(table: Table, table_seed: bytes, chance: Stream) -> bool:
 
 # Memory
 
-#: So many worlds on either side; a place that is settled in all of one side and open in a quarter of the other is no accident.
+#: The number of states on either side; a place that is fixed in all of one side and varies in a quarter of the other is a fault.
 WORLDS = 32
 OPEN = WORLDS // 4
 
 
 def check_memory(table: Table, walk: Walk, ply: int, eye: Eye, chance: Stream, tries: int) -> bool:
-    """Having known what it knew and seen what was done, an eye knows what its view says: no less and no more.
+    """A viewer's earlier view plus the actions since then give exactly the knowledge of its new view.
 
-    The worlds it believed in before are played on with what was said; those that then look like the truth are the ones it
-    must believe in afterwards. A redeal that leaves open what is settled in all of them has forgotten something; one that settles
-    what is open in them knows too much. False if too few worlds came to look like the truth to tell.
+    Samples of the earlier view are played on with the same actions; those that then match the new view must be the samples of
+    the new view. A redeal that varies what is fixed in all of them has forgotten something; one that fixes what varies in them
+    knows too much. Returns False if too few samples match the new view.
     """
     game = table.game
     before, after, (seat, text) = walk.states[ply], walk.positions[ply + 1], walk.moves[ply]
     if game.is_secret(before) or game.is_secret(after):
-        return False  # others may have spoken meanwhile, or not: a view is not told how often
+        return False  # others may have acted meanwhile: a view does not contain how often
     sight, action = shown(game, after, eye), game.read(text)
     if seat != eye and game.stays_secret(before, seat, action):
-        return False  # the eye does not know what was said
+        return False  # the viewer does not know the action
     believed: list[Plain] = []
     for attempt in range(tries):
         world = game.redeal(before, eye, chance)
@@ -379,7 +379,7 @@ def check_memory(table: Table, walk: Walk, ply: int, eye: Eye, chance: Stream, t
 
 
 def opened(plains: Sequence[Plain]) -> set[Path]:
-    """The places at which many of these plain values are unlike the most usual one."""
+    """Returns the places at which many of these plain values differ from the most common one."""
     leaves = [dict(_leaves(plain, ())) for plain in plains]
     found = set()
     for path in varied(plains):
@@ -389,11 +389,11 @@ def opened(plains: Sequence[Plain]) -> set[Path]:
     return found
 
 
-# Sampled worlds
+# Samples
 
 
 def check_sample(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
-    """A sampled world looks right to its seat, offers it the same, can be played to its end, and is made of the view alone."""
+    """A sample has the same view and legal actions, can be played to its end, and is made from the view alone."""
     game = table.game
     said = f"{table}: a world sampled for seat {seat}"
     seed = chance.seed()
@@ -419,7 +419,7 @@ def check_sample(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
 
 
 def check_sample_varies(table: Table, state: Any, seat: Seat, chance: Stream, redeals: int) -> None:
-    """Whatever a redeal varies the sampler varies too, and the other way round: both know what is hidden."""
+    """Redeal and sampler vary exactly the same places."""
     game = table.game
     view = game.view(state, seat)
     dealt = [game.to_plain(game.redeal(state, seat, chance)) for _ in range(8 * redeals)]
@@ -434,9 +434,9 @@ def check_sample_varies(table: Table, state: Any, seat: Seat, chance: Stream, re
 
 
 def twins(plains: Sequence[Plain], places: set[Path], at_least: int) -> set[tuple[Path, Path]]:
-    """The pairs of these places that hold the same in so many of the plain values.
+    """Returns the pairs of these places that are equal in at least ``at_least`` of the plain values.
 
-    A card lies in one place. Two places that are never alike in one set of worlds and often in another hold one card twice.
+    A card lies in one place. Two places that are never equal in one set of states and often in another hold one card twice.
     """
     counts: Counter[tuple[Path, Path]] = Counter()
     for plain in plains:
@@ -448,7 +448,7 @@ def twins(plains: Sequence[Plain], places: set[Path], at_least: int) -> set[tupl
     return {pair for pair, count in counts.items() if count >= at_least}
 
 
-# All of it
+# All checks of this file
 
 
 def _rounds(walk: Walk, plies: Sequence[int]) -> Iterator[tuple[int, Any]]:
@@ -457,7 +457,7 @@ def _rounds(walk: Walk, plies: Sequence[int]) -> Iterator[tuple[int, Any]]:
 
 
 def check_knowledge(table: Table, number: int, pool: Pool, positions: int, foreign: int) -> None:
-    """Redeals for every eye at some positions of a remembered game, and at its end."""
+    """Checks redeals for every viewer at some positions of a recorded game, and at its end."""
     walk, chance = remembered(table, number), stream("knowledge", str(table), number)
     chosen = [state for _, state in _rounds(walk, walk.choose(positions, "knowledge", number))]
     for state in [*chosen, walk.end]:
@@ -467,7 +467,7 @@ def check_knowledge(table: Table, number: int, pool: Pool, positions: int, forei
 
 
 def check_house(table: Table, number: int, positions: int) -> None:
-    """House players of every seat to act at some positions."""
+    """Checks the bundled players of every seat to act at some positions."""
     walk, chance = remembered(table, number), stream("house", str(table), number)
     for _, state in _rounds(walk, walk.choose(positions, "house", number)):
         for seat in table.game.to_act(state):
@@ -475,7 +475,7 @@ def check_house(table: Table, number: int, positions: int) -> None:
 
 
 def check_automaton(table: Table, number: int) -> None:
-    """The automaton alone in every seat: what it says is on offer, to the end of the game."""
+    """The automaton in every seat chooses legal actions to the end of the game."""
     game = table.game
     state, chance = (
         game.new(table.seats, dict(table.options), seeds_of(number)),
@@ -493,14 +493,14 @@ def check_automaton(table: Table, number: int) -> None:
 
 
 def check_steps(table: Table, number: int, pool: Pool, starts: int, limit: int) -> int:
-    """Worlds in step for every eye, from the beginning and from later positions; how many steps were compared."""
+    """Checks states in parallel for every viewer, from the beginning and from later positions; returns the steps compared."""
     walk, chance = remembered(table, number), stream("steps", str(table), number)
     plies = walk.choose(starts, "steps", number)
     return sum(check_in_step(table, walk, ply, eye, pool, chance, limit) for ply in plies for eye in eyes(table))
 
 
 def check_secrets(table: Table, number: int, positions: int) -> tuple[int, int]:
-    """Secret phases of a remembered game; the plies that were secret and the comparisons made at some of them."""
+    """Checks the secret phases of a recorded game; returns the secret plies and the comparisons made."""
     walk, chance = remembered(table, number), stream("secrets", str(table), number)
     secret = check_secrecy(table, walk)
     plies = [ply for ply, state in enumerate(walk.states) if table.game.is_secret(state)]
@@ -516,7 +516,7 @@ def _spread(plies: Sequence[int], count: int) -> list[int]:
 
 
 def check_worlds(table: Table, number: int, positions: int) -> None:
-    """Sampled worlds for every seat, whether it is to act or not."""
+    """Checks samples for every seat, whether it is to act or not."""
     walk, chance = remembered(table, number), stream("worlds", str(table), number)
     for index, (_, state) in enumerate(_rounds(walk, walk.choose(positions, "worlds", number))):
         for seat in range(table.seats):
@@ -526,7 +526,7 @@ def check_worlds(table: Table, number: int, positions: int) -> None:
 
 
 def check_memories(table: Table, number: int, positions: int, tries: int) -> int:
-    """What every eye knows before and after some plies; how many could be told."""
+    """Checks the knowledge of every viewer before and after some plies; returns how many could be compared."""
     walk, chance = remembered(table, number), stream("memory", str(table), number)
     plies = walk.choose(positions, "memory", number)
     return sum(check_memory(table, walk, ply, eye, chance, tries) for ply in plies for eye in eyes(table))

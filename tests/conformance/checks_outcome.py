@@ -1,4 +1,4 @@
-"""Questions about the end: when there is an outcome, and whether it adds up."""
+"""Checks of the end: when there is an outcome, and whether it adds up."""
 
 import re
 
@@ -10,7 +10,7 @@ ENDING = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*|[a-z][a-z0-9_-]{0,31}")
 
 
 def check_when(table: Table, walk: Walk) -> None:
-    """No outcome before the end, one at the end; and it is the end exactly if nobody is to act."""
+    """There is an outcome exactly at the end, and it is the end exactly if no seat is to act."""
     game = table.game
     for ply, state in enumerate(walk.states):
         assert list(game.to_act(state)), f"{table}: nobody is to act at ply {ply}"

@@ -1,4 +1,4 @@
-"""Questions about play: what is legal, what is refused, how it is written, and whether a state can be copied, kept and repeated."""
+"""Checks of play: legal actions, refusals, notation, and whether a state can be copied, stored and repeated."""
 
 import json
 import re
@@ -14,11 +14,11 @@ from tests.conformance.walks import Pool, Walk, answer, canonical, eyes, play_ou
 REASON = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 
 
-# What is legal
+# Legal actions
 
 
 def check_offers(table: Table, state: Any) -> None:
-    """A seat to act has something to say, the others nothing; in a stable order; nothing twice."""
+    """Only a seat to act has legal actions, in a stable order and without repeats."""
     game = table.game
     acting = list(game.to_act(state))
     assert len(set(acting)) == len(acting), f"{table}: to_act names a seat twice: {acting}"
@@ -36,7 +36,7 @@ def check_offers(table: Table, state: Any) -> None:
 
 
 def check_every_offer_is_accepted(table: Table, state: Any) -> None:
-    """Each legal action is accepted, on a copy, and the original does not notice."""
+    """Each legal action is accepted on a copy, and the original is unchanged."""
     game = table.game
     before = stored(game, state)
     for seat in game.to_act(state):
@@ -48,17 +48,17 @@ def check_every_offer_is_accepted(table: Table, state: Any) -> None:
     assert stored(game, state) == before, f"{table}: playing on a copy changed the original"
 
 
-# What is refused
+# Refusals
 
 
 def check_refusals(table: Table, state: Any, foreign: Iterable[Any]) -> None:
-    """Whatever is not offered is refused, with a reason, a rule and a sentence, and nothing has moved."""
+    """Every action that is not legal is refused with a reason, a rule and a message, and the state is unchanged."""
     game = table.game
     before = stored(game, state)
     fresh = game.copy(state)
     foreign = list(foreign)
     refused = []
-    for seat in [*range(table.seats), table.seats]:  # the last one is nobody's seat
+    for seat in [*range(table.seats), table.seats]:  # the last one does not exist
         offered = set(texts(game, state, seat)) if seat < table.seats else set()
         for action in foreign:
             if game.text(action) not in offered:
@@ -73,7 +73,7 @@ def check_refusals(table: Table, state: Any, foreign: Iterable[Any]) -> None:
 
 
 def check_refusal(table: Table, state: Any, seat: Seat, action: Any) -> None:
-    """This action is refused as it should be."""
+    """This action is refused correctly."""
     game = table.game
     said = f"{table}: {game.text(action)!r} by seat {seat}"
     try:
@@ -87,16 +87,16 @@ def check_refusal(table: Table, state: Any, seat: Seat, action: Any) -> None:
 
 
 def check_the_end_refuses(table: Table, walk: Walk, foreign: Iterable[Any]) -> None:
-    """When it is over nothing is accepted from anybody."""
+    """After the end no action is accepted from any seat."""
     assert not list(table.game.to_act(walk.end))
     check_refusals(table, walk.end, foreign)
 
 
-# How it is written
+# Notation
 
 
 def check_notation(game: AnyGame, said: Iterable[str]) -> None:
-    """A text and its action are one thing: there and back, with blanks around it or not."""
+    """A text gives its action and the action its text, with or without surrounding blanks."""
     for text in said:
         assert text and text == text.strip() and text.isprintable(), (
             f"{game.id}: {text!r} is no text a person could type"
@@ -108,7 +108,7 @@ def check_notation(game: AnyGame, said: Iterable[str]) -> None:
 
 
 def check_actions_come_back(table: Table, state: Any) -> None:
-    """Reading the text of a legal action gives that very action."""
+    """Reading the text of a legal action gives the same action."""
     game = table.game
     for seat in game.to_act(state):
         for action in game.legal_actions(state, seat):
@@ -118,7 +118,7 @@ def check_actions_come_back(table: Table, state: Any) -> None:
 
 
 def read_or_none(game: AnyGame, text: str) -> Any | None:
-    """The action of a text that may be garbage. Nothing but Unreadable may come out of it."""
+    """Returns the action of a text that may be invalid; no exception but Unreadable is allowed."""
     try:
         action = game.read(text)
     except Unreadable as unreadable:
@@ -130,7 +130,7 @@ def read_or_none(game: AnyGame, text: str) -> Any | None:
 
 
 def mutations(text: str, other: str, chance: Stream) -> Iterator[str]:
-    """Texts that are nearly actions."""
+    """Yields texts that are almost actions."""
     words, others = text.split(), other.split()
     at = chance.below(len(words))
     yield " ".join(words[:at] + words[at + 1 :])
@@ -160,7 +160,7 @@ def mutations(text: str, other: str, chance: Stream) -> Iterator[str]:
 
 
 def check_mutations(table: Table, state: Any, pool: Pool, chance: Stream, count: int) -> None:
-    """What is nearly an action is unreadable, or an action like any other: offered or refused."""
+    """A text that is almost an action is unreadable, or an action that is legal or refused."""
     found = set()
     for text in pool.some(count, chance):
         other = pool.texts[chance.below(len(pool.texts))]
@@ -175,7 +175,7 @@ def check_mutations(table: Table, state: Any, pool: Pool, chance: Stream, count:
 
 
 def check_plain_types(plain: Plain, allowed: tuple[type, ...], where: str) -> None:
-    """Nothing but what the contract names: JSON would quietly turn tuples into lists and numbers into keys."""
+    """Only the types of the contract occur: JSON would silently turn tuples into lists and number keys into texts."""
     assert type(plain) in allowed, f"{where} holds {plain!r}, a {type(plain).__name__}"
     if isinstance(plain, dict):
         for key, value in plain.items():
@@ -187,7 +187,7 @@ def check_plain_types(plain: Plain, allowed: tuple[type, ...], where: str) -> No
 
 
 def check_plain(table: Table, state: Any) -> None:
-    """State and view are plain data, the state survives its bytes, and none of them hangs on to the state."""
+    """State and view are plain data, the state survives storing, and neither shares objects with the state."""
     game = table.game
     plain = game.to_plain(state)
     check_plain_types(plain, (list, int, str, type(None)), f"{table}: to_plain")
@@ -214,7 +214,7 @@ def check_plain(table: Table, state: Any) -> None:
 
 
 def check_copy(table: Table, state: Any, chance: Stream) -> None:
-    """Play on one, and the other stays; both ways."""
+    """Playing on with a state does not change its copy, and the reverse."""
     game = table.game
     before = stored(game, state)
     original, other = game.copy(state), game.copy(state)
@@ -228,7 +228,7 @@ def check_copy(table: Table, state: Any, chance: Stream) -> None:
 
 
 def check_asking_changes_nothing(table: Table, state: Any) -> None:
-    """Every question but apply leaves the state as it was."""
+    """Every function except apply leaves the state unchanged."""
     game = table.game
     before = stored(game, state)
     for eye in eyes(table):
@@ -246,7 +246,7 @@ def check_asking_changes_nothing(table: Table, state: Any) -> None:
 
 
 def check_replay(table: Table, walk: Walk, number: int) -> None:
-    """A session is its seeds and its actions: played again from their texts they give the same states, to the byte."""
+    """A session is its seeds and its actions: replayed from their texts they give the same states, to the byte."""
     game = table.game
     state = game.new(table.seats, dict(table.options), seeds_of(number))
     for ply, (seat, text) in enumerate(walk.moves):
@@ -256,7 +256,7 @@ def check_replay(table: Table, walk: Walk, number: int) -> None:
 
 
 def check_play(table: Table, number: int, pool: Pool, positions: int, foreign: int) -> None:
-    """All questions of this file about one remembered game."""
+    """Runs all checks of this file on one recorded game."""
     game = table.game
     walk = remembered(table, number)
     chance = stream("play", str(table), number)

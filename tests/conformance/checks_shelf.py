@@ -1,4 +1,4 @@
-"""Questions about what comes with a game: its box, options, notation, pictures, house players, page and playthroughs."""
+"""Checks of what comes with a game: components, options, notation, pictures, bundled players, page and playthroughs."""
 
 import re
 from pathlib import Path
@@ -14,14 +14,14 @@ from tests.conformance.walks import Pool, eyes
 
 
 def check_label(game: AnyGame) -> None:
-    """An id that can be a folder and a word in a command, a title, a version, seats."""
+    """The id can be a folder name and a command-line word; there are a title, a version and seats."""
     assert re.fullmatch(r"[a-z0-9][a-z0-9_-]*", game.id), f"{game.id!r} cannot be typed without quotes"
     assert game.title.strip() and game.version >= 1
     assert len(game.seats) and game.seats[0] >= 1 and game.seats.step == 1
 
 
 def check_components(game: AnyGame) -> None:
-    """Every value of every component says where it comes from."""
+    """Every value of every component has a mark."""
     assert game.components, f"{game.id}: nothing lies in the box"
     for entry in game.components:
         said = f"{game.id}: {entry.file}: {entry.kind} {entry.id}"
@@ -33,7 +33,7 @@ def check_components(game: AnyGame) -> None:
 
 
 def check_options(game: AnyGame) -> None:
-    """Defaults are good values, other values can be played, and bad ones are refused by name."""
+    """Defaults are valid, other values can be played, and invalid ones are refused by name."""
     seats = game.seats[0]
     names = [option.name for option in game.options]
     assert len(set(names)) == len(names), f"{game.id}: two options have one name"
@@ -57,7 +57,7 @@ def check_options(game: AnyGame) -> None:
 
 
 def check_notation_rows(game: AnyGame, pool: Pool) -> None:
-    """Every verb ever offered has a row that explains it."""
+    """Every verb that is ever legal has a row that explains it."""
     rows = [row for row, meaning in game.notation if row.strip() and meaning.strip()]
     assert len(rows) == len(game.notation), f"{game.id}: a row of the notation is empty"
     verbs = {row.split()[0] for row in rows}
@@ -66,12 +66,12 @@ def check_notation_rows(game: AnyGame, pool: Pool) -> None:
 
 
 def check_house_players(game: AnyGame) -> None:
-    """Every game can be played without guests."""
+    """Every game has the bundled players "random" and "greedy"."""
     assert {"random", "greedy"} <= set(game.players), f"{game.id}: house players are {sorted(game.players)}"
 
 
 def check_pictures(table: Table, state: Any) -> None:
-    """Every eye can be shown a picture: printable lines, none of them broken."""
+    """Every viewer gets a picture of printable lines without line breaks."""
     game = table.game
     for eye in eyes(table):
         picture = game.picture(game.view(state, eye))
@@ -82,7 +82,7 @@ def check_pictures(table: Table, state: Any) -> None:
 
 
 def check_page(subject: Subject) -> None:
-    """Some page beside the others speaks of this game by its id."""
+    """A page in docs/games names this game by its id."""
     pages = sorted(subject.pages.glob("*.md"))
     name = f"`{subject.game.id}`"
     found = [page for page in pages if name in page.read_text(encoding="utf-8")]
@@ -90,7 +90,7 @@ def check_page(subject: Subject) -> None:
 
 
 def check_playthroughs_exist(subject: Subject) -> list[Path]:
-    """A whole game, readable by a person, for every seat count."""
+    """There is a playthrough for every seat count."""
     paths = [subject.playthrough(seats) for seats in subject.game.seats]
     missing = [str(path) for path in paths if not path.exists()]
     assert not missing, f"no playthrough {', '.join(missing)}; write it with: python -m tests.conformance.playthroughs"

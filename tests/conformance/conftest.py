@@ -1,4 +1,4 @@
-"""Tables and games are handed to the tests one after the other, so that the games played at a table are played once."""
+"""Parametrizes tests by table and game, so that the games of a table are played once."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def table(request: pytest.FixtureRequest) -> Table:
     scope="session", params=[t for s in subjects() for t in plain_tables(s.game)], ids=lambda found: f"plain-{found}"
 )
 def plain_table(request: pytest.FixtureRequest) -> Table:
-    """Every seat count of every game, with the usual options: for the questions that take longer."""
+    """Every seat count of every game, with the default options: for the slower checks."""
     found: Table = request.param
     return found
 

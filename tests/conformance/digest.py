@@ -1,6 +1,6 @@
-"""One short word for everything a game answers: run in two processes, it must be the same word.
+"""A digest of everything a game returns: two processes must give the same digest.
 
-``python -m tests.conformance.digest`` prints the word of every table of every game as JSON.
+``python -m tests.conformance.digest`` prints the digest of every table of every game as JSON.
 """
 
 import json
@@ -12,7 +12,7 @@ from tests.conformance.walks import canonical, eyes, remembered, stored, stream,
 
 
 def digest(table: Table, number: int = 0) -> str:
-    """States, offers, choices, views, samples and redeals along one game, in sixteen letters."""
+    """States, offers, choices, views, samples and redeals along one game, as sixteen characters."""
     game = table.game
     walk = remembered(table, number)
     word = blake2b(digest_size=8)

@@ -1,6 +1,6 @@
-"""Pebbles: three heaps, take from one of them, whoever takes the last pebble wins. Nothing in it is hidden.
+"""Pebbles: three heaps; players take from one of them, and the player who takes the last pebble wins. Nothing is hidden.
 
-The example game has every kind of secret; this one has none, and the questions must not ask for any.
+The example game has every kind of secret; this one has none, and the checks must not require any.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class State:
 
 @dataclass(frozen=True)
 class Take:
-    """So many pebbles of one heap."""
+    """Takes some pebbles of one heap."""
 
     count: int
     heap: int

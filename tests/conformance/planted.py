@@ -1,7 +1,7 @@
-"""Leaks planted in any game, whatever it is: the questions must find them in the real games too, not in the example only.
+"""Leaks planted in any game: the checks must find them in the real games too, not only in the example.
 
-What is hidden from an eye is what a redeal varies. A planted leak tells the eye whether one such place of the stored state is
-as it was, or what lies there.
+What is hidden from a viewer is what a redeal varies. A planted leak shows the viewer whether one such place of the stored state
+has changed, or its value.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,19 +12,19 @@ from service.games.chance import Stream
 from service.games.core import AnyGame, Eye, Plain, Refused, Seat, plain
 from tests.conformance.checks_hidden import Path, varied
 
-#: (state) -> what lies at a hidden place of it.
+#: (state) -> the value at a hidden place of it.
 Peek = Callable[[Any], Plain]
 Planter = Callable[[AnyGame, Peek, Plain], AnyGame]
 
 
 def hidden_places(game: AnyGame, state: Any, eye: Eye, chance: Stream) -> list[Path]:
-    """The places of the stored state that this eye cannot know."""
+    """Returns the places of the stored state that this viewer cannot know."""
     plains = [game.to_plain(game.redeal(state, eye, chance)) for _ in range(12)]
     return sorted(varied([game.to_plain(state), *plains]))
 
 
 def peek_at(game: AnyGame, place: Path) -> Peek:
-    """What lies at that place of a state, or None."""
+    """Returns a function that reads that place of a state; None if there is nothing."""
 
     def peek(state: Any) -> Plain:
         plain = game.to_plain(state)
@@ -47,7 +47,7 @@ def in_the_view(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
 
 
 def in_the_offer(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
-    """The order of the legal actions tells it."""
+    """The order of the legal actions reveals it."""
 
     def legal_actions(state: Any, seat: Seat) -> Sequence[Any]:
         actions = list(game.legal_actions(state, seat))
@@ -69,7 +69,7 @@ def in_a_refusal(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
 
 
 def in_the_automaton(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
-    """The house player chooses by it."""
+    """The bundled player chooses by it."""
 
     def automaton(state: Any, seat: Seat, chance: Stream) -> Any:
         return game.legal_actions(state, seat)[0 if peek(state) == usual else 1]
@@ -78,7 +78,7 @@ def in_the_automaton(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
 
 
 def in_the_sampler(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
-    """Sampled worlds depend on what lay there when the view was made."""
+    """Samples depend on the value when the view was made."""
     was_usual = [True]
 
     def view(state: Any, eye: Eye) -> Plain:

@@ -1,6 +1,6 @@
-"""Whole games as text: what a reviewer reads when the rules change.
+"""Whole games as text, for reviewers of rule changes.
 
-``python -m tests.conformance.playthroughs`` rewrites all of them and says what changed; a test compares them byte for byte.
+``python -m tests.conformance.playthroughs`` rewrites all of them and prints what changed; a test compares them byte for byte.
 """
 
 import sys
@@ -16,17 +16,17 @@ from tests.conformance.walks import Walk, answer, stream, walk
 COMMAND = "python -m tests.conformance.playthroughs"
 NUMBER = 1906
 PLAYERS = ("greedy", "random")
-#: Pictures between the first and the last one come no closer than this, and are no more than so many.
+#: The smallest distance between pictures, and the largest number of pictures between the first and the last one.
 PICTURE_EVERY = 40
 MOST_PICTURES = 8
-#: How often everybody's own view is drawn, and how often refusals are tried.
+#: How often the views of all seats are drawn, and how often refusals are tried.
 SEATS_LOOK = 3
 REFUSALS_AT = 8
 REFUSALS_EACH = 3
 
 
 def write(table: Table) -> str:
-    """The playthrough of a table."""
+    """Returns the playthrough of a table."""
     return "\n".join(_lines(table)) + "\n"
 
 
@@ -75,7 +75,7 @@ def _drawn(game: AnyGame, state: Any, title: str = "the table") -> Iterator[str]
 
 
 def _seen(game: AnyGame, state: Any, eye: Eye) -> Iterator[str]:
-    """The lines in which the picture of a seat differs from the one for spectators."""
+    """Yields the lines in which the picture of a seat differs from that of a spectator."""
     public = set(_picture(game, state, None))
     yield f"--- seat {eye} sees besides"
     yield from (line for line in _picture(game, state, eye) if line not in public)
@@ -83,7 +83,7 @@ def _seen(game: AnyGame, state: Any, eye: Eye) -> Iterator[str]:
 
 
 def _refusals(told: Walk, ply: int, reasons: set[str], chance: Stream) -> Iterator[str]:
-    """Some things said before at this table that cannot be said now, reasons not yet heard first."""
+    """Yields some earlier actions of this game that are refused now, new reasons first."""
     game, state = told.table.game, told.states[ply]
     seat = told.moves[ply][0]
     others = [other for other in range(told.table.seats) if other not in told.offers[ply]]
@@ -112,20 +112,20 @@ def _sheet(outcome: Outcome) -> Iterator[str]:
 
 
 def expected(subject: Subject) -> dict[Path, str]:
-    """Every playthrough of a game, as it should stand in its file."""
+    """Returns every playthrough of a game with its file."""
     game = subject.game
     return {subject.playthrough(seats): write(Table(game, game.id, seats)) for seats in game.seats}
 
 
 def strays(found: tuple[Subject, ...]) -> list[Path]:
-    """Files that are nobody's playthrough any more."""
+    """Returns files that are no longer the playthrough of a game."""
     folders = {subject.playthroughs for subject in found}
     wanted = {subject.playthrough(seats) for subject in found for seats in subject.game.seats}
     return sorted(path for folder in folders for path in folder.glob("*/*-players.txt") if path not in wanted)
 
 
 def main() -> int:
-    """Rewrite all, and say what changed."""
+    """Rewrites all and prints what changed."""
     for subject in subjects():
         for path, text in expected(subject).items():
             before = path.read_text(encoding="utf-8") if path.exists() else None

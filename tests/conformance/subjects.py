@@ -1,4 +1,4 @@
-"""Who is asked: every game found, and the example game. And at which tables: seat counts and options."""
+"""What is checked: every game found and the example game, with their seat counts and options."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Subject:
-    """A game, and where its page and its playthroughs lie."""
+    """A game, and the places of its page and its playthroughs."""
 
     game: AnyGame
     pages: Path
@@ -26,7 +26,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Table:
-    """One way to play a game: so many seats, these options."""
+    """One way to play a game: a number of seats and options."""
 
     game: AnyGame = field(compare=False, hash=False, repr=False)
     id: str
@@ -44,12 +44,12 @@ def other_values(option: Option) -> tuple[OptionValue, ...]:
 
 
 def plain_tables(game: AnyGame) -> list[Table]:
-    """Every seat count, with the usual options."""
+    """Returns every seat count with the default options."""
     return [Table(game, game.id, seats) for seats in game.seats]
 
 
 def tables(game: AnyGame) -> list[Table]:
-    """Every seat count with the usual options, and every other value of every option once, at a table where it matters."""
+    """Returns every seat count with the defaults, and every other value of every option once, where it has an effect."""
     found = plain_tables(game)
     for number, option in enumerate(game.options):
         for value in other_values(option):
@@ -60,7 +60,7 @@ def tables(game: AnyGame) -> list[Table]:
 
 @cache
 def subjects() -> tuple[Subject, ...]:
-    """Every game in the registry, then the example game, which keeps its papers beside it."""
+    """Every game in the registry, then the example game, which has its page and playthroughs in its own folder."""
     here = ROOT / "tests" / "example_game"
     found = [Subject(game, ROOT / "docs" / "games", ROOT / "tests" / "playthroughs") for game in all_games().values()]
     return (*found, *(Subject(game, here, here / "playthroughs") for game in example_game.GAMES))

@@ -1,4 +1,4 @@
-"""The questions are worth asking: a deliberately leaking game is caught, and so is every other kind of broken one."""
+"""The checks work: they catch deliberately leaking games and every other kind of broken game."""
 
 import pytest
 
@@ -11,14 +11,14 @@ from tests.example_game import GAME
 
 
 def caught(question: Question, tables: list[Table]) -> bool:
-    """Some table of the game fails the question: by its own words, or because a rule breaks under it."""
+    """Returns whether some table of the game fails the check, by an assertion or an exception of the rules."""
     for table in tables:
         try:
             question(table)
         except (AssertionError, ValueError, IndexError, KeyError, pytest.fail.Exception):
             return True
         except Exception as error:
-            if type(error).__module__.startswith("service.games"):  # BadSetup, Refused, Unreadable where none is due
+            if type(error).__module__.startswith("service.games"):  # an unexpected BadSetup, Refused or Unreadable
                 return True
             raise
     return False
@@ -40,12 +40,12 @@ def test_the_game_they_were_made_of_passes(question: Question) -> None:
         question(table)
 
 
-def test_every_question_is_failed_by_somebody() -> None:
+def test_every_check_fails_for_some_broken_game() -> None:
     assert {question for broken in LEAKS + FAULTS for question in broken.caught_by} == set(QUESTIONS)
 
 
 def test_the_comparisons_are_not_empty() -> None:
-    """The example game has secrets to compare and worlds that stay alike for a while."""
+    """The example game has secrets to compare and states that stay alike for some plies."""
     for table in plain_tables(GAME):
         secret, compared = check_secrets(table, 0, positions=4)
         assert secret > 0 and compared > 0

@@ -1,11 +1,11 @@
-"""Nothing an eye is told depends on what it cannot know."""
+"""Nothing a viewer is sent depends on what it cannot know."""
 
 from tests.conformance import checks_hidden as ask
 from tests.conformance.subjects import Table
 from tests.conformance.walks import pool_of
 
 
-def test_redealing_what_an_eye_cannot_see_changes_nothing_it_is_told(table: Table) -> None:
+def test_redealing_what_a_viewer_cannot_see_changes_nothing_it_is_sent(table: Table) -> None:
     ask.check_knowledge(table, 0, pool_of(table), positions=12, foreign=25)
 
 
@@ -17,7 +17,7 @@ def test_a_redeal_deals_all_that_is_hidden(table: Table) -> None:
     ask.check_deals(table, 0)
 
 
-def test_worlds_that_look_alike_stay_alike_until_something_is_shown(plain_table: Table) -> None:
+def test_states_with_equal_views_keep_equal_views_until_something_is_shown(plain_table: Table) -> None:
     ask.check_steps(plain_table, 1, pool_of(plain_table), starts=8, limit=40)
 
 
@@ -25,7 +25,7 @@ def test_a_view_forgets_nothing_and_foresees_nothing(plain_table: Table) -> None
     ask.check_memories(plain_table, 1, positions=6, tries=48)
 
 
-def test_house_players_are_legal_repeatable_and_do_not_peek(table: Table) -> None:
+def test_bundled_players_are_legal_repeatable_and_use_no_hidden_information(table: Table) -> None:
     ask.check_house(table, 1, positions=20)
 
 

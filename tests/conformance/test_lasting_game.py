@@ -1,4 +1,4 @@
-"""A game may keep an action secret for ever, and is caught when its log or its view tells it after all."""
+"""A game may keep an action secret for ever; the checks catch it if its log or its view reveals the action."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ def _secret_if_high(state: State, seat: Seat, move: Move) -> bool:
     return move.verb == "bury" and move.card > 6
 
 
-#: What leaks, and the questions that must find it.
+#: What leaks, and the checks that must find it.
 LEAKS: tuple[tuple[str, tuple[Question, ...], dict[str, Any]], ...] = (
     ("published-after-the-phase", (broken.ask_steps, broken.ask_secrets), {"stays_secret": never_secret}),
     ("published-if-low", (broken.ask_steps, broken.ask_secrets), {"stays_secret": _secret_if_high}),

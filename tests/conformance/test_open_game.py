@@ -1,4 +1,4 @@
-"""A game need not hide anything to pass, and is not taken for open if it does."""
+"""A game without hidden information passes the checks, and a game with some is recognised."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Games end, and what they end with adds up."""
+"""Games end, and their outcomes add up."""
 
 import pytest
 

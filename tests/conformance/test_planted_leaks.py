@@ -1,4 +1,4 @@
-"""Leaks planted in every real game are found by the very questions that it passes."""
+"""The checks that every real game passes find leaks planted in it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,7 +45,7 @@ def test_a_planted_leak_is_found(plain_table: Table, planter: planted.Planter) -
     for ply, seat in crossroads(walk := remembered(plain_table, 1)):
         state = game.copy(walk.states[ply])
         places = planted.hidden_places(game, state, seat, stream("places", ply))
-        if not places:  # nowhere to plant: right for a game without hidden cards, and for no other
+        if not places:  # no hidden place: correct only for a game without hidden cards
             chance = stream("open", str(plain_table))
             is_open = checks_hidden.is_dealt_open(plain_table, chance.seed(), chance)
             assert is_open, f"{plain_table}: nothing is hidden from seat {seat} at ply {ply}"

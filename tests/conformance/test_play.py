@@ -1,4 +1,4 @@
-"""What is legal is accepted, all else refused; notation, copies, stores and replays hold."""
+"""Legal actions are accepted and others refused; notation, copies, stores and replays work."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_seeds_and_actions_give_the_same_session(table: Table) -> None:
 
 @st.composite
 def any_table(draw: st.DrawFn, game: AnyGame) -> Table:
-    """Any seat count with any options that mean something there."""
+    """Draws any seat count with any options that have an effect there."""
     seats = draw(st.sampled_from(list(game.seats)))
     chosen = []
     for option in game.options:
@@ -68,7 +68,7 @@ def any_table(draw: st.DrawFn, game: AnyGame) -> Table:
 @settings(max_examples=12)
 @given(data=st.data())
 def test_any_interleaving_of_any_legal_actions_is_a_game(subject: Subject, data: st.DataObject) -> None:
-    """Seeds, options and the first choices are Hypothesis's, so that a failure shrinks to a short game."""
+    """Hypothesis chooses seeds, options and the first choices, so that a failure shrinks to a short game."""
     found = data.draw(any_table(subject.game), label="table")
     game = found.game
     state = game.new(found.seats, dict(found.options), seeds_of(data.draw(st.integers(0, 10**6), label="seed")))
@@ -96,7 +96,7 @@ def test_garbage_is_unreadable(subject: Subject, garbage: str) -> None:
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_garbage_made_of_its_own_words_is_unreadable_or_an_action(subject: Subject, data: st.DataObject) -> None:
+def test_a_changed_text_is_unreadable_or_an_action(subject: Subject, data: st.DataObject) -> None:
     pool = pool_of(plain_tables(subject.game)[0])
     words = sorted({word for text in pool.texts for word in text.split()})
     strange = st.one_of(st.sampled_from(words), st.text(max_size=4), st.integers(-3, 99).map(str))

@@ -1,4 +1,4 @@
-"""The whole games that people read are the games that are played."""
+"""The committed playthroughs are the games that the rules play."""
 
 from itertools import zip_longest
 
@@ -25,5 +25,5 @@ def test_playthroughs_are_what_is_played(subject: Subject) -> None:
             pytest.fail(f"{path} differs at {change}; if that is meant, rewrite it and read the diff: {COMMAND}")
 
 
-def test_no_playthrough_is_nobodys() -> None:
+def test_every_playthrough_belongs_to_a_game() -> None:
     assert not strays(subjects()), f"remove them: {COMMAND}"

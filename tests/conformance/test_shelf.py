@@ -1,4 +1,4 @@
-"""What comes with a game is there."""
+"""Every game comes with all its parts."""
 
 from tests.conformance import checks_shelf as ask
 from tests.conformance.subjects import Subject, Table, plain_tables
@@ -9,7 +9,7 @@ def test_it_has_a_label_that_can_be_typed(subject: Subject) -> None:
     ask.check_label(subject.game)
 
 
-def test_every_component_says_where_its_values_come_from(subject: Subject) -> None:
+def test_every_value_of_a_component_has_a_mark(subject: Subject) -> None:
     ask.check_components(subject.game)
 
 
@@ -21,15 +21,15 @@ def test_the_notation_explains_every_verb(subject: Subject) -> None:
     ask.check_notation_rows(subject.game, pool_of(plain_tables(subject.game)[0]))
 
 
-def test_house_players_wait(subject: Subject) -> None:
+def test_every_game_has_bundled_players(subject: Subject) -> None:
     ask.check_house_players(subject.game)
 
 
-def test_a_page_speaks_of_it(subject: Subject) -> None:
+def test_a_page_names_the_game(subject: Subject) -> None:
     ask.check_page(subject)
 
 
-def test_every_eye_can_be_shown_a_picture(table: Table) -> None:
+def test_every_viewer_gets_a_picture(table: Table) -> None:
     walk = remembered(table)
     for state in [*(walk.states[ply] for ply in walk.choose(12, "pictures")), walk.end]:
         ask.check_pictures(table, state)

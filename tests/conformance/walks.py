@@ -1,4 +1,4 @@
-"""Whole games, remembered ply by ply, and the small tools with which they are compared."""
+"""Whole games, recorded ply by ply, and small functions that compare them."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,17 +12,17 @@ from service.games.core import AnyGame, Eye, Plain, Refused, Seat
 from service.games.log import History, Said
 from tests.conformance.subjects import Table, tables
 
-#: No game comes near it; one that does not end at all is stopped here.
+#: Far more than any game has; a game that does not end is stopped here.
 PLY_LIMIT = 5000
 
 
 def stream(*words: object) -> Stream:
-    """A stream of its own for every test that names it differently."""
+    """Returns a separate stream for every purpose."""
     return Stream(blake2b(repr(words).encode(), digest_size=SEED_BYTES).digest(), "conformance")
 
 
 def canonical(plain: Plain) -> str:
-    """Equal knowledge, equal bytes. The order of the keys counts too: a bot would see it."""
+    """Returns equal bytes for equal knowledge. The order of the keys counts too, since a bot can see it."""
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
@@ -37,12 +37,12 @@ def texts(game: AnyGame, state: Any, seat: Seat) -> list[str]:
 
 
 def eyes(table: Table) -> list[Eye]:
-    """Everybody who may look at a table."""
+    """Returns all viewers of a table."""
     return [*range(table.seats), None]
 
 
 def answer(game: AnyGame, state: Any, seat: Seat, action: Any) -> tuple[str, str, str] | None:
-    """Reason, rule and message with which an action is refused, or None if it was accepted. The state is the caller's."""
+    """Returns reason, rule and message of a refusal, or None if the action was accepted; changes the given state."""
     try:
         game.apply(state, seat, action)
     except Refused as refused:
@@ -52,7 +52,7 @@ def answer(game: AnyGame, state: Any, seat: Seat, action: Any) -> tuple[str, str
 
 @dataclass
 class Walk:
-    """One whole game: the state before every ply, who spoke, what was said, and what could have been said."""
+    """One whole game: the state before every ply, who acted, the action, and the legal actions."""
 
     table: Table
     states: list[Any] = field(default_factory=list)
@@ -68,11 +68,11 @@ class Walk:
 
     @property
     def positions(self) -> list[Any]:
-        """Every state, the last one included."""
+        """Returns every state, including the last one."""
         return [*self.states, self.end]
 
     def kinds(self) -> dict[tuple[object, ...], list[int]]:
-        """The plies by the kind of decision: who may speak secretly or openly, and with which verbs."""
+        """Returns the plies by the kind of decision: who may act, secretly or openly, and with which verbs."""
         found: dict[tuple[object, ...], list[int]] = {}
         for ply, offer in enumerate(self.offers):
             verbs = sorted({text.split()[0] for options in offer.values() for text in options})
@@ -80,7 +80,7 @@ class Walk:
         return found
 
     def choose(self, count: int, *words: object) -> list[int]:
-        """So many plies, the first among them, one of every kind of decision before a second of any, in order."""
+        """Returns ``count`` plies in order, including the first, with one of every kind of decision before a second of any."""
         chance = stream("choose", str(self.table), *words)
         piles = []
         for plies in self.kinds().values():
@@ -96,7 +96,7 @@ class Walk:
 
 
 def walk(table: Table, number: int, players: Sequence[str] = ("random",)) -> Walk:
-    """A whole game by house players, by seat in turn, remembered. Where several may speak, chance says who does."""
+    """Plays and records a whole game with bundled players, by seat in turn. Where several may act, a random one does."""
     game = table.game
     chance = stream("walk", str(table), number, *players)
     state = game.new(table.seats, dict(table.options), seeds_of(number))
@@ -115,18 +115,18 @@ def walk(table: Table, number: int, players: Sequence[str] = ("random",)) -> Wal
     return result
 
 
-#: Who plays the remembered games: chance alone, then a table of both sorts.
+#: The players of the recorded games: random alone, then both kinds.
 MIXES = (("random",), ("greedy", "random"), ("random", "greedy"), ("greedy",))
 
 
 @lru_cache(maxsize=16)
 def remembered(table: Table, number: int = 0) -> Walk:
-    """The number-th walk at a table, played once for all questions about it."""
+    """Returns walk ``number`` at a table, played once for all checks."""
     return walk(table, number, MIXES[number % len(MIXES)])
 
 
 class Pool:
-    """Texts of actions seen anywhere in a game: at another time, at another table, they are somebody else's."""
+    """Texts of actions seen anywhere in a game; at another moment or table they may be refused."""
 
     def __init__(self, walks: Iterable[Walk]) -> None:
         seen = {text for walk in walks for offer in walk.offers for options in offer.values() for text in options}
@@ -134,7 +134,7 @@ class Pool:
         self.verbs = sorted({text.split()[0] for text in self.texts})
 
     def some(self, count: int, chance: Stream) -> list[str]:
-        """So many of them, every verb first once."""
+        """Returns ``count`` of them, every verb once first."""
         by_verb: dict[str, list[str]] = {}
         for text in self.texts:
             by_verb.setdefault(text.split()[0], []).append(text)
@@ -150,12 +150,12 @@ def _pool(all_tables: tuple[Table, ...]) -> Pool:
 
 
 def pool_of(table: Table) -> Pool:
-    """What is said in this game, at any table."""
+    """Returns the actions of this game, at any table."""
     return _pool(tuple(tables(table.game)))
 
 
 def play_out(game: AnyGame, state: Any, chance: Stream, limit: int = PLY_LIMIT) -> list[str]:
-    """Random actions until the game is over, on this very state; what was said."""
+    """Plays random actions on this state until the game is over; returns the actions."""
     said: list[str] = []
     while acting := list(game.to_act(state)):
         assert len(said) < limit, f"{game.id}: no end after {limit} plies"

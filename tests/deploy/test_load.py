@@ -21,7 +21,7 @@ def test_a_small_load_loses_nothing_and_tells_what_happened() -> None:
     ("arguments", "told"),
     [
         (["--bots", "5", "--games", "3"], "at least 6"),
-        (["--rate", "0"], "more than nothing"),
+        (["--rate", "0"], "numbers above 0"),
         (["--games", "1", "--drivers", "2"], "at most 1"),
     ],
 )

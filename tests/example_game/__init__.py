@@ -1,4 +1,4 @@
-"""Salvage: a complete game small enough to be read before lunch. It is here to be copied and to test the tests."""
+"""Salvage: a complete small game, as a template and to test the conformance checks."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a seat may say, and how it is written."""
+"""The actions of a seat and their notation."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -34,7 +34,7 @@ NOTATION: Final = (
 
 
 def text(action: Action) -> str:
-    """The notation of an action."""
+    """Returns the notation of an action."""
     match action:
         case Send(crew):
             return f"send {CREWS[crew].id}"
@@ -45,7 +45,7 @@ def text(action: Action) -> str:
 
 
 def read(line: str) -> Action:
-    """The action of a notation, or Unreadable."""
+    """Returns the action with that notation; raises Unreadable."""
     match line.split():
         case ["take"]:
             return Take()

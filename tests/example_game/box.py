@@ -1,4 +1,4 @@
-"""The components: what the data file says, checked at the door and read into frozen classes."""
+"""The components: the data file, validated and read into frozen classes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,6 @@ _READ: Final = read_components(Path(__file__).parent / "data" / "box.toml", ["cr
 COMPONENTS: Final = tuple(entry for entries in _READ.values() for entry in entries)
 CREWS: Final = tuple(Crew(e.id, e.sentence("name"), e.number("strength", 1, 10)) for e in _READ["crew"])
 FINDS: Final = tuple(Find(e.id, e.sentence("name"), e.number("worth", 1, 9)) for e in _READ["find"])
-#: In states and actions a card is its number; its id is for people.
+#: States and actions use a card's number; its id is for people.
 CREW_NUMBER: Final = {crew.id: number for number, crew in enumerate(CREWS)}
 FIND_NUMBER: Final = {find.id: number for number, find in enumerate(FINDS)}

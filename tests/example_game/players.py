@@ -1,4 +1,4 @@
-"""The house players. They look at their own hand and the open table, nothing else."""
+"""The bundled players. They use only their own hand and the open table."""
 
 from service.games.chance import Stream
 from service.games.core import Seat, random_player
@@ -11,7 +11,7 @@ random = random_player(legal_actions)
 
 
 def greedy(state: State, seat: Seat, stream: Stream) -> Action:
-    """The strongest crew for a dear find, the weakest for a cheap one; hires whatever is stronger than a blind draw."""
+    """Sends the strongest crew for a valuable find, the weakest for a cheap one; hires what is better than an average draw."""
     if state.phase == SENDING:
         dear = FINDS[state.finds[state.round]].worth >= 3
         hand = sorted(state.hands[seat], key=lambda crew: (CREWS[crew].strength, crew))

@@ -2,10 +2,10 @@
 
 1. *Set-up.* The finds are laid out in a row, one a round, and one crew beside them, open. Every seat is dealt two crews, hidden.
 2. *Sending.* All seats secretly choose one crew of their hand, then all are shown and discarded. The strongest wins
-   the find of the round; a tie is settled by lot.
+   the find of the round; a tie is broken at random.
 3. *Hiring.* Beginning with seat 0 in the first round, seat 1 in the second and so on, every seat hires one crew: it takes the open
-   one, which is then replaced from the deck, or draws the top one of the deck unseen. After the last round nobody hires.
-4. *End.* Finds count their worth; whoever holds the strongest crew left adds 1 (scoring.py).
+   one, which is then replaced from the deck, or draws the top one of the deck unseen. After the last round no seat hires.
+4. *End.* Finds count their worth; the seat with the strongest crew left adds 1 (scoring.py).
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def is_secret(state: State) -> bool:
 
 
 def legal_actions(state: State, seat: Seat) -> Sequence[Action]:
-    """Every action that apply accepts from that seat."""
+    """Returns every action that apply accepts from that seat."""
     if seat not in to_act(state):
         return []
     if state.phase == SENDING:
@@ -61,7 +61,7 @@ def legal_actions(state: State, seat: Seat) -> Sequence[Action]:
 
 
 def apply(state: State, seat: Seat, action: Action) -> None:
-    """The state moves on, or Refused is raised and nothing has moved."""
+    """Carries out the action, or raises Refused and leaves the state unchanged."""
     if state.phase == OVER:
         raise Refused("GAME_OVER", rule="4", message="the game is over")
     if seat not in to_act(state):
@@ -84,7 +84,7 @@ def _send(state: State, seat: Seat, crew: int) -> None:
 
 
 def _show(state: State) -> None:
-    """2: all crews are shown and discarded; the strongest wins the find, a tie is settled by lot."""
+    """2: all crews are shown and discarded; the strongest wins the find, a tie is broken at random."""
     strengths = [CREWS[crew].strength for crew in state.sent]
     best = [seat for seat in range(state.seats) if strengths[seat] == max(strengths)]
     winner = best[Stream(state.seed, f"lot {state.round}").below(len(best))] if len(best) > 1 else best[0]

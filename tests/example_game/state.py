@@ -1,4 +1,4 @@
-"""What lies on the table, hidden cards included; how to copy it, and how to store it."""
+"""The state of the table, including hidden cards, and how to copy and store it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -24,16 +24,16 @@ class State:
     to_hire: int
     open: int
     deck: list[int]
-    #: By seat: the crews it has sent, as everybody saw.
+    #: By seat: the crews it has sent, which all have seen.
     discards: list[list[int]]
     hands: list[list[int]]
-    #: Those cards of every hand that everybody saw being taken.
+    #: The cards of every hand that all have seen.
     seen: list[list[int]]
-    #: The crew each seat has sent, still in its hand until all have spoken; or NOBODY.
+    #: The crew each seat has sent, still in its hand until all have sent; or NOBODY.
     sent: list[int]
     #: The finds of every seat.
     won: list[list[int]]
-    #: Chance that is still to come hangs on this seed alone.
+    #: All later random draws come from this seed.
     seed: bytes
 
     @property
@@ -47,7 +47,7 @@ def copy(state: State) -> State:
 
 
 def to_plain(state: State) -> Plain:
-    """Nested lists of numbers and texts; equal states give equal lists."""
+    """Returns nested lists of numbers and texts; equal states give equal lists."""
     return [
         *(state.rounds, list(state.finds), state.round, state.phase, state.turn, state.to_hire, state.open),
         *(list(state.deck), [list(crews) for crews in state.discards], [list(hand) for hand in state.hands]),
@@ -57,7 +57,7 @@ def to_plain(state: State) -> Plain:
 
 
 def from_plain(plain: Plain) -> State:
-    """The state those lists came from."""
+    """Returns the state that to_plain wrote."""
     *numbers, deck, discards, hands, seen, sent, won, seed = plain
     rounds, finds, round_, phase, turn, to_hire, open_ = numbers
     return State(

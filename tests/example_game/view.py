@@ -1,4 +1,4 @@
-"""What an eye knows: built up from nothing, drawn for a person, and turned back into worlds it could believe in."""
+"""What a viewer knows: built up from nothing, drawn for a person, and turned back into consistent states."""
 
 from service.games.chance import Stream
 from service.games.core import Eye, Picture, Plain, Seat
@@ -8,7 +8,7 @@ from tests.example_game.state import NOBODY, OVER, State
 
 
 def view(state: State, eye: Eye) -> Plain:
-    """All that this eye knows, and nothing more. At the end everything is shown."""
+    """Returns all that this viewer knows, and nothing else. At the end everything is shown."""
     return {
         "eye": eye,
         "rounds": state.rounds,
@@ -42,7 +42,7 @@ def _ids(crews: list[int]) -> list[str]:
 
 
 def believe(view: Plain, stream: Stream) -> State:
-    """A whole state that fits this view: whatever it does not tell is dealt from the stream."""
+    """Returns a whole state that is consistent with this view: hidden parts are dealt from the stream."""
     places = view["seats"]
     known = [[CREW_NUMBER[crew] for crew in place["hand"] or place["seen"]] for place in places]
     discards = [[CREW_NUMBER[crew] for crew in place["discards"]] for place in places]
@@ -76,17 +76,17 @@ def believe(view: Plain, stream: Stream) -> State:
 
 
 def sample(view: Plain, seat: Seat, stream: Stream) -> State:
-    """A world this seat could believe in; it is made of the view alone."""
+    """Returns a state that is consistent with this view, made from the view alone."""
     return believe(view, stream)
 
 
 def redeal(state: State, eye: Eye, stream: Stream) -> State:
-    """The same table with everything this eye cannot know dealt anew."""
+    """Returns the same table with everything this viewer cannot know re-dealt."""
     return believe(view(state, eye), stream)
 
 
 def picture(view: Plain) -> Picture:
-    """The table, drawn for a person."""
+    """Draws the table for a person."""
     lines: Picture = [
         [(f"round {min(view['round'] + 1, view['rounds'])} of {view['rounds']}, {view['phase']}", "bold")]
     ]

@@ -1,4 +1,4 @@
-"""Golden games: what is written can be computed by a stranger with docs/vectors.md alone, and the judge finds every difference."""
+"""Golden games can be recomputed with docs/vectors.md alone, and ``verify`` finds every difference."""
 
 import hashlib
 import json
@@ -26,14 +26,14 @@ def written(folder: Path, game: str, seats: int, *extra: str) -> list[Line]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-# ------------------------------------------------------------------------------- computed again, from the page alone
+# ----------------------------------------------------------------------------------- recomputed from the page alone
 def stranger_hash(views: Any) -> str:
     text = json.dumps(views, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
 def stranger_stream() -> Callable[..., Any]:
-    """The class as it stands on the page."""
+    """Returns the class as printed on the page."""
     source = next(
         part for part in PAGE.read_text(encoding="utf-8").split("```python\n") if part.startswith("class Stream")
     )
@@ -49,7 +49,7 @@ def drawn_openly(cards: list[str], count: int, stream: Any) -> tuple[list[str], 
 
 
 @pytest.mark.parametrize(("game", "seats"), GAMES)
-def test_every_hash_is_that_of_what_everybody_sees(game: str, seats: int, tmp_path: Path) -> None:
+def test_every_hash_covers_what_all_viewers_see(game: str, seats: int, tmp_path: Path) -> None:
     header, *lines = written(tmp_path, game, seats, "--views")
 
     assert (header["kind"], header["game"], header["seats"]) == ("game", game, seats)
@@ -58,7 +58,7 @@ def test_every_hash_is_that_of_what_everybody_sees(game: str, seats: int, tmp_pa
         assert len(line["views"]["seats"]) == seats
         assert line["hash"] == stranger_hash(line["views"])
     assert lines[-1]["kind"] == "outcome"
-    assert len({line["hash"] for line in lines}) == len(lines)  # a decision always shows somewhere
+    assert len({line["hash"] for line in lines}) == len(lines)  # every decision changes some view
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -154,7 +154,7 @@ def test_the_page_names_every_field_of_a_view(game: str, tmp_path: Path) -> None
     assert [name for name in sorted(fields - tokens) if f"`{name}`" not in page] == []
 
 
-# ---------------------------------------------------------------------------------------------------------- the judge
+# ------------------------------------------------------------------------------------------------------------- verify
 def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         written(tmp_path / folder, "sf1906-2e", 1)
@@ -181,7 +181,7 @@ def _set(line: int, **fields: Any) -> Callable[[list[Line]], None]:
 
 
 def _other_choice(lines: list[Line]) -> None:
-    """Another legal choice: the next table is another one."""
+    """Replaces a choice by another legal one: the next state differs."""
     line = next(line for line in lines if len(line.get("legal", ())) > 1)
     line["choice"] = next(text for text in line["legal"] if text != line["choice"])
 
@@ -229,8 +229,8 @@ def test_the_first_difference_is_named(
     assert "1 of 1 file differ" in output.err
 
 
-def test_seats_that_speak_at_once_may_speak_in_any_order(tmp_path: Path) -> None:
-    """Another engine need not ask them in ours."""
+def test_seats_that_act_at_the_same_time_may_act_in_any_order(tmp_path: Path) -> None:
+    """Another engine need not ask them in our order."""
     game = games.get("relief")
     header, first, *_ = written(tmp_path, "relief", 2)
     assert first["to_act"] == [0, 1]

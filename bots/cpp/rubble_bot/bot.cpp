@@ -28,7 +28,7 @@ namespace rubble {
 namespace {
 
 constexpr const char* sdk = "rubble-cpp 0.1";
-/// Between two attempts to connect: doubled from the first to the second, and shortened by up to half at random.
+/// Pause between two attempts to connect: doubled from the first value up to the second, shortened by up to half at random.
 constexpr std::chrono::milliseconds shortest_pause{100};
 
 constexpr int rejected = 1;
@@ -66,7 +66,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(const std::string& ca) {
     return grpc::SslCredentials(options);
 }
 
-/// A new stream is a new connection, perhaps to another copy.
+/// Every stream has its own connection, perhaps to another copy.
 std::shared_ptr<grpc::Channel> channel(const Settings& settings, const std::shared_ptr<grpc::ChannelCredentials>& trust) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);  // notice a dead connection while waiting for a turn
@@ -82,7 +82,7 @@ std::string_view name(grpc::StatusCode code) {
     return code >= 0 && code < static_cast<int>(std::size(names)) ? names[code] : "a status of its own";
 }
 
-/// What went wrong, if trying again may help; otherwise BotError.
+/// Returns what went wrong if trying again may help; throws BotError otherwise.
 std::string judge(const grpc::Status& status) {
     switch (status.error_code()) {
         case grpc::StatusCode::OK:
@@ -137,7 +137,7 @@ void Bot::stop() {
     wake_.notify_all();
 }
 
-/// One stream, from Hello to its end. This thread reads, another one writes, and both end with the call.
+/// Runs one stream, from Hello to its end. This thread reads, another one writes, and both end with the call.
 Bot::Ending Bot::converse() {
     const auto stub = v1::BotService::NewStub(channel(settings_, credentials_));
     const auto outbox = std::make_shared<Outbox>();
@@ -182,14 +182,14 @@ Bot::Ending Bot::converse() {
         while (!is_draining && stream->Read(&response)) {
             is_draining = !hear(response);
         }
-    } catch (...) {  // another process plays, or no memory, no thread: nothing that a new stream would mend
+    } catch (...) {  // another process plays, or no memory or thread is left: a new stream would not help
         finish(true);
         throw;
     }
     return finish(is_draining) ? Ending::stopped : is_draining ? Ending::draining : Ending::lost;
 }
 
-/// Deal with what the arena says; false if it wants us to come back through another door. BotError: another process plays.
+/// Handles events; returns false if the arena asks the bot to reconnect. Throws BotError if another process plays with the key.
 bool Bot::hear(v1::PlayResponse& response) {
     for (auto& event : *response.mutable_events()) {
         if (event.has_draining()) {
@@ -219,7 +219,7 @@ void Bot::pause(const std::string& problem) {
 }
 
 void run(Choose choose, Settings settings) {
-    // Before there are other threads, so that none of them is interrupted.
+    // Before other threads start, so that none of them receives the signals.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -243,7 +243,7 @@ void run(Choose choose, Settings settings) {
     }
     std::cout.flush();
     std::fflush(nullptr);
-    // Thoughts may be under way in other threads: nothing they use may be taken from under them.
+    // Other threads may still be in choose: nothing they use may be destroyed.
     std::quick_exit(code);
 }
 

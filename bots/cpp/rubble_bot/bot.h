@@ -1,5 +1,4 @@
-// A bot that plays until it is told to stop: one stream to the arena, as many games on it as come, and whatever it takes to
-// keep it open.
+// A bot that plays until it is stopped: one stream to the arena that carries all its games, with reconnection.
 #pragma once
 
 #include <condition_variable>
@@ -18,14 +17,14 @@ namespace rubble {
 
 class Table;
 
-/// What is empty comes from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA.
+/// Empty settings are read from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA.
 struct Settings {
     /// host:port of the arena.
     std::string address = {};
     std::string key = {};
     /// A file of certificates to trust, or "system" for those of the machine; empty: no TLS.
     std::string ca = {};
-    /// How many games are played at once, and how many of them are thought about at once (0: all, at most 16).
+    /// The number of games played at once, and of those answered at once (0: all, at most 16).
     unsigned games = 16;
     unsigned threads = 0;
     /// Called between two messages; should be quick.
@@ -33,7 +32,7 @@ struct Settings {
     std::function<void(const v1::GameOver&)> on_over = {};
 };
 
-/// Why a bot stopped without being told to.
+/// The reason why a bot stopped by itself.
 class BotError : public std::runtime_error {
 public:
     BotError(const std::string& message, int code) : std::runtime_error(message), exit_code(code) {}
@@ -43,16 +42,16 @@ public:
 
 class Bot {
 public:
-    /// BotError: a setting is missing or cannot be used.
+    /// Throws BotError if a setting is missing or cannot be used.
     explicit Bot(Choose choose, Settings settings = {});
     ~Bot();
     Bot(const Bot&) = delete;
     Bot& operator=(const Bot&) = delete;
 
-    /// Play until stop(), once. BotError: the arena does not want this bot.
+    /// Plays until stop(), once. Throws BotError if the arena rejects this bot.
     void play();
 
-    /// Leave the arena now; may be called from any thread. The arena keeps the games until their clocks run out.
+    /// Leaves the arena now; may be called from any thread. The arena keeps the games until their clocks run out.
     void stop();
 
 private:
@@ -66,7 +65,7 @@ private:
     std::shared_ptr<grpc::ChannelCredentials> credentials_;
     std::shared_ptr<Table> table_;
     grpc::Status status_;  // of the last stream
-    int failures_ = 0;     // attempts in a row that led nowhere
+    int failures_ = 0;     // failed attempts in a row
 
     std::mutex mutex_;  // guards what follows
     std::condition_variable wake_;
@@ -74,7 +73,7 @@ private:
     bool is_stopping_ = false;
 };
 
-/// Play until SIGTERM or Ctrl-C, and end the process: with exit code 0, or with a word about what is wrong.
+/// Plays until SIGTERM or Ctrl-C, and ends the process: with exit code 0, or with an error message.
 [[noreturn]] void run(Choose choose, Settings settings = {});
 
 }  // namespace rubble

@@ -8,7 +8,7 @@
 
 namespace rubble {
 
-/// One line on standard error, in one piece. `level` is INFO, WARNING or ERROR.
+/// Writes one line to standard error in a single write. `level` is INFO, WARNING or ERROR.
 template <typename... Parts>
 void log(const char* level, const Parts&... parts) {
     const auto now = std::chrono::system_clock::now();

@@ -9,7 +9,7 @@
 
 namespace rubble {
 
-/// What is to be said on one stream. Answers that are ready together travel together.
+/// The messages to send on one stream. Answers that are ready together are sent in one message.
 class Outbox {
 public:
     static constexpr int at_once = 256;  // choices in one message
@@ -22,7 +22,7 @@ public:
         wake_.notify_one();
     }
 
-    /// What has piled up, as one message; waits for something. False: the stream is over.
+    /// Takes all waiting choices as one message; waits until there is one. Returns false if the stream is over.
     bool next(v1::PlayRequest& request) {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [this] { return is_closed_ || !waiting_.empty(); });

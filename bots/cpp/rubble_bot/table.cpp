@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t note_characters = 1000;
 constexpr std::chrono::milliseconds first_refusal{50};
 
-/// The first so many characters of a text; throws if it is not UTF-8, which the arena could not even read.
+/// Returns the first characters of a text; throws if it is not UTF-8, which the arena could not read.
 std::string clip(std::string_view text, std::size_t characters) {
     std::size_t place = 0;
     for (std::size_t count = 0; place < text.size() && count < characters; ++count) {
@@ -77,7 +77,7 @@ void Table::close() {
     wake_.notify_all();
 }
 
-// ---------------------------------------------------------------------------------------------------------------- hearing
+// ---------------------------------------------------------------------------------------------------------------- events
 void Table::hear(v1::PlayEvent& event) {
     switch (event.event_case()) {
         case v1::PlayEvent::kTurn:
@@ -89,7 +89,7 @@ void Table::hear(v1::PlayEvent& event) {
         case v1::PlayEvent::kRefused:
             return reconsider(event.refused());
         default:
-            return;  // of a newer arena than this bot knows
+            return;  // an event this SDK does not know, from a newer arena
     }
 }
 
@@ -138,7 +138,7 @@ void Table::ask(v1::Turn& asked) {
             return;
         }
         if (!game.question->is_given_up) {
-            return;  // the answer goes out as soon as there is one
+            return;  // the answer is sent as soon as it is ready
         }
     }
     auto turn = std::make_shared<Turn>();
@@ -155,7 +155,7 @@ void Table::ask(v1::Turn& asked) {
     think(game.question, Clock::now());
 }
 
-/// Log what was refused; if the question is still open, ask again, with the reason.
+/// Logs the refusal; if the question is still open, asks again with the reason.
 void Table::reconsider(const v1::Refused& refused) {
     log("WARNING", refused.session(), ": answer ", refused.turn(), " refused: ", refused.message(), " (", refused.reason(), ")");
     const std::lock_guard lock(mutex_);
@@ -171,13 +171,13 @@ void Table::reconsider(const v1::Refused& refused) {
     turn->refused = refused.reason();
     question->turn = std::move(turn);
     question->choice.reset();
-    // The arena may be in trouble: do not add to it.
+    // Avoids adding load to an arena in trouble.
     const auto pause = std::min(longest_pause, first_refusal * (1 << std::min(question->refusals++, 10)));
     think(question, Clock::now() + pause);
 }
 
 // -------------------------------------------------------------------------------------------------------------- answering
-/// Let somebody think about it. The lock is held.
+/// Queues the question for a thread. The lock is held.
 void Table::think(std::shared_ptr<Question> question, Clock::time_point when) {
     if (is_closed_) {
         return;
@@ -190,13 +190,13 @@ void Table::think(std::shared_ptr<Question> question, Clock::time_point when) {
         } catch (const std::system_error&) {
             if (threads_ == 0) {
                 throw;
-            }  // those that are there will do
+            }  // the existing threads are enough
         }
     }
     wake_.notify_one();
 }
 
-/// The life of a thread: one question after the other, each when its time has come.
+/// Runs in each thread: answers one question after the other, each when it is due.
 void Table::work() {
     std::unique_lock lock(mutex_);
     while (!is_closed_) {
@@ -219,7 +219,7 @@ void Table::work() {
     }
 }
 
-/// What choose says, or nothing if it fails.
+/// Returns the answer of choose, or nothing if it fails.
 std::optional<v1::Choice> Table::choice(const Turn& turn) const {
     try {
         const Answer answer = choose_(turn);
@@ -245,11 +245,11 @@ std::optional<v1::Choice> Table::choice(const Turn& turn) const {
     return std::nullopt;
 }
 
-/// Keep the answer, and send it if the game is on the present stream. The lock is held.
+/// Stores the answer, and sends it if the game is on the current stream. The lock is held.
 void Table::answer(const Question& question, std::optional<v1::Choice> choice) {
     const auto found = games_.find(question.turn->session);
     if (found == games_.end() || found->second.question.get() != &question) {
-        return;  // it was asked something else meanwhile
+        return;  // a newer question has replaced it
     }
     Game& game = found->second;
     game.question->is_given_up = !choice;

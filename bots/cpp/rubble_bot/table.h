@@ -18,27 +18,27 @@ namespace rubble {
 
 constexpr std::chrono::milliseconds longest_pause{10'000};
 
-/// The games of a bot, whatever stream they come by, and the threads that think about them. What was answered is remembered
+/// The games of a bot across all streams, and the threads that think about them. What was answered is remembered
 /// until the next question: after a reconnect the arena asks again, and the same question gets the same answer.
 ///
-/// Its threads share it, so that nobody has to wait for a long thought.
+/// Its threads share ownership, so that stopping does not wait for a slow answer.
 class Table : public std::enable_shared_from_this<Table> {
 public:
     Table(Choose choose, const Settings& settings);
 
-    /// Another stream. No game is on it until the arena says so; whatever did not arrive is asked for again.
+    /// Begins another stream. The arena announces its games, and asks again for every answer that did not arrive.
     void move_to(std::shared_ptr<Outbox> outbox);
 
-    /// Deal with an event. Only one thread hears.
+    /// Handles an event. Called by one thread only.
     void hear(v1::PlayEvent& event);
 
-    /// No more thoughts, and nobody waits for those that are being thought.
+    /// Stops the thinking; threads that still think are not waited for.
     void close();
 
 private:
     using Clock = std::chrono::steady_clock;
 
-    /// A question and how far its answer is.
+    /// A question and the state of its answer.
     struct Question {
         std::shared_ptr<const Turn> turn;
         std::optional<v1::Choice> choice;
@@ -50,7 +50,7 @@ private:
     struct Game {
         v1::GameStart start;
         std::shared_ptr<Question> question;
-        /// Announced on the present stream: answers may be sent.
+        /// Whether the game is announced on the current stream, so that answers may be sent.
         bool is_here = true;
     };
 

@@ -1,4 +1,4 @@
-// What an author sees: the question and the answer.
+// The types a bot author uses: the question and the answer.
 #pragma once
 
 #include <concepts>
@@ -12,25 +12,25 @@
 
 namespace rubble {
 
-/// A question, and all there is to know for the answer.
+/// A question with everything needed to answer it.
 struct Turn {
     std::string session;
     std::string game;
     int seat = 0;
     int seats = 0;
-    /// Counts the questions put to this seat in this session.
+    /// The number of this question to this seat in this session, from 1.
     std::uint32_t number = 0;
-    /// What this seat knows of the table: a message of the game's own, or a Struct for games without one.
+    /// What this seat knows of the table: the game's own message, or a Struct for games without one.
     v1::View view;
-    /// Everything that may be answered, never empty. text() is the notation of the game.
+    /// All possible answers, never empty. text() is the notation of the game.
     google::protobuf::RepeatedPtrField<v1::Action> legal_actions;
     /// Milliseconds left, as the arena counted them when it asked.
     v1::Clock clock;
-    /// Why the last answer to this very question was refused; empty the first time.
+    /// Why the last answer to this question was refused; empty the first time.
     std::string refused;
 };
 
-/// The place of an action in legal_actions, or its text; and perhaps a note of up to 1000 characters for the replay.
+/// The index of an action in legal_actions, or its text; and perhaps a note of up to 1000 characters for the replay.
 struct Answer {
     std::variant<std::int64_t, std::string> action;
     std::string note;
@@ -42,8 +42,8 @@ struct Answer {
     Answer(const char* text, std::string about = {}) : Answer(std::string(text), std::move(about)) {}
 };
 
-/// What an author writes. It is asked in several threads at once, so a long thought in one game holds up no other. An exception
-/// is logged, and that question stays unanswered.
+/// The function a bot author writes. It is called in several threads at once, so a slow answer in one game does not delay
+/// others. An exception is logged, and that question stays unanswered.
 using Choose = std::function<Answer(const Turn&)>;
 
 }  // namespace rubble

@@ -1,6 +1,6 @@
-// A first bot: it plays every game of the arena by a rule of thumb. Make it yours: everything that matters is in choose.
+// A starter bot that plays every game of the arena by a simple heuristic. To write your own bot, change choose.
 //
-// A turn carries the view of the table and the legal actions, both typed (see protos/rubble/v1). The answer is the place of an
+// A turn carries the view of the table and the legal actions, both typed (see protos/rubble/v1). The answer is the index of an
 // action in turn.legal_actions, or its text; with a note, if you like.
 #include "choose.h"
 
@@ -18,7 +18,7 @@ using namespace rubble::v1;
 namespace {
 
 // ----------------------------------------------------------------------------------------------------- 1906 San Francisco
-/// What a space of an action card is worth to a player who wants to build.
+/// What a space of an action card is worth to a player who is going to build.
 double worth(const Sf1906ActionSpace& space) {
     switch (space.kind()) {
         case SF1906_ACTION_KIND_GRANT_BUILD:
@@ -48,7 +48,7 @@ double worth(const Sf1906View& city, const Sf1906Place& place) {
     return worth(city.ring(static_cast<int>(city.card())).spaces(action)) - fee;
 }
 
-/// What an action is worth, roughly in points.
+/// Returns what an action is worth, roughly in points.
 double worth(const Sf1906View& city, const Sf1906Action& action) {
     switch (action.action_case()) {
         case Sf1906Action::kEarn:
@@ -64,12 +64,12 @@ double worth(const Sf1906View& city, const Sf1906Action& action) {
         case Sf1906Action::kDiscard:
             return -action.discard().permits_size();
         default:
-            return 0;  // which card, which space: your turn
+            return 0;  // a choice of card or space: add your own idea here
     }
 }
 
 // ----------------------------------------------------------------------------------------------------------------- Relief
-/// What an action is worth, roughly in points.
+/// Returns what an action is worth, roughly in points.
 double worth(const ReliefSeat& me, const ReliefAction& action) {
     switch (action.action_case()) {
         case ReliefAction::kBuild:
@@ -80,7 +80,7 @@ double worth(const ReliefSeat& me, const ReliefAction& action) {
             return 5.0 - used->uses() + (is_led ? 2 : 0) + 0.1 * used->under_size();
         }
         case ReliefAction::kLead:
-            return action.lead();  // later spaces were built, not printed: they give more
+            return action.lead();  // higher spaces hold built tiles, which give more than printed ones
         case ReliefAction::kSpendStories:
             return 1 + 0.1 * action.spend_stories();
         case ReliefAction::kSpendMoney:
@@ -101,13 +101,13 @@ double worth(const rubble::Turn& turn, const Action& action) {
         case View::kRelief:
             return worth(turn.view.relief().seats(turn.seat), action.relief());
         default:
-            return 0;  // a game without messages of its own: read the texts of the actions, or play anything
+            return 0;  // a game without its own messages: read the texts of the actions, or play anything
     }
 }
 
 }  // namespace
 
-/// The action that seems worth most; among equals any.
+/// Returns the action that seems worth most; a random one among equals.
 rubble::Answer choose(const rubble::Turn& turn) {
     std::vector<int> equals;
     double best = 0;
@@ -125,5 +125,5 @@ rubble::Answer choose(const rubble::Turn& turn) {
     const auto place = std::uniform_int_distribution<std::size_t>(0, equals.size() - 1)(random);
     std::ostringstream note;
     note << "worth " << best;
-    return {equals[place], note.str()};  // the note is kept beside the action in the replay
+    return {equals[place], note.str()};  // the note is stored with the action in the replay
 }

@@ -1,4 +1,4 @@
-// What the rule of thumb prefers.
+// Tests of the heuristic.
 #include "choose.h"
 
 #include <gtest/gtest.h>

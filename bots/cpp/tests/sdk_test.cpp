@@ -1,4 +1,4 @@
-// Everything the SDK does so that an author need not, against an arena of straw.
+// Tests of the SDK against a fake arena.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,10 +22,10 @@ namespace {
 
 using namespace rubble::v1;
 using Stream = grpc::ServerReaderWriter<PlayResponse, PlayRequest>;
-/// What the arena says to choices. `stream` counts from 1; anything but OK ends it.
+/// The arena's reply to choices. `stream` counts from 1; any status but OK ends it.
 using Script = std::function<grpc::Status(int stream, const PlayRequest& choices, PlayResponse& answer)>;
 
-/// A server that greets, starts so many games in one message, asks a question in each in another, and then follows a script.
+/// A server that sends Welcome, starts all games in one message, asks a question in each in another, and then follows a script.
 class StrawArena final : public BotService::Service {
 public:
     StrawArena(int games, Script script) : games_(games), script_(std::move(script)) {
@@ -77,7 +77,7 @@ private:
     std::unique_ptr<grpc::Server> server_;
 };
 
-/// Play until so many games are over.
+/// Plays until that many games are over.
 void play(int games, Script script, rubble::Choose choose, int ends = 1) {
     StrawArena arena(games, std::move(script));
     std::unique_ptr<rubble::Bot> bot;
@@ -129,7 +129,7 @@ TEST(Sdk, TheSameQuestionGetsTheSameAnswerAfterDraining) {
         },
         [&](const rubble::Turn&) -> rubble::Answer { return thoughts++ % 2; }, games);
 
-    EXPECT_EQ(thoughts, static_cast<unsigned>(games));  // the same question is thought about once
+    EXPECT_EQ(thoughts, static_cast<unsigned>(games));  // the same question is passed to choose once
     EXPECT_EQ(heard[0], heard[1]);                      // and gets the same answer
 }
 
@@ -203,7 +203,7 @@ TEST(Sdk, ABotToldToStopDoesNotWaitForItsThoughts) {
         bool is_thinking = false;
         bool is_over = false;
     };
-    const auto shared = std::make_shared<Shared>();  // the thought outlives the test
+    const auto shared = std::make_shared<Shared>();  // the call of choose outlives the test
     StrawArena arena(1, [](int, const PlayRequest&, PlayResponse&) { return grpc::Status::OK; });
     rubble::Bot bot(
         [shared](const rubble::Turn&) -> rubble::Answer {
@@ -221,7 +221,7 @@ TEST(Sdk, ABotToldToStopDoesNotWaitForItsThoughts) {
     }
 
     bot.stop();
-    player.join();  // for ever, if it waited
+    player.join();  // would block for ever if it waited
 
     const std::lock_guard lock(shared->mutex);
     EXPECT_FALSE(shared->is_over);

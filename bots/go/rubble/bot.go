@@ -1,6 +1,6 @@
-// Package rubble plays in a Rubble arena: write a Choose and hand it to Main.
+// Package rubble plays in a Rubble arena: write a Choose and pass it to Main.
 //
-// One stream carries all games of a bot. Answers that are ready together travel together. What was answered is remembered until
+// One stream carries all games of a bot. Answers that are ready together are sent in one message. An answer is kept until
 // the next question: after a reconnect the arena asks again, and the same question gets the same answer.
 package rubble
 
@@ -23,16 +23,16 @@ import (
 
 const (
 	sdk = "rubble-go 0.1"
-	// The pause before the next attempt to connect: doubled from the first to the second, and shortened by up to half at random.
+	// The pause before the next attempt to connect: doubled from the first value up to the second, shortened by up to half at random.
 	shortestPause, longestPause = 100 * time.Millisecond, 10 * time.Second
-	// The pause before a refused question is put again: the arena may be in trouble.
+	// The pause before a refused question is asked again: the arena may be in trouble.
 	refusedPause = 50 * time.Millisecond
 	// Choices in one message.
 	atOnce = 256
 )
 
 var (
-	// ErrRejected: the arena does not want this bot. Trying again would not help.
+	// ErrRejected: the arena rejects this bot. Trying again would not help.
 	ErrRejected = errors.New("the arena does not")
 	// ErrTakenOver: another process plays with the same key now.
 	ErrTakenOver = errors.New("another process plays with this bot's key now; stopping")
@@ -40,7 +40,7 @@ var (
 	errDraining = errors.New("this copy of the arena is about to stop")
 )
 
-// Bot plays until it is told to stop. Set its fields before Play.
+// Bot plays until it is stopped. Set its fields before Play.
 type Bot struct {
 	Settings Settings
 	Choose   Choose
@@ -55,24 +55,24 @@ type Bot struct {
 	games    map[string]*game
 	outbox   []*pb.Choice
 	thoughts chan thought
-	failures int // attempts in a row that led nowhere
+	failures int // failed attempts in a row
 }
 
 // game is a game this bot plays, and its latest question.
 type game struct {
 	start *pb.GameStart
 	turn  *Turn
-	// The answer to it; nil while there is none.
+	// The answer to the question; nil while there is none.
 	choice *pb.Choice
-	// Ends the thinking about it.
+	// Cancels the call of Choose for the question.
 	forget     context.CancelFunc
 	isThinking bool
-	// Announced on the present stream: answers may be sent.
+	// Whether the game is announced on the current stream, so that answers may be sent.
 	isHere   bool
 	refusals int
 }
 
-// thought is what came of asking Choose.
+// thought is the result of a call of Choose.
 type thought struct {
 	game   *game
 	turn   *Turn
@@ -80,7 +80,7 @@ type thought struct {
 	err    error
 }
 
-// Play plays until the context ends, and returns nil then; otherwise it returns why the bot cannot go on.
+// Play plays until the context ends and returns nil then; otherwise it returns why the bot cannot continue.
 func (b *Bot) Play(ctx context.Context) error {
 	if b.Games == 0 {
 		b.Games = 16
@@ -117,12 +117,12 @@ func (b *Bot) pause(ctx context.Context, problem error) {
 	}
 }
 
-// converse is one stream, from Hello to its end. It returns why it ended.
+// converse runs one stream, from Hello to its end, and returns why it ended.
 func (b *Bot) converse(ctx context.Context) error {
 	for _, g := range b.games {
 		g.isHere = false
 	}
-	b.outbox = nil // whatever did not arrive is asked for again
+	b.outbox = nil // the arena asks again for every answer that did not arrive
 	conn, err := b.Settings.Dial()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (b *Bot) converse(ctx context.Context) error {
 			select {
 			case request := <-said:
 				if stream.Send(request) != nil {
-					return // whoever listens hears why
+					return // the reader gets the reason
 				}
 			case <-streaming.Done():
 				return
@@ -172,7 +172,7 @@ func (b *Bot) converse(ctx context.Context) error {
 		}
 		mouth := said
 		if next == nil {
-			mouth = nil // nothing to say: that case waits for ever
+			mouth = nil // nothing to send: that case waits for ever
 		}
 		select {
 		case mouth <- next:
@@ -264,7 +264,7 @@ func (b *Bot) ask(ctx context.Context, asked *pb.Turn) {
 			return
 		}
 		if g.isThinking {
-			return // the answer goes out as soon as there is one
+			return // the answer is sent as soon as it is ready
 		}
 	}
 	start := g.start
@@ -286,7 +286,7 @@ func sameActions(some, others []*pb.Action) bool {
 	return slices.EqualFunc(some, others, func(a, b *pb.Action) bool { return a.GetText() == b.GetText() })
 }
 
-// reconsider logs what was refused; if the question is still open it is asked again, with the reason.
+// reconsider logs the refusal; if the question is still open, it asks again with the reason.
 func (b *Bot) reconsider(ctx context.Context, refused *pb.Refused) {
 	b.Log.Warn("answer refused", "session", refused.GetSession(), "turn", refused.GetTurn(),
 		"reason", refused.GetReason(), "message", refused.GetMessage())
@@ -302,7 +302,7 @@ func (b *Bot) reconsider(ctx context.Context, refused *pb.Refused) {
 	b.think(ctx, g, pause)
 }
 
-// think asks Choose beside the stream, after a pause.
+// think calls Choose in a goroutine, after a pause.
 func (b *Bot) think(ctx context.Context, g *game, pause time.Duration) {
 	g.forget()
 	thinking, forget := context.WithCancel(ctx)
@@ -323,7 +323,7 @@ func (b *Bot) think(ctx context.Context, g *game, pause time.Duration) {
 	}()
 }
 
-// chosen is what Choose says; a panic in it costs this question and nothing else.
+// chosen returns the answer of Choose; a panic in it affects only this question.
 func (b *Bot) chosen(ctx context.Context, turn *Turn) (answer Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -335,7 +335,7 @@ func (b *Bot) chosen(ctx context.Context, turn *Turn) (answer Answer, err error)
 
 func (b *Bot) answer(t thought) {
 	if b.games[t.turn.Session] != t.game || t.game.turn != t.turn {
-		return // the game is over, or something else was asked meanwhile
+		return // the game is over, or a newer question has replaced it
 	}
 	t.game.isThinking = false
 	var c *pb.Choice
@@ -353,7 +353,7 @@ func (b *Bot) answer(t thought) {
 	}
 }
 
-// judge tells what went wrong: ErrRejected if trying again would not help.
+// judge returns what went wrong: ErrRejected if trying again would not help.
 func judge(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the stream ended")

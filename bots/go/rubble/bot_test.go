@@ -22,7 +22,7 @@ import (
 
 const patience = time.Minute
 
-// straw is an arena that says what a test wants it to say: a script for each stream, the last one for all that follow.
+// straw is a fake arena with a script for each stream; the last script serves all later streams.
 type straw struct {
 	pb.UnimplementedBotServiceServer
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ func over(session string) *pb.PlayEvent {
 	return &pb.PlayEvent{Event: &pb.PlayEvent_GameOver{GameOver: &pb.GameOver{Session: session}}}
 }
 
-// play lets a bot play at a straw arena until it is over with so many games; it returns what Play returned, and the log.
+// play lets a bot play at a fake arena until that many games are over; it returns the result of Play and the log.
 func play(t *testing.T, games int, arena *straw, choose Choose) (error, string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

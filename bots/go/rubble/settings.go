@@ -17,13 +17,13 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Settings say where a bot plays and as whom.
+// Settings are the address of the arena, the bot's key and the certificates to trust.
 type Settings struct {
 	// Address is host:port of the arena.
 	Address string
 	// Key is what the operator issued for this bot.
 	Key string
-	// CA is a file of certificates to trust, or "system" for those of the machine; empty: no TLS.
+	// CA is a file of certificates to trust, or "system" for those of the machine; empty means no TLS.
 	CA string
 }
 
@@ -44,7 +44,7 @@ func FromEnv() (Settings, error) {
 	return s, nil
 }
 
-// Dial opens a connection of its own to the arena, perhaps to another copy of it than the last one.
+// Dial opens a new connection to the arena, perhaps to another copy of it.
 func (s Settings) Dial() (*grpc.ClientConn, error) {
 	trust, err := s.credentials()
 	if err != nil {

@@ -7,23 +7,23 @@ import (
 	pb "rubble-bot/gen/rubble/v1"
 )
 
-// Turn is a question, and all there is to know for the answer.
+// Turn is a question with everything needed to answer it.
 type Turn struct {
 	Session string
 	Game    string
 	// The bot's seat, counted from 0, and how many there are.
 	Seat, Seats int
-	// Number counts the questions put to this seat in this session.
+	// Number the number of this question to this seat in this session, from 1.
 	Number int
 	// View is what the seat knows of the table: switch on View.GetGame().
 	View *pb.View
-	// LegalActions is everything that may be answered, never empty.
+	// LegalActions is all possible answers, never empty.
 	LegalActions []*pb.Action
 	// Clock has the milliseconds left, as the arena counts them.
 	Clock *pb.Clock
-	// Refused says why the last answer to this very question was refused; empty the first time.
+	// Refused says why the last answer to this question was refused; empty the first time.
 	Refused string
-	// Note is kept beside the answer in the replay; at most 1000 characters of it.
+	// Note is stored with the answer in the replay; at most 1000 characters of it.
 	Note string
 }
 
@@ -36,25 +36,25 @@ func (t *Turn) Texts() []string {
 	return texts
 }
 
-// Answer is a legal action: its place, or its text.
+// Answer is a legal action: its index, or its text.
 type Answer struct {
 	index  int
 	text   string
 	byText bool
 }
 
-// Index answers with the place of an action in Turn.LegalActions.
+// Index answers with the index of an action in Turn.LegalActions.
 func Index(index int) Answer { return Answer{index: index} }
 
 // Text answers with an action in the notation of the game.
 func Text(text string) Answer { return Answer{text: text, byText: true} }
 
-// Choose answers a question. It may be asked about several games at once, each time in a goroutine of its own: a long thought in
-// one game holds up no other. The context ends when the answer is no longer wanted. After an error, or a panic, the question
+// Choose answers a question. It may be called for several games at once, each time in its own goroutine: a slow answer in one game
+// does not delay others. The context ends when the answer is no longer needed. After an error, or a panic, the question
 // stays unanswered and the log says why.
 type Choose func(ctx context.Context, turn *Turn) (Answer, error)
 
-// choice is the answer as it travels.
+// choice returns the message of an answer.
 func choice(turn *Turn, answer Answer) (*pb.Choice, error) {
 	c := &pb.Choice{Session: turn.Session, Turn: uint32(turn.Number), Note: shortened(turn.Note)}
 	switch {

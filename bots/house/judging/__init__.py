@@ -1,8 +1,8 @@
-"""What a position is worth: the score a seat may hope for at the end, judged from the table as it lies.
+"""Evaluates a position: the final score a seat can expect, estimated from the current state.
 
-Playing every thought to the end of the game is slow and drowns small differences in luck. So a thought is played a little
-way on and then judged. A judgement is the seat's points so far and a weighted sum of what it holds; the weights
-were fitted to finished games of the greedy house player (``python -m bots.house.judging.fit``) and lie in ``weights.toml``.
+Playing every simulation to the end of the game is slow, and luck hides small differences. So a simulation is played only a few
+turns and then evaluated: the seat's points so far plus a weighted sum of what it holds. The weights were fitted to finished
+games of the bundled greedy player (``python -m bots.house.judging.fit``) and are stored in ``weights.toml``.
 """
 
 import tomllib
@@ -23,18 +23,18 @@ POWERS: Final = 3
 
 @dataclass(frozen=True)
 class Sight:
-    """How to look at one game."""
+    """How to evaluate one game."""
 
-    #: Grows whenever everybody has had a turn: where a thought may stop and be judged.
+    #: Grows whenever all seats have had a turn: a simulation may stop there.
     stage: Callable[[Any], int]
     #: How much of the game is left, from ``whole`` down to 0.
     left: Callable[[Any], int]
     whole: int
-    #: (state, seat) -> the points the seat has already, and what else it has.
+    #: (state, seat) -> the points the seat has already, and its other features.
     features: Callable[[Any, Seat], tuple[int, list[float]]]
-    #: (state, seat, actions) -> the greedy house player's opinion of each, in points.
+    #: (state, seat, actions) -> the greedy player's value of each, in points.
     worths: Callable[[Any, Seat, Sequence[Any]], list[float]]
-    #: How many stages ahead a thought goes.
+    #: How many stages a simulation goes ahead.
     ahead: int
 
 
@@ -46,18 +46,18 @@ SIGHTS: Final = {
 
 
 class Judge:
-    """The judgement of one game at one number of seats."""
+    """The evaluation of one game at one number of seats."""
 
     def __init__(self, sight: Sight, weights: Sequence[Sequence[float]]) -> None:
         self.sight = sight
-        #: By what is left of the game: one weight a feature.
+        #: By what is left of the game: one weight per feature.
         self._weights: list[list[float]] = [
             [sum(weight * (left / sight.whole) ** power for power, weight in enumerate(row)) for row in weights]
             for left in range(sight.whole + 1)
         ]
 
     def score(self, state: Any, seat: Seat) -> float:
-        """The final score this seat may hope for."""
+        """Returns the final score this seat can expect."""
         points, features = self.sight.features(state, seat)
         worth: float = sum(map(mul, features, self._weights[self.sight.left(state)]))
         return points + worth
@@ -65,7 +65,7 @@ class Judge:
 
 @cache
 def judge_for(game: str, seats: int) -> Judge | None:
-    """The judge of that game, or None for a game nobody has fitted weights for."""
+    """Returns the judge of that game, or None if no weights have been fitted for it."""
     sight = SIGHTS.get(game)
     if sight is None:
         return None

@@ -1,7 +1,7 @@
-"""``python -m bots.house.judging.fit``: fits the weights of the judgement to finished games, and writes weights.toml.
+"""``python -m bots.house.judging.fit``: fits the weights of the evaluation to finished games and writes weights.toml.
 
-Greedy house players, who now and then do anything at all, play each other. At half of the stages it is written down what
-every seat has, and, after the game, what it still scored. The weights are those of a ridge regression of the one on the other.
+Greedy players, which sometimes take a random action, play each other. At half of the stages the features of every seat are
+recorded with the points it scores afterwards. The weights are those of a ridge regression of these points on the features.
 """
 
 import argparse
@@ -16,16 +16,16 @@ from service.games.chance import Stream, seeds_of
 from service.games.core import AnyGame
 
 Floats = npt.NDArray[np.float64]
-#: One decision in so many is left to chance: the judge must know positions a greedy player avoids.
+#: One decision in this many is random: the judge must also know positions a greedy player avoids.
 WHIM = 12
-#: How strongly weights are drawn towards nothing, per row and in units of each feature's own spread.
+#: The ridge penalty, per row and in units of each feature's standard deviation.
 RIDGE = 1e-3
-#: One game in so many is not learnt from, but used to see how good the weights are.
+#: One game in this many is kept for testing the weights.
 TEST = 5
 
 
 def rows(game: AnyGame, sight: Sight, seats: int, number: int) -> Iterator[tuple[list[float], int, int]]:
-    """(features, left, points still scored) from one game."""
+    """Yields (features, left, points still scored) from one game."""
     state = game.new(seats, {}, seeds_of(1906, number))
     stream = Stream(number.to_bytes(32, "little"), "fit")
     seen: list[tuple[int, int, list[float], int]] = []
@@ -45,7 +45,7 @@ def rows(game: AnyGame, sight: Sight, seats: int, number: int) -> Iterator[tuple
 
 
 def solve(inputs: Floats, wanted: Floats) -> Floats:
-    """The weights of a ridge regression."""
+    """Returns the weights of a ridge regression."""
     spread = inputs.std(axis=0) + 1e-9
     scaled = inputs / spread
     penalty = RIDGE * len(inputs) * np.eye(inputs.shape[1])
@@ -54,7 +54,7 @@ def solve(inputs: Floats, wanted: Floats) -> Floats:
 
 
 def fit(game: AnyGame, seats: int, count: int) -> list[list[float]]:
-    """The weights for one game and number of seats: one row a feature, one column a power of what is left."""
+    """Returns the weights for one game and number of seats: a row per feature, a column per power of what is left."""
     sight = SIGHTS[game.id]
     found = [(number, *row) for number in range(count) for row in rows(game, sight, seats, number)]
     features = np.array([row[1] for row in found], dtype=np.float64)
@@ -74,7 +74,7 @@ def fit(game: AnyGame, seats: int, count: int) -> list[list[float]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Fit every game and number of seats."""
+    """Fits every game and number of seats."""
     parser = argparse.ArgumentParser(prog="python -m bots.house.judging.fit", description=__doc__)
     parser.add_argument("--games", type=int, default=500, help="games to learn from, for each number of seats")
     count = parser.parse_args(arguments).games
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def write(count: int, weights: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """One block a table, one line a feature."""
+    """Writes one block per table, one line per feature."""
     lines = [f"# Written by `python -m bots.house.judging.fit --games {count}`; one line a feature.", "[weights]"]
     for table, rows in weights.items():
         lines += [f'"{table}" = [', *(f"  {list(row)}," for row in rows), "]"]

@@ -1,4 +1,4 @@
-"""Relief: what a seat has, in numbers. A stage is a lap: one marker of every seat."""
+"""The features of a seat in Relief. A stage is a lap: one marker of every seat."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,17 +16,17 @@ _USES: Final = 2  # of a tile in a round
 
 
 def stage(state: State) -> int:
-    """Counts laps: it grows when the last seat has placed as many markers as the others."""
+    """Counts laps: grows when the last seat has placed as many markers as the others."""
     return 2 * _LAPS * state.round + _LAPS - max(player.markers for player in state.players)
 
 
 def left(state: State) -> int:
-    """Tiles still to come into the row; the last one ends the game."""
+    """Returns the tiles still to enter the row; the last one ends the game."""
     return min(WHOLE, len(state.tiles[0]) + len(state.tiles[1]))
 
 
 def features(state: State, seat: int) -> tuple[int, list[float]]:
-    """The points without the two bonuses, and everything that may become points."""
+    """Returns the points without the two bonuses, and everything that may become points."""
     mind = greedy._Mind(state, seat)
     player = mind.player
     goods, tops, markers = player.goods, player.tops, player.markers
@@ -79,10 +79,10 @@ def features(state: State, seat: int) -> tuple[int, list[float]]:
 
 
 def _uses(state: State, mind: greedy._Mind, led: list[float]) -> list[float]:
-    """What each use of a tile still to be had this round would give, the best first."""
+    """Returns what each remaining use of a tile this round would give, the best first."""
     player = mind.player
     leaders = player.led
-    if state.phase == LEADERS:  # not all are placed: as if they stood where they add most
+    if state.phase == LEADERS:  # not all are placed: assumes the spaces where they add most
         best = sorted(range(len(led)), key=lambda space: -led[space])[: player.leaders]
         leaders = sum(1 << space for space in best)
     uses: list[float] = []
@@ -94,10 +94,10 @@ def _uses(state: State, mind: greedy._Mind, led: list[float]) -> list[float]:
 
 
 def worths(state: State, seat: int, actions: Sequence[Action]) -> list[float]:
-    """What the greedy house player thinks of each action, in points."""
+    """Returns the greedy player's value of each action, in points."""
     mind = greedy._Mind(state, seat)
     if state.phase == LEADERS:
-        # The leaders still in hand go to the best spaces, the lowest first: what the greedy player names comes before all.
+        # The leaders still in hand go to the best spaces, the lowest first: the greedy player's choice gets the highest value.
         first = greedy._placement(mind)
         return [
             mind.leader_on(action.space) + (100.0 if action is first else 0.0)

@@ -1,4 +1,4 @@
-"""1906 San Francisco: what a player has, in numbers. A stage is an action card, or the earnings area before the first one."""
+"""The features of a player in 1906 San Francisco. A stage is an action card, or the earnings area before the first one."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -34,12 +34,12 @@ def stage(state: State) -> int:
 
 
 def left(state: State) -> int:
-    """Action cards still to come, the present one included."""
+    """Returns the action cards still to come, including the current one."""
     return max(0, WHOLE - state.year * _CARDS - max(state.card, 0))
 
 
 def features(state: State, who: int) -> tuple[int, list[float]]:
-    """The points on the score sheet without money, and everything that may become points."""
+    """Returns the points on the score sheet without money, and everything that may become points."""
     worth = Worth(state, who)
     player = worth.player
     own = [objective_points(state, who, card) for card in player.objectives]
@@ -95,7 +95,7 @@ def features(state: State, who: int) -> tuple[int, list[float]]:
 
 
 def _best_urbanism(worth: Worth, icons: int) -> float:
-    """The best urbanism card still to be had for one of these icons."""
+    """Returns the worth of the best urbanism card that is left for one of these icons."""
     best = 0.0
     for icon, cards in enumerate(worth.state.urbanism):
         if cards and icons >> icon & 1:
@@ -104,7 +104,7 @@ def _best_urbanism(worth: Worth, icons: int) -> float:
 
 
 def worths(state: State, seat: int, actions: Sequence[Action]) -> list[float]:
-    """What the greedy house player thinks of each action, in points."""
+    """Returns the greedy player's value of each action, in points."""
     worth = Worth(state, seat)
     money = worth.player.money
     known: dict[int, float] = {}
@@ -132,6 +132,6 @@ def worths(state: State, seat: int, actions: Sequence[Action]) -> list[float]:
                 return worth.cash(box.EARNING_SPACES[action.space]) + 0.35 * action.space
             case Benefit():
                 return worth.benefit(action.kind)
-        raise TypeError(f"{action!r} is no action of this game")
+        raise TypeError(f"{action!r} is not an action of this game")
 
     return [value(action) for action in actions]

@@ -1,6 +1,6 @@
-"""One bot: one stream to the arena, as many games on it as come, and whatever it takes to keep it open.
+"""One bot: one stream to the arena that carries all its games, with reconnection.
 
-Answers that are ready together travel together. What was answered is remembered until the next question: after a
+Answers that are ready together are sent in one message. An answer is kept until the next question: after a
 reconnect the arena asks again, and the same question gets the same answer.
 """
 
@@ -27,13 +27,13 @@ from rubble_bot.turn import Answer, BotError, Choose, MissingSetting, Rejected, 
 
 SDK: Final = "rubble-python 0.1"
 _LOG: Final = logging.getLogger("rubble_bot")
-#: Seconds between two attempts to connect: doubled from the first to the second, and shortened by up to half at random.
+#: Seconds between two attempts to connect: doubled from the first value up to the second, shortened by up to half at random.
 _SHORTEST_S, _LONGEST_S = 0.1, 10.0
 _AT_ONCE: Final = 256  # choices in one message
 _NOTE: Final = 1000  # characters of a note
 _OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 20_000),  # notice a dead connection while waiting for a turn
-    ("grpc.use_local_subchannel_pool", 1),  # a new stream is a new connection, perhaps to another copy
+    ("grpc.use_local_subchannel_pool", 1),  # every stream has its own connection, perhaps to another copy
 )
 
 
@@ -45,18 +45,18 @@ class _Game:
     turn: Turn | None = None
     choice: bot_pb2.Choice | None = None
     is_thinking: bool = False
-    #: Announced on the present stream: answers may be sent.
+    #: Whether the game is announced on the current stream, so that answers may be sent.
     is_here: bool = True
     refusals: int = 0
 
 
 class Bot:
-    """A bot that plays until it is told to stop. What is not given comes from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA.
+    """A bot that plays until it is stopped. Missing settings are read from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA.
 
-    ``ca`` is a file of certificates to trust, or "system" for those of the machine; empty: no TLS. ``games`` is how many games are
-    played at once, ``threads`` how many of them a synchronous ``choose`` thinks about at once. ``is_quick``: ``choose`` takes about
-    a millisecond at most; it is then asked without a thread, and the answers to one message travel in one message. ``on_start`` and
-    ``on_over`` are called between two messages and should be quick.
+    ``ca`` is a file of certificates to trust, or "system" for those of the machine; empty means no TLS. ``games`` is the number of
+    games played at once, ``threads`` the number of threads that call a synchronous ``choose``. ``is_quick``: ``choose`` takes about
+    a millisecond at most; it is then called without a thread, and the answers to one message are sent in one message. ``on_start``
+    and ``on_over`` are called between two messages and should be quick.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Bot:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[Any] | None = None
         self._is_stopping = False
-        self._failures = 0  # attempts in a row that led nowhere
+        self._failures = 0  # failed attempts in a row
 
     # ------------------------------------------------------------------------------------------------------------ running
     def run(self) -> None:
-        """Play until SIGTERM, Ctrl-C or ``stop``. Logs to standard error unless logging was set up before."""
+        """Plays until SIGTERM, Ctrl-C or ``stop``. Logs to standard error unless logging is already configured."""
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
         asyncio.run(self._run())
 
@@ -101,7 +101,7 @@ class Bot:
         await self.play()
 
     async def play(self) -> None:
-        """The same inside a running event loop, without handling signals."""
+        """Plays inside a running event loop, without handling signals."""
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
         try:
             while not self._is_stopping:
@@ -113,17 +113,17 @@ class Bot:
         _LOG.info("stopped")
 
     def stop(self) -> None:
-        """Leave the arena now; may be called from any thread. The arena keeps the games until their clocks run out."""
+        """Leaves the arena now; may be called from any thread. The arena keeps the games until their clocks run out."""
         self._is_stopping = True
         if self._loop is not None and self._main is not None:
             with suppress(RuntimeError):  # the loop is closed: it has stopped already
                 self._loop.call_soon_threadsafe(self._main.cancel)
 
     async def _converse(self) -> None:
-        """One stream, from Hello to its end; afterwards the pause before the next one."""
+        """Runs one stream, from Hello to its end, and then pauses before the next one."""
         for game in self._games.values():
             game.is_here = False
-        self._outbox.clear()  # whatever did not arrive is asked for again
+        self._outbox.clear()  # the arena asks again for every answer that did not arrive
         problem, stay_away_s = "the stream ended", 0.0
         async with self._channel() as channel:
             # The key is also sent as metadata: the arena then knows the bot before it reads the stream.
@@ -157,10 +157,10 @@ class Bot:
         return grpc.aio.secure_channel(self._address, grpc.ssl_channel_credentials(roots), _OPTIONS)
 
     async def _write(self, call: Any) -> None:
-        """Hello first, then whatever has piled up, as one message."""
+        """Sends Hello, then all waiting choices as one message."""
         hello = bot_pb2.Hello(bot_key=self._key, sdk=SDK, max_parallel_games=self._parallel)
         request = bot_pb2.PlayRequest(hello=hello)
-        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the reader hears why
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the reader gets the reason
             while True:
                 await call.write(request)
                 while not self._outbox:
@@ -169,9 +169,9 @@ class Bot:
                 request = bot_pb2.PlayRequest(choices=self._outbox[:_AT_ONCE])
                 del self._outbox[:_AT_ONCE]
 
-    # ------------------------------------------------------------------------------------------------------------ hearing
+    # ------------------------------------------------------------------------------------------------------------ events
     def _hear(self, events: Sequence[bot_pb2.PlayEvent]) -> bool:
-        """Deal with what the arena says; False if it wants us to come back through another door."""
+        """Handles events; returns False if the arena asks the bot to reconnect."""
         for event in events:
             match event.WhichOneof("event"):
                 case "turn":
@@ -221,7 +221,7 @@ class Bot:
                 self._send(game.choice)
                 return
             if game.is_thinking:
-                return  # the answer goes out as soon as there is one
+                return  # the answer is sent as soon as it is ready
         start = game.start
         view: View = getattr(asked.view, asked.view.WhichOneof("game") or "other")
         game.turn = Turn(
@@ -239,13 +239,13 @@ class Bot:
         self._think(game, game.turn)
 
     def _reconsider(self, refused: bot_pb2.Refused) -> None:
-        """Log what was refused; if the question is still open, ask again, with the reason."""
+        """Logs the refusal; if the question is still open, asks again with the reason."""
         _LOG.warning("%s: answer %d refused: %s (%s)", refused.session, refused.turn, refused.message, refused.reason)
         game = self._games.get(refused.session)
         if game is None or game.turn is None or game.choice is None or game.turn.number != refused.turn:
             return
         if refused.open and self._loop is not None:
-            pause = min(_LONGEST_S, 0.05 * 2**game.refusals)  # the arena may be in trouble: do not add to it
+            pause = min(_LONGEST_S, 0.05 * 2**game.refusals)  # avoids adding load to an arena in trouble
             game.turn, game.choice = replace(game.turn, refused=refused.reason), None
             game.refusals += 1
             game.is_thinking = True
@@ -258,7 +258,7 @@ class Bot:
 
     def _answer(self, game: _Game, turn: Turn, answer: Answer | None) -> None:
         if game.turn is not turn:
-            return  # it was asked something else meanwhile
+            return  # a newer question has replaced it
         game.is_thinking = False
         choice = bot_pb2.Choice(session=turn.session, turn=turn.number, note=turn.note[:_NOTE])
         try:
@@ -267,7 +267,7 @@ class Bot:
             elif answer is not None:
                 choice.index = operator.index(answer)
             else:
-                return  # choose failed; the log says how
+                return  # choose failed and the error is logged
         except (TypeError, ValueError):
             _LOG.error("%s: choose gave %r; expected an index or a text", turn.session, answer)
             return
@@ -281,7 +281,7 @@ class Bot:
 
 
 def run(choose: Choose, **settings: Any) -> None:
-    """Play until told to stop, and end the process with a word about it if something is wrong. ``settings`` are those of Bot."""
+    """Plays until stopped and ends the process, with a message if something is wrong. ``settings`` are those of Bot."""
     try:
         Bot(choose, **settings).run()
     except BotError as error:
@@ -290,7 +290,7 @@ def run(choose: Choose, **settings: Any) -> None:
 
 
 def _demand(address: str, key: str) -> None:
-    """MissingSetting, with what to do, unless both are there."""
+    """Raises MissingSetting, with what to do, unless both are set."""
     wanted = (
         ("RUBBLE_ADDRESS is missing: host:port of the arena", address),
         ("RUBBLE_BOT_KEY is missing: the key the operator issued for this bot", key),
@@ -299,7 +299,7 @@ def _demand(address: str, key: str) -> None:
     if missing:
         helps = "`rubble key issue NAME` makes a key; without an arena, try `rubble bot check -- ./run`"
         raise MissingSetting(f"{'; '.join(missing)} ({helps})")
-    if not (key.isascii() and key.isprintable()):  # it would not travel in metadata
+    if not (key.isascii() and key.isprintable()):  # metadata cannot carry it
         raise MissingSetting(
             "RUBBLE_BOT_KEY has characters that no key has; expected it as `rubble key issue NAME` printed it"
         )
@@ -314,20 +314,20 @@ def _tell(listener: Callable[[Any], None] | None, message: Any) -> None:
 
 
 def _judge(error: grpc.aio.AioRpcError) -> tuple[str, float]:
-    """What went wrong, if trying again may help, and in how many seconds (0: not told); otherwise BotError."""
+    """Returns what went wrong and in how many seconds to try again (0: unknown); raises BotError if trying again is useless."""
     code, details = error.code(), error.details() or ""
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         raise Rejected(f"the arena does not accept RUBBLE_BOT_KEY: {details}") from None
     if code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED):
         raise Rejected(f"the arena does not understand this bot: {details}") from None
     facts = b"".join(value for _, value in error.trailing_metadata() or () if isinstance(value, bytes))
-    # A full arena is not one in trouble: it tells when to come back, and longer pauses would only cost games.
+    # A full arena names the delay itself; longer pauses would only cost games.
     stay_away_s = _retry_delay_s(facts) if code is grpc.StatusCode.RESOURCE_EXHAUSTED else 0.0
     return f"{code.name}: {details}", stay_away_s
 
 
 def _retry_delay_s(facts: bytes) -> float:
-    """The delay of a google.rpc.RetryInfo among packed details, 0 without one. By hand: its package is not worth installing."""
+    """Returns the delay of a google.rpc.RetryInfo among packed details, else 0; parsed by hand to avoid a dependency."""
     packed = facts.partition(b"google.rpc.RetryInfo\x12")[2]  # a length, then field 1 with its length: the Duration
     if packed[1:2] != b"\x0a":
         return 0.0

@@ -1,4 +1,4 @@
-"""Finds the generated code of the contract: installed with the SDK, or written by ./build into .gen beside it."""
+"""Finds the generated code of the contract: installed with the SDK, or written by ./build into .gen."""
 
 import sys
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ def _has(module: str) -> bool:
 
 
 def _find() -> None:
-    """Make ``rubble.v1`` importable; an ImportError that says what to do if it, or what it needs, is missing."""
+    """Makes ``rubble.v1`` importable; raises ImportError, with what to do, if it or a dependency is missing."""
     if not _has("rubble.v1"):
         if not (_FOLDER / ".gen" / "rubble").is_dir():
             raise ImportError(f"the generated code of the contract is missing; run {_FOLDER / 'build'} first")

@@ -1,4 +1,4 @@
-"""Asking ``choose``: in threads, or as tasks if it is async, so that a long thought holds up no other game; or where we are."""
+"""Calls ``choose``: in threads, or as tasks if it is async, so that a slow answer does not delay other games; or directly."""
 
 import asyncio
 import inspect
@@ -17,10 +17,10 @@ Then: TypeAlias = Callable[[Turn, Answer | None], None]
 
 
 class Thinker:
-    """Threads of our own rather than an executor's: whoever stops does not wait for a long thought."""
+    """Calls ``choose`` in its own threads rather than an executor's, so that stopping does not wait for a slow answer."""
 
     def __init__(self, choose: Choose, threads: int) -> None:
-        """``threads``: how many questions are thought about at once; 0: each is answered at once, on the event loop."""
+        """``threads``: how many questions are answered at the same time; 0: each is answered directly on the event loop."""
         self._choose: Callable[[Turn], Any] = choose
         self._is_async = inspect.iscoroutinefunction(choose) or inspect.iscoroutinefunction(type(choose).__call__)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -33,7 +33,7 @@ class Thinker:
         self._is_collecting = False
 
     def ask(self, turn: Turn, then: Then) -> None:
-        """Let ``choose`` think; to be called on the event loop, which hears the answer."""
+        """Passes a turn to ``choose``; must be called on the event loop, which then gets the answer."""
         self._loop = asyncio.get_running_loop()
         if self._is_async:
             task = self._loop.create_task(self._think(turn, then))
@@ -66,18 +66,18 @@ class Thinker:
             return None
 
     def _work(self) -> None:
-        """The life of a thread: one question after the other."""
+        """Runs in each thread: answers one question after the other."""
         while True:
             turn, then = self._todo.get()
             self._done.put((turn, then, self._think_here(turn)))
             if not self._is_collecting and self._loop is not None:
                 self._is_collecting = True
-                with suppress(RuntimeError):  # the loop is closed: nobody waits for the answer
+                with suppress(RuntimeError):  # the loop is closed: the answer is no longer needed
                     self._loop.call_soon_threadsafe(self._collect)
 
     def _collect(self) -> None:
-        """Hand over all answers the threads have ready."""
-        self._is_collecting = False  # before looking, so that nobody who comes later relies on us
+        """Delivers all answers the threads have ready."""
+        self._is_collecting = False  # cleared first, so that a later answer schedules its own call
         with suppress(queue.Empty):
             while True:
                 turn, then, answer = self._done.get_nowait()

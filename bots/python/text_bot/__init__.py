@@ -1,2 +1,1 @@
-"""A bot for whatever answers texts with texts, a language model for one: a question goes out as a prompt, the answer comes back
-as a choice."""
+"""A bot for language models and other programs that map text to text: it sends a prompt and reads the answer as a choice."""

@@ -1,4 +1,4 @@
-"""``python bots/python/text_bot --model module:function`` or ``… -- COMMAND…``: plays with whatever answers texts."""
+"""``python bots/python/text_bot --model module:function`` or ``… -- COMMAND…``: plays with a model or a program."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ from text_bot.talk import Talk
 
 
 def rules_at(address: str, ca: str) -> Callable[[str], game_pb2.GetGameResponse]:
-    """Asks the arena about a game; anybody may."""
+    """Returns a function that asks the arena about a game; no key is needed."""
 
     def ask(name: str) -> game_pb2.GetGameResponse:
         if ca:
@@ -35,13 +35,13 @@ def rules_at(address: str, ca: str) -> Callable[[str], game_pb2.GetGameResponse]
 
 
 def main() -> None:
-    """Play until told to stop."""
+    """Plays until it is stopped."""
     parser = argparse.ArgumentParser(
         prog="text_bot",
-        description="A bot that asks a model. RUBBLE_ADDRESS and RUBBLE_BOT_KEY say where it plays and as whom.",
+        description="A bot that asks a model. It reads the arena's address and its key from RUBBLE_ADDRESS and RUBBLE_BOT_KEY.",
     )
     parser.add_argument("--model", metavar="MODULE:FUNCTION", help="a function from a prompt to an answer")
-    parser.add_argument("--tries", type=int, default=3, metavar="N", help="how often a question is put (default: 3)")
+    parser.add_argument("--tries", type=int, default=3, metavar="N", help="how often a question is asked (default: 3)")
     parser.add_argument("--games", type=int, default=4, metavar="N", help="how many games at once (default: 4)")
     parser.add_argument("command", nargs="*", help="or a program: prompt on standard input, answer on standard output")
     arguments = parser.parse_args()
@@ -50,7 +50,7 @@ def main() -> None:
             parser.error(f"--{name}: {getattr(arguments, name)} is not possible; expected a number from 1")
     if bool(arguments.model) == bool(arguments.command):
         parser.error("expected either --model or a command")
-    sys.path.insert(0, os.getcwd())  # where the module of --model is looked for first
+    sys.path.insert(0, os.getcwd())  # the module of --model is searched here first
     try:
         model = from_function(arguments.model) if arguments.model else from_command(arguments.command)
     except BadModel as error:

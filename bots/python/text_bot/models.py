@@ -1,4 +1,4 @@
-"""Where answers come from: a Python function, or a program that is given the prompt and writes the answer."""
+"""The source of answers: a Python function, or a program that reads the prompt and writes the answer."""
 
 import importlib
 import subprocess
@@ -10,15 +10,15 @@ Model: TypeAlias = Callable[[str, float], str]
 
 
 class BadModel(Exception):
-    """A model that cannot be had; says why."""
+    """The model cannot be loaded; the message says why."""
 
 
 class NoAnswer(Exception):
-    """The model failed this time; says how."""
+    """The model gave no answer this time; the message says why."""
 
 
 def from_function(name: str) -> Model:
-    """``module:function``, a function from a prompt to an answer. Whatever it raises counts as no answer."""
+    """Loads ``module:function``, a function from a prompt to an answer. An exception in it counts as no answer."""
     module, _, function = name.partition(":")
     if not module or not function:
         raise BadModel(f"--model: {name!r} is not possible; expected module:function")
@@ -27,10 +27,10 @@ def from_function(name: str) -> Model:
     except (ImportError, AttributeError) as error:
         raise BadModel(f"--model: {name!r} is not possible: {error}") from None
     if not callable(found):
-        raise BadModel(f"--model: {name!r} is no function")
+        raise BadModel(f"--model: {name!r} is not a function")
 
     def ask(prompt: str, seconds: float) -> str:
-        del seconds  # a function cannot be interrupted: it must know its time itself
+        del seconds  # a function cannot be interrupted: it must limit its own time
         try:
             answer = found(prompt)
         except Exception as error:
@@ -43,7 +43,7 @@ def from_function(name: str) -> Model:
 
 
 def from_command(command: Sequence[str]) -> Model:
-    """A program, started for every question: the prompt on its standard input, the answer on its standard output."""
+    """Starts the program for every question: the prompt on standard input, the answer on standard output."""
 
     def ask(prompt: str, seconds: float) -> str:
         try:

@@ -1,4 +1,4 @@
-"""A turn as a text: the rules in brief, the table, what the cards in sight say, and the numbered actions."""
+"""Writes a turn as text: the rules in brief, the table, the visible cards explained, and the numbered actions."""
 
 import re
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from rubble_bot import Turn
 from rubble.v1 import game_pb2
 from text_bot.rules import RULES
 
-#: A word that may be the id of a card or tile: letters, then a number. Spaces of the map (Y5a) are none; there are too many.
+#: A word that may be the id of a card or tile: letters, then a number. Spaces of the map (Y5a) do not match; there are too many.
 _ID = re.compile(r"\b[A-Za-z]+[0-9]+\b")
 
 
 def prompt(turn: Turn, game: game_pb2.GetGameResponse, wrong: str = "") -> str:
-    """All a model is told. ``wrong`` says what was wrong with its last answer."""
+    """Returns the whole prompt. ``wrong`` is what was wrong with the last answer."""
     table = "\n".join(lines(turn.view))
     actions = "\n".join(f"{number}. {text}" for number, text in enumerate(turn.texts, start=1))
     notation = "\n".join(f"{row.text}: {row.meaning}" for row in game.notation)
@@ -40,7 +40,7 @@ def prompt(turn: Turn, game: game_pb2.GetGameResponse, wrong: str = "") -> str:
 
 
 def explained(game: game_pb2.GetGameResponse, text: str) -> Iterator[str]:
-    """What lies in the box under the ids that occur in a text."""
+    """Yields the components whose ids occur in a text."""
     seen = set(_ID.findall(text))
     for component in game.components:
         if component.id in seen:
@@ -53,7 +53,7 @@ def _plain(json: str) -> str:
 
 
 def lines(view: Message) -> Iterator[str]:
-    """A view, one line a field. Fields that are empty, 0 or false are left out, except where the contract tells nothing from 0."""
+    """Yields a view, one line per field. Empty, 0 and false fields are left out, except where the contract has field presence."""
     if isinstance(view, Struct):
         for name, value in MessageToDict(view).items():
             yield f"{name}: {_spelled(value)}"
@@ -71,7 +71,7 @@ def _value(field: FieldDescriptor, value: Any) -> str:
         return f": {_single(field, value)}"
     if field.message_type is None:
         return ": " + " ".join(_single(field, item) or "-" for item in value)
-    # Many alike are written as a table: the names once, then a row for each.
+    # A list of messages is written as a table: the names once, then a row for each.
     columns = [column for column in field.message_type.fields if any(_is_set(row, column) for row in value)]
     rows = (" | ".join(_cell(row, column) for column in columns) for row in value)
     return f" ({' | '.join(column.name for column in columns)}):" + "".join(f"\n  {row}" for row in rows)
@@ -91,7 +91,7 @@ def _cell(message: Message, field: FieldDescriptor) -> str:
 
 
 def _single(field: FieldDescriptor, value: Any) -> str:
-    """One value in a line."""
+    """Returns one value on a line."""
     if field.message_type is not None:
         inner = ", ".join(f"{part.name}{_value(part, content)}" for part, content in _fields(value))
         return f"({inner})"
@@ -102,7 +102,7 @@ def _single(field: FieldDescriptor, value: Any) -> str:
 
 
 def _spelled(value: Any) -> str:
-    """A plain value as a person would write it."""
+    """Returns a plain value as a person would write it."""
     if value is None:
         return "-"
     if isinstance(value, bool):

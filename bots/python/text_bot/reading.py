@@ -1,4 +1,4 @@
-"""What a model meant: a number, the notation of an action, either of them somewhere in a longer talk; or why it is unclear."""
+"""Reads a model's answer: a number, the notation of an action, or a longer text that contains one; else says why it is unclear."""
 
 import re
 from collections.abc import Sequence
@@ -6,24 +6,24 @@ from typing import Final
 
 #: "answer: 3", "My action is place 2 act."
 _NAMED: Final = re.compile(r"\b(?:answer|action|choice|choose|move|play)\b\s*(?:is|would be)?\s*[:=]?\s*(.+)")
-#: A line that is nothing but a number, however it is dressed up: "3", "3.", "#3", "**(3)**", "number 3".
+#: A line that is only a number, in any decoration: "3", "3.", "#3", "**(3)**", "number 3".
 _NUMBER: Final = re.compile(r"(?:number|option|no\.)?\s*[#(\[]?\s*(-?\d+)\s*[)\].]?")
 _DRESS: Final = re.compile(r"[`*\"'“”‘’]")
-_SHOWN: Final = 4  # actions named in a complaint
+_SHOWN: Final = 4  # actions named in a message
 
 
 class Unclear(Exception):
-    """An answer without exactly one legal action in it; says what was wrong, for whoever gave it."""
+    """The answer does not contain exactly one legal action; the message tells the model what was wrong."""
 
 
 def read(answer: str, texts: Sequence[str]) -> int:
-    """The place among the legal actions that an answer means."""
+    """Returns the index of the legal action that an answer means; raises Unclear."""
     said = [line for line in (_tidy(line) for line in answer.splitlines()) if line]
     if not said:
         raise Unclear("it was empty")
     actions = {_tidy(text): place for place, text in enumerate(texts)}
     named = [found.group(1) for line in said if (found := _NAMED.search(line))]
-    # What was announced counts most, and of that the last; then lines that are an answer and nothing else.
+    # The last announced answer counts most; then lines that are only an answer.
     for line in [*reversed(named), *reversed(said)]:
         place = _whole(line, actions)
         if place is not None:
@@ -42,7 +42,7 @@ def _tidy(text: str) -> str:
 
 
 def _whole(line: str, actions: dict[str, int]) -> int | None:
-    """The action a line consists of, or None if it is no answer by itself."""
+    """Returns the action a line consists of, or None if the line is not an answer."""
     line = line.strip()
     for ending in ("", "."):
         if line.removesuffix(ending) in actions:
@@ -57,7 +57,7 @@ def _whole(line: str, actions: dict[str, int]) -> int | None:
 
 
 def _mentioned(text: str, actions: dict[str, int]) -> list[int]:
-    """The actions whose notation stands in the text; one that is part of a longer one does not count there."""
+    """Returns the actions whose notation is in the text; one that is part of a longer match does not count."""
     found: list[int] = []
     for action in sorted(actions, key=len, reverse=True):
         pattern = re.compile(rf"(?<![\w@$]){re.escape(action)}(?![\w])")

@@ -1,4 +1,4 @@
-"""What a newcomer must know of each game, in a few lines. The cards in sight are explained beside it, from the arena's own data."""
+"""The rules of each game in a few lines, for the prompt. The visible cards are explained separately, from the arena's data."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ _SF1906: Final = """\
 1906 San Francisco: rebuild the city in six years, 1906 to 1911; most points win.
 Each year opens with the earnings area: take a free space, its money, and a benefit of the year. Then come six action cards, one
 after another. On each card every player has one turn: put the pawn on a free space and carry out its action, or take $1
-instead (cash), or pay $2 a step for the action of another space of the card (buy). Whoever stands furthest right goes first on
+instead (cash), or pay $2 a step for the action of another space of the card (buy). The pawn furthest right goes first on
 the next card. Spaces count from 0 on the left.
 Actions: earnings $N; materials (a building from the pool into your stock); permit; objective; clear-up ($2 for a step up in
 development, or $3 with a rubble token of the map); urban-development ($2 for a step right); build; grant-build.
@@ -19,7 +19,7 @@ eighth building gets a bonus, and the game ends with that card."""
 
 _RELIEF: Final = """\
 Relief: lead the rebuilding after a disaster; most points win.
-Each round everybody secretly puts leaders on tiles of their own mat, then a card brings goods and people to the board, then
+Each round all players secretly put leaders on tiles of their own mat, then a card brings goods and people to the board, then
 all place markers, one at a time. A marker can: use an own tile (take goods, help people who become workers, gain stories or
 money, train a leader, score; a leader on the tile adds one to each); build a tile of the row or your special one, onto an open
 space or over a tile with the same icon, whose cost is then a discount; spend stories for money or 2 money for 1 influence;

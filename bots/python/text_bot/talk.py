@@ -1,4 +1,4 @@
-"""The conversation about one turn: ask, read, ask again with what was wrong, and in the end play something legal."""
+"""The dialogue about one turn: asks, reads, asks again with what was wrong, and finally plays a legal action."""
 
 import logging
 import threading
@@ -14,13 +14,13 @@ from text_bot.prompt import prompt
 from text_bot.reading import Unclear, read
 
 _LOG: Final = logging.getLogger("text_bot")
-#: Of the time on the clock so much is kept for the way there and back.
+#: The part of the clock that is kept for the round trip.
 RESERVE_S: Final = 0.5
 _WORDS: Final = 300  # characters of the model's own words that are kept in the replay
 
 
 class Talk:
-    """A ``choose`` that asks a model. ``rules`` tells all about a game, as the arena's GetGame does."""
+    """A ``choose`` that asks a model. ``rules`` returns the description of a game, as the arena's GetGame does."""
 
     def __init__(self, model: Model, rules: Callable[[str], game_pb2.GetGameResponse], tries: int = 3) -> None:
         self._model = model
@@ -30,7 +30,7 @@ class Talk:
         self._lock = threading.Lock()
 
     def choose(self, turn: Turn) -> int:
-        """The action the model means; the first legal one if it cannot say. The note in the replay tells which of the two."""
+        """Returns the model's action, or the first legal one if there is no usable answer; the note in the replay says which."""
         if len(turn.legal_actions) == 1:
             return 0
         end = time.monotonic() + max(0.0, (turn.clock.move_ms + turn.clock.bank_ms / 2) / 1000 - RESERVE_S)

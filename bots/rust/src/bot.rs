@@ -1,4 +1,4 @@
-//! One bot: one stream to the arena, as many games on it as come, and whatever it takes to keep it open.
+//! One bot: one stream to the arena that carries all its games, with reconnection.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -20,7 +20,7 @@ use crate::v1::{self, Choice, Fault, GameOver, GameStart, Hello, PlayEvent, Play
 use crate::{Answer, BotError, Failure, Settings, Turn};
 
 const SDK: &str = "rubble-rust 0.1";
-/// The pause before the next attempt to connect: doubled from the first to the second, and shortened by up to half at random.
+/// The pause before the next attempt to connect: doubled from the first value up to the second, shortened by up to half at random.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(10);
 /// The pause before a refused question is put again: the arena may be in trouble.
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 256;
 type Choose = dyn Fn(&mut Turn) -> Result<Answer, Failure> + Send + Sync;
 type OnOver = dyn FnMut(&GameOver) + Send;
 
-/// A bot that plays until it is told to stop.
+/// A bot that plays until it is stopped.
 pub struct Bot {
     settings: Settings,
     choose: Arc<Choose>,
@@ -41,9 +41,9 @@ pub struct Bot {
     outbox: Vec<Choice>,
     thoughts: mpsc::UnboundedReceiver<Thought>,
     think: mpsc::UnboundedSender<Thought>,
-    /// Counts all questions ever put to `choose`.
+    /// The number of questions passed to `choose` so far.
     asked: u64,
-    /// Attempts in a row that led nowhere.
+    /// Failed attempts in a row.
     failures: u32,
 }
 
@@ -51,16 +51,16 @@ pub struct Bot {
 struct Game {
     start: GameStart,
     turn: Option<Turn>,
-    /// Which of all questions that is.
+    /// The number of that question among all.
     asked: u64,
     choice: Option<Choice>,
     is_thinking: bool,
-    /// Announced on the present stream: answers may be sent.
+    /// Whether the game is announced on the current stream, so that answers may be sent.
     is_here: bool,
     refusals: u32,
 }
 
-/// What came of asking `choose`.
+/// The result of a call of `choose`.
 struct Thought {
     session: String,
     asked: u64,
@@ -95,19 +95,19 @@ impl Bot {
         }
     }
 
-    /// How many games are played at once; 16 unless said otherwise.
+    /// The number of games played at once; 16 by default.
     pub fn games(mut self, parallel: u32) -> Self {
         self.parallel = parallel;
         self
     }
 
-    /// Hear of every end. Called between two messages; should be quick.
+    /// Sets a listener for the end of every game. Called between two messages; should be quick.
     pub fn on_over(mut self, listener: impl FnMut(&GameOver) + Send + 'static) -> Self {
         self.on_over = Some(Box::new(listener));
         self
     }
 
-    /// Play until `stop` is ready, or until going on makes no sense.
+    /// Plays until `stop` is ready or the bot cannot continue.
     pub async fn play(mut self, stop: impl Future<Output = ()>) -> Result<(), BotError> {
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -137,12 +137,12 @@ impl Bot {
         Ok(())
     }
 
-    /// One stream, from Hello to its end.
+    /// Runs one stream, from Hello to its end.
     async fn converse(&mut self) -> End {
         for game in self.games.values_mut() {
             game.is_here = false;
         }
-        self.outbox.clear(); // whatever did not arrive is asked for again
+        self.outbox.clear(); // the arena asks again for every answer that did not arrive
         let channel = match self.settings.endpoint() {
             Ok(endpoint) => endpoint.connect().await,
             Err(error) => return End::Final(error),
@@ -160,7 +160,7 @@ impl Bot {
         // The key is also sent as metadata: the arena then knows the bot before it reads the stream.
         if let Ok(token) = MetadataValue::try_from(format!("Bearer {}", self.settings.key)) {
             request.metadata_mut().insert("authorization", token);
-        } // else it is no key, which the arena tells when it has read Hello
+        } // else the key is malformed, and the arena rejects it after Hello
         let mut ears = match BotServiceClient::new(channel).play(request).await {
             Ok(response) => response.into_inner(),
             Err(status) => return judge(&status),
@@ -186,7 +186,7 @@ impl Bot {
                         self.answer(thought);
                     }
                 }
-                // While the last message is on its way, answers pile up for the next one.
+                // While the last message is being sent, answers wait for the next one.
                 Ok(place) = mouth.reserve(), if !self.outbox.is_empty() => {
                     let rest = self.outbox.split_off(self.outbox.len().min(AT_ONCE));
                     place.send(PlayRequest { hello: None, choices: std::mem::replace(&mut self.outbox, rest) });
@@ -205,7 +205,7 @@ impl Bot {
                 self.failures = 0;
                 info!("connected to {} as {}", self.settings.address, welcome.bot);
             }
-            // The first two are dealt with, the third is newer than this SDK.
+            // The first two are handled elsewhere, the third is newer than this SDK.
             Some(Event::Draining(_) | Event::TakenOver(_)) | None => {}
         }
     }
@@ -253,7 +253,7 @@ impl Bot {
                 return;
             }
             if game.is_thinking {
-                return; // the answer goes out as soon as there is one
+                return; // the answer is sent as soon as it is ready
             }
         }
         let turn = Turn {
@@ -272,7 +272,7 @@ impl Bot {
         self.think(turn, Duration::ZERO);
     }
 
-    /// Log what was refused; if the question is still open, ask again, with the reason.
+    /// Logs the refusal; if the question is still open, asks again with the reason.
     fn reconsider(&mut self, refused: Refused) {
         let Refused { session, turn: number, reason, message, open } = refused;
         warning!("{session}: answer {number} refused: {message} ({reason})");
@@ -287,7 +287,7 @@ impl Bot {
         self.think(again, pause);
     }
 
-    /// Ask `choose` beside the stream, in a thread that may take its time.
+    /// Calls `choose` in a thread of the blocking pool.
     fn think(&mut self, turn: Turn, pause: Duration) {
         let Some(game) = self.games.get_mut(&turn.session) else { return };
         self.asked += 1;
@@ -304,7 +304,7 @@ impl Bot {
                 Ok(Err(failure)) => Err(failure.to_string()),
                 Err(panic) => Err(panic.to_string()),
             };
-            // Nobody listens any more if the bot has stopped.
+            // The receiver is gone if the bot has stopped.
             let _ = answers.send(Thought { session, asked, result });
         });
     }
@@ -312,7 +312,7 @@ impl Bot {
     fn answer(&mut self, thought: Thought) {
         let Some(game) = self.games.get_mut(&thought.session) else { return }; // the game is over
         if game.asked != thought.asked {
-            return; // it was asked something else meanwhile
+            return; // a newer question has replaced it
         }
         game.is_thinking = false;
         match thought.result {
@@ -327,7 +327,7 @@ impl Bot {
     }
 }
 
-/// What went wrong: final if trying again would not help.
+/// Returns what went wrong: final if trying again would not help.
 fn judge(status: &Status) -> End {
     let message = status.message();
     let rejected = |what: &str| End::Final(BotError::Rejected(format!("the arena does not {what}: {message}")));
@@ -338,7 +338,7 @@ fn judge(status: &Status) -> End {
     }
 }
 
-/// An error with everything that led to it.
+/// Returns an error with all its causes.
 fn causes(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -349,7 +349,7 @@ fn causes(error: &dyn Error) -> String {
     words
 }
 
-/// Play with the settings of the environment until SIGTERM or Ctrl-C, and end the process: with 0 if it was told to stop, with 1
+/// Plays with the settings of the environment until SIGTERM or Ctrl-C, and ends the process: with 0 if it was stopped, with 1
 /// if the arena rejects the key or another process took over with it, with 2 if a setting is missing.
 pub fn run<C>(choose: C) -> !
 where
@@ -357,13 +357,13 @@ where
 {
     let played = Settings::from_env().and_then(|settings| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2) // the thinking is done in threads of its own
+            .worker_threads(2) // `choose` runs in other threads
             .enable_all()
             .build()
             .expect("a process that can start threads");
         runtime.block_on(Bot::new(settings, choose).play(told_to_stop()))
     });
-    // Without waiting for thoughts.
+    // Without waiting for `choose`.
     std::process::exit(match played {
         Ok(()) => 0,
         Err(error) => {

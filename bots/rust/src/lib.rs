@@ -1,6 +1,6 @@
-//! Plays in a Rubble arena: write a `choose` and hand it to [`run`].
+//! Plays in a Rubble arena: write a `choose` and pass it to [`run`].
 //!
-//! One stream carries all games of a bot. Answers that are ready together travel together. What was answered is remembered
+//! One stream carries all games of a bot. Answers that are ready together are sent in one message. What was answered is remembered
 //! until the next question: after a reconnect the arena asks again, and the same question gets the same answer.
 
 mod bot;

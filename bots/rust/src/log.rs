@@ -1,4 +1,4 @@
-//! What the bot says on standard error: seconds since it started, how bad it is, and what happened.
+//! Logs to standard error: seconds since the start, the level, and the message.
 
 use std::sync::OnceLock;
 use std::time::Instant;

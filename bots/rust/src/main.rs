@@ -1,4 +1,4 @@
-//! A first bot: it plays every game of the arena by a rule of thumb. Make it yours: everything that matters is in `choose`.
+//! A starter bot that plays every game of the arena by a simple heuristic. To write your own bot, change `choose`.
 
 use rubble_bot::v1::view::Game as View;
 use rubble_bot::v1::{relief_action, sf1906_action, sf1906_place};
@@ -10,23 +10,23 @@ fn main() {
     rubble_bot::run(choose)
 }
 
-/// The action that seems worth most; among equals any.
+/// Returns the action that seems worth most; a random one among equals.
 fn choose(turn: &mut Turn) -> Result<Answer, Failure> {
     let worth: Vec<f64> = turn.legal_actions.iter().map(|action| worth(turn, action)).collect();
     let highest = worth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let best: Vec<usize> = (0..worth.len()).filter(|&index| worth[index] == highest).collect();
-    turn.note = format!("worth {highest}"); // kept beside the action in the replay
+    turn.note = format!("worth {highest}"); // stored with the action in the replay
     let index = fastrand::choice(best).ok_or("no legal action to choose from")?;
     Ok(Answer::Index(index))
 }
 
-/// What an action is worth, roughly in points.
+/// Returns what an action is worth, roughly in points.
 fn worth(turn: &Turn, action: &Action) -> f64 {
     use rubble_bot::v1::action::Game::{Relief, Sf1906};
     match (&turn.view, &action.game) {
         (Some(View::Sf1906(city)), Some(Sf1906(action))) => sf1906_worth(city, action),
         (Some(View::Relief(camp)), Some(Relief(action))) => relief_worth(&camp.seats[turn.seat], action),
-        _ => 0.0, // a game without messages of its own: read action.text, or play anything
+        _ => 0.0, // a game without its own messages: read action.text, or play anything
     }
 }
 
@@ -42,11 +42,11 @@ fn sf1906_worth(city: &Sf1906View, action: &Sf1906Action) -> f64 {
         Some(Clear(space)) if !space.is_empty() => 1.0,
         Some(Reward(icon)) if *icon != Sf1906Icon::Unspecified as i32 => 1.0,
         Some(Discard(discard)) => -(discard.permits.len() as f64),
-        _ => 0.0, // which card, which space: your turn
+        _ => 0.0, // a choice of card or space: add your own idea here
     }
 }
 
-/// What a place for the pawn is worth to a player who wants to build.
+/// Returns what a space for the pawn is worth to a player who is going to build.
 fn place_worth(city: &Sf1906View, place: &Sf1906Place) -> f64 {
     use sf1906_place::What;
     use Sf1906ActionKind as Kind;
@@ -74,7 +74,7 @@ fn relief_worth(me: &ReliefSeat, action: &ReliefAction) -> f64 {
     match &action.action {
         Some(Build(_)) => 10.0,
         Some(Use(space)) => use_worth(me, *space),
-        Some(Lead(space)) => f64::from(*space), // later spaces were built, not printed: they give more
+        Some(Lead(space)) => f64::from(*space), // higher spaces hold built tiles, which give more than printed ones
         Some(SpendStories(stories)) => 1.0 + 0.1 * f64::from(*stories),
         Some(SpendMoney(money)) => 2.0 + 0.1 * f64::from(*money),
         Some(Trade(goods)) => 3.0 + f64::from(goods.supply + goods.worker),

@@ -1,4 +1,4 @@
-//! Where a bot plays and as whom.
+//! The address of the arena, the bot's key and the certificates to trust.
 
 use std::time::Duration;
 use std::{env, fmt, fs};
@@ -7,19 +7,19 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint};
 
 use crate::BotError;
 
-/// Where a bot plays and as whom.
+/// The address of the arena, the bot's key and the certificates to trust.
 #[derive(Clone)]
 pub struct Settings {
     /// host:port of the arena.
     pub address: String,
-    /// What the operator issued for this bot.
+    /// The key the operator issued for this bot.
     pub key: String,
     /// A file of certificates to trust, or "system" for those of the machine; empty: no TLS.
     pub ca: String,
 }
 
 impl fmt::Debug for Settings {
-    /// Without the key: it is a secret.
+    /// Leaves out the key, which is a secret.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "Settings {{ address: {:?}, ca: {:?} }}", self.address, self.ca)
     }
@@ -35,7 +35,7 @@ impl Settings {
         })
     }
 
-    /// How to reach the arena: each connection is a new one, perhaps to another copy of it.
+    /// Returns the endpoint of the arena; each connection is new, perhaps to another copy of it.
     pub fn endpoint(&self) -> Result<Endpoint, BotError> {
         let scheme = if self.ca.is_empty() { "http" } else { "https" };
         let url = match self.address.strip_prefix("unix:") {

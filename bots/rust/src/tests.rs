@@ -1,4 +1,4 @@
-//! The SDK at an arena of straw: a real server on loopback that says what a test wants it to say.
+//! Tests of the SDK with a fake arena: a real server on loopback that follows a script.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Said = mpsc::Sender<Result<PlayResponse, Status>>;
 type Script = Arc<dyn Fn(usize, Stream) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// One stream, as the arena holds it.
+/// One stream, on the arena's side.
 struct Stream {
     hello: Hello,
     requests: Streaming<PlayRequest>,
@@ -79,7 +79,7 @@ impl BotService for Straw {
     }
 }
 
-/// Let a bot play at a straw arena until so many games are over; what `play` returned, and how many streams there were.
+/// Lets a bot play at a fake arena until that many games are over; returns the result of `play` and the number of streams.
 fn play<S, F, C>(games: u32, script: S, choose: C) -> (Result<(), BotError>, usize)
 where
     S: Fn(usize, Stream) -> F + Send + Sync + 'static,

@@ -1,10 +1,10 @@
-//! What an author sees: the question, the answer, and the reasons why a bot may stop.
+//! The types a bot author uses: the question, the answer, and the errors that stop a bot.
 
 use std::fmt;
 
 use crate::v1;
 
-/// A question, and all there is to know for the answer.
+/// A question with everything needed to answer it.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     pub session: String,
@@ -12,17 +12,17 @@ pub struct Turn {
     /// The bot's seat, counted from 0, and how many there are.
     pub seat: usize,
     pub seats: usize,
-    /// Counts the questions put to this seat in this session.
+    /// The number of this question to this seat in this session, from 1.
     pub number: u32,
-    /// What the seat knows of the table: a message of the game's own, or a `Struct` for games without one.
+    /// What the seat knows of the table: the game's own message, or a `Struct` for games without one.
     pub view: Option<v1::view::Game>,
-    /// Everything that may be answered, never empty.
+    /// All possible answers, never empty.
     pub legal_actions: Vec<v1::Action>,
     /// Milliseconds left, as the arena counts them.
     pub clock: v1::Clock,
-    /// Why the last answer to this very question was refused; empty the first time.
+    /// Why the last answer to this question was refused; empty the first time.
     pub refused: String,
-    /// Kept beside the answer in the replay; at most 1000 characters of it.
+    /// Stored with the answer in the replay; at most 1000 characters of it.
     pub note: String,
 }
 
@@ -32,7 +32,7 @@ impl Turn {
         self.legal_actions.iter().map(|action| action.text.as_str())
     }
 
-    /// The answer as it travels.
+    /// Returns the message of an answer.
     pub(crate) fn choice(&self, answer: Answer) -> v1::Choice {
         v1::Choice {
             session: self.session.clone(),
@@ -49,7 +49,7 @@ impl Turn {
 /// A legal action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Its place in [`Turn::legal_actions`].
+    /// Its index in [`Turn::legal_actions`].
     Index(usize),
     /// Its text, in the notation of the game.
     Text(String),
@@ -58,19 +58,19 @@ pub enum Answer {
 /// Why `choose` could not answer. The question stays unanswered then, and the log says why.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a bot stopped without being told to.
+/// The reason why a bot stopped by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BotError {
     /// A setting is missing or cannot be used.
     Setting(String),
-    /// The arena does not want this bot: a wrong key, most likely. Trying again would not help.
+    /// The arena rejects this bot, probably because of a wrong key. Trying again would not help.
     Rejected(String),
     /// Another process plays with the same key now.
     TakenOver,
 }
 
 impl BotError {
-    /// What the process ends with.
+    /// Returns the exit code of the process.
     pub fn exit_code(&self) -> i32 {
         match self {
             BotError::Setting(_) => 2,

@@ -1,7 +1,7 @@
 /**
- * A first bot: it plays every game of the arena by a rule of thumb. Make it yours: everything that matters is in `choose`.
+ * A starter bot that plays every game of the arena by a simple heuristic. To write your own bot, change `choose`.
  *
- * A turn carries the view of the table and the legal actions, both typed (see protos/rubble/v1). The answer is the place of an
+ * A turn carries the view of the table and the legal actions, both typed (see protos/rubble/v1). The answer is the index of an
  * action in `turn.legalActions`, or its text; with a note, if you like.
  */
 import type { Action } from "./gen/rubble/v1/common.js";
@@ -10,13 +10,13 @@ import { Sf1906ActionKind, Sf1906Benefit, Sf1906Icon } from "./gen/rubble/v1/sf1
 import type { Sf1906Action, Sf1906Place, Sf1906View } from "./gen/rubble/v1/sf1906.js";
 import type { Answer, Turn } from "./rubble-bot/index.js";
 
-/** The action that seems worth most; among equals any. */
+/** Returns the action that seems worth most; a random one among equals. */
 export function choose(turn: Turn): Answer {
   const worth = turn.legalActions.map(worthFor(turn));
   const best = Math.max(...worth);
   const equals = [...worth.keys()].filter((index) => worth[index] === best);
   const action = equals[Math.floor(Math.random() * equals.length)]!;
-  return { action, note: `worth ${best}` }; // the note is kept beside the action in the replay
+  return { action, note: `worth ${best}` }; // the note is stored with the action in the replay
 }
 
 function worthFor(turn: Turn): (action: Action) => number {
@@ -29,13 +29,13 @@ function worthFor(turn: Turn): (action: Action) => number {
       const me = turn.view.value.seats[turn.seat];
       return ({ game }) => (me && game?.$case === "relief" ? reliefWorth(me, game.value.action) : 0);
     }
-    default: // a game without messages of its own: read the texts of the actions, or play anything
+    default: // a game without its own messages: read the texts of the actions, or play anything
       return () => 0;
   }
 }
 
 // ------------------------------------------------------------------------------------------------ 1906 San Francisco
-/** What a space of an action card is worth to a player who wants to build. */
+/** What a space of an action card is worth to a player who is going to build. */
 const SPACE = new Map<Sf1906ActionKind, number>([
   [Sf1906ActionKind.GRANT_BUILD, 10],
   [Sf1906ActionKind.BUILD, 9],
@@ -46,7 +46,7 @@ const SPACE = new Map<Sf1906ActionKind, number>([
   [Sf1906ActionKind.CLEAR_UP, 3],
 ]);
 
-/** What an action is worth, roughly in points. */
+/** Returns what an action is worth, roughly in points. */
 function sf1906Worth(city: Sf1906View, action: Sf1906Action["action"]): number {
   switch (action?.$case) {
     case "earn":
@@ -62,7 +62,7 @@ function sf1906Worth(city: Sf1906View, action: Sf1906Action["action"]): number {
     case "discard":
       return -action.value.permits.length;
     default:
-      return 0; // which card, which space: your turn
+      return 0; // a choice of card or space: add your own idea here
   }
 }
 
@@ -75,7 +75,7 @@ function placeWorth(city: Sf1906View, { space, what }: Sf1906Place): number {
 }
 
 // ------------------------------------------------------------------------------------------------------------ Relief
-/** What an action is worth, roughly in points. */
+/** Returns what an action is worth, roughly in points. */
 function reliefWorth(me: ReliefSeat, action: ReliefAction["action"]): number {
   switch (action?.$case) {
     case "build":
@@ -86,7 +86,7 @@ function reliefWorth(me: ReliefSeat, action: ReliefAction["action"]): number {
       return 5 - (used?.uses ?? 0) + led + 0.1 * (used?.under.length ?? 0);
     }
     case "lead":
-      return action.value; // later spaces were built, not printed: they give more
+      return action.value; // higher spaces hold built tiles, which give more than printed ones
     case "spendStories":
       return 1 + 0.1 * action.value;
     case "spendMoney":

@@ -1,4 +1,4 @@
-"""Relief: rebuild a city after a natural disaster. Two or three players, from an untitled rules booklet."""
+"""Relief, from an untitled rules booklet: two or three players rebuild a city after a natural disaster."""
 
 from service.games.core import Game, Option, never_secret, random_player
 from service.games.relief import actions, box, greedy, legal, picture, rules, sample, scoring, state, view
@@ -18,7 +18,7 @@ RELIEF: Game[state.State, actions.Action] = Game(
         Option(
             name="objectives",
             default="all",
-            about="everybody scores all objectives in play, or only the own and the face-up one",
+            about="every player scores all objectives in play, or only the own and the face-up one",
             choices=("all", "own"),
         ),
     ),

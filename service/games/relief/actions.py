@@ -1,7 +1,7 @@
-"""What a seat may say, and how it is written (5.22 - 5.24).
+"""The actions of a seat and their notation (5.22 - 5.24).
 
-There are only a few hundred actions, so every one is made once, here, and never again: two actions are equal exactly
-if they are the same object. ``read`` finds it by its text; copies and pickles come back as the same object too.
+There are only a few hundred actions, so each is made once, here: two actions are equal exactly if they are the same
+object. ``read`` finds an action by its text; copies and unpickled actions are the same object too.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _SPENT: Final = {STORY: "spend_stories", MONEY: "spend_money"}
 
 
 class Action:
-    """Anything a seat may say: ``text`` is its notation, stable for ever, ``typed`` has the shape of the message ReliefAction."""
+    """One action: ``text`` is its notation, which never changes, ``typed`` has the shape of the message ReliefAction."""
 
     __slots__ = ("text", "typed")
 
@@ -59,7 +59,7 @@ class Build(Action):
 
 
 class Spend(Action):
-    """A marker on Press & Embassy: so many tokens of this kind for so many of the other."""
+    """A marker on Press & Embassy: tokens of one kind for tokens of another."""
 
     __slots__ = ("gain", "gained_kind", "paid_kind", "pay")
 
@@ -94,13 +94,13 @@ class Lead(Action):
 
 
 class Keep(Action):
-    """All new leaders still in hand wait beside the mat."""
+    """Leaves all new leaders still in hand beside the mat."""
 
     __slots__ = ()
 
 
 def _mixes(count: int) -> list[tuple[int, int, int, int]]:
-    """All mixes of that many tokens: W2, W1 F1, W1 S1, …; the more of an earlier kind, the earlier."""
+    """Returns all mixes of ``count`` tokens: W2, W1 F1, W1 S1, …; mixes with more of an earlier kind come first."""
     found = [
         (water, food, supplies, count - water - food - supplies)
         for water in range(count + 1)
@@ -133,7 +133,7 @@ def _universe() -> list[Action]:
     return found
 
 
-#: All actions there are, by their text in small letters.
+#: All actions by their text in lower case.
 ACTIONS: Final = {action.text.lower(): action for action in _universe()}
 
 _EXPECTED: Final = {
@@ -159,7 +159,7 @@ NOTATION: Final = (
 
 
 def read(text: str) -> Action:
-    """The action of that notation; blanks and capitals do not matter. Unreadable says what was expected."""
+    """Returns the action with that notation; case and blanks do not matter. Raises Unreadable, which names what is expected."""
     words = text.lower().split()
     action = ACTIONS.get(" ".join(words))
     if action is None:

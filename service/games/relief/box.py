@@ -1,6 +1,6 @@
-"""What lies in the box: the data files, read once, checked at the door, and turned into tables of small numbers.
+"""The components: the data files, read and validated once and turned into tables of small numbers.
 
-Tiles are numbered through: the seven starters printed on every mat, then the 35 buildings, then the seven specials.
+Tiles have consecutive numbers: the seven starters printed on every mat, then the 35 buildings, then the seven specials.
 Kinds of token are numbered in the order W F S K D I T $ N; in a player's goods D and I stand for *workers* who were
 helped, because a flipped token is still the same token (5.7).
 """
@@ -35,7 +35,7 @@ SPACES: Final = 14
 STARTERS: Final = 7
 MOST_SEATS: Final = 3
 ROW: Final = 5
-#: Prices are compared in fields of five bits (building.py); nobody can hold more workers, or more of one kind, than this.
+#: Prices are compared in fields of five bits (building.py); no player can hold more workers, or more of one kind, than this.
 MOST_HELD: Final = 31
 
 Price = tuple[int, int, int, int]
@@ -54,7 +54,7 @@ class Tile:
     help: Amounts
     gain: Amounts
     score: int
-    #: What a leader costs here; None for a tile that trains nobody.
+    #: What a leader costs here; None for a tile that trains no leaders.
     leader_cost: Price | None
     vp: int
     icon: int
@@ -74,7 +74,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Objective:
-    """One objective: what it counts and how that is paid."""
+    """One objective: what it counts and how many points that gives."""
 
     id: str
     name: str
@@ -89,7 +89,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Token:
-    """One kind of token: how many there are, and how many of them every player starts with."""
+    """One kind of token: how many exist, and how many every player starts with."""
 
     id: str
     letter: str
@@ -109,7 +109,7 @@ def _amounts(entry: Component, name: str, kinds: Sequence[str]) -> Amounts:
 
 
 def _number(entry: Component, name: str, low: int, high: int) -> int:
-    """A number that may be left out and then is 0."""
+    """Returns a number; 0 if the field is missing."""
     return entry.number(name, low, high) if name in entry.values else 0
 
 
@@ -204,7 +204,7 @@ class Box:
         for entry in exchanges.values():
             entry.word("square", tuple(squares))
         self.squares = tuple((entry.id, entry.sentence("name")) for entry in squares.values())
-        #: The common supply of leaders; the coloured ones come on top (5.28).
+        #: The common supply of leaders, without the coloured ones (5.28).
         self.leaders = pieces["leader"].number("count", 1, 99)
         self.starting_leaders = pieces["leader"].number("start", 1, 9)
         self.starting_markers = pieces["marker"].number("start", 1, 9)
@@ -232,7 +232,7 @@ OBJECTIVE_NUMBER: Final = {objective.id: number for number, objective in enumera
 
 
 def tiles_of_level(level: int, seats: int) -> list[int]:
-    """The buildings of one level; two players leave out those with a 3 in the corner."""
+    """Returns the buildings of one level; two players play without those with a 3 in the corner."""
     return [
         number
         for number, tile in enumerate(TILES)
@@ -241,5 +241,5 @@ def tiles_of_level(level: int, seats: int) -> list[int]:
 
 
 def cards_of_level(level: int) -> list[int]:
-    """The resupply cards of one level."""
+    """Returns the resupply cards of one level."""
     return [number for number, card in enumerate(CARDS) if card.level == level]

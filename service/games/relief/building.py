@@ -1,4 +1,4 @@
-"""Building: prices and discounts, paying, the tile on the mat, the row, and the piles behind it (5.7, 5.8, 5.12)."""
+"""Building: prices and discounts, paying, the tile on the mat, the row and its piles (5.7, 5.8, 5.12)."""
 
 from typing import Final
 
@@ -16,36 +16,36 @@ from service.games.relief.box import (
 )
 from service.games.relief.state import BY_BUILD, BY_REFILL, MARKERS, Player, State
 
-# Four amounts in one number, six bits each of which the highest is a guard: a holding with all guards set, minus a
-# price, keeps them all exactly if the price can be paid. One subtraction instead of four comparisons.
+# Four amounts in one number, six bits each; the highest bit is a guard. A holding with all guards set, minus a price,
+# keeps all guards exactly if the price can be paid: one subtraction instead of four comparisons.
 GUARD: Final = 0b100000_100000_100000_100000
 
 
 def packed(price: Price) -> int:
-    """A price as one number."""
+    """Returns a price as one number."""
     water, food, supplies, workers = price
     return water | food << 6 | supplies << 12 | workers << 18
 
 
 def holding(player: Player) -> int:
-    """What a player can pay with, as one number with guards; workers of every origin count."""
+    """Returns what a player can pay with, as one number with guards; workers of every origin count."""
     goods = player.goods
     workers = goods[WORKER] + goods[DISTRESSED] + goods[INJURED]
     return GUARD | goods[0] | goods[1] << 6 | goods[2] << 12 | workers << 18
 
 
 def can_pay(held: int, price: int) -> bool:
-    """Whether a holding covers a packed price."""
+    """Returns whether a holding covers a packed price."""
     return (held - price) & GUARD == GUARD
 
 
 def _price(new: int, covered: int) -> Price:
-    """5.12: kind by kind the printed cost less that of the tile directly covered; never a refund."""
+    """5.12: returns, for each kind, the printed cost minus that of the tile directly covered, but never below 0."""
     cost, less = TILES[new].cost, TILES[covered].cost
     return max(0, cost[0] - less[0]), max(0, cost[1] - less[1]), max(0, cost[2] - less[2]), max(0, cost[3] - less[3])
 
 
-#: PRICES[new][covered]; covering a starter costs the full price, as does an open space.
+#: PRICES[new][covered]; a starter or an open space gives no discount.
 PRICES: Final = tuple(tuple(_price(new, covered) for covered in range(len(TILES))) for new in range(len(TILES)))
 PACKED_PRICES: Final = tuple(tuple(packed(price) for price in row) for row in PRICES)
 PACKED_COSTS: Final = tuple(packed(tile.cost) for tile in TILES)
@@ -54,13 +54,13 @@ assert all(max(tile.cost) < 32 for tile in TILES)
 
 
 def price_at(player: Player, tile: int, space: int) -> Price:
-    """What this tile costs on that space of this mat."""
+    """Returns what this tile costs on that space of this mat."""
     tops = player.tops
     return PRICES[tile][tops[space]] if space < len(tops) else TILES[tile].cost
 
 
 def pay(state: State, player: Player, price: Price) -> None:
-    """5.7: tokens go back to their supply; of the workers those once distressed first, then those once injured."""
+    """5.7: returns tokens to their supply; of the workers the once distressed first, then the once injured."""
     goods, supply = player.goods, state.supply
     for kind in range(WORKER):
         count = price[kind]
@@ -77,7 +77,7 @@ def pay(state: State, player: Player, price: Price) -> None:
 
 
 def put(player: Player, tile: int, space: int) -> None:
-    """5.12: the tile is active at once and unused; a leader on the covered tile now serves the new one."""
+    """5.12: places the tile, active and unused; a leader on the covered tile moves to the new one."""
     tops = player.tops
     if space < len(tops):
         player.under[space] = (*player.under[space], tops[space])
@@ -93,7 +93,7 @@ def put(player: Player, tile: int, space: int) -> None:
 
 
 def refill(state: State) -> None:
-    """5.8: one tile enters at the left end, from level 1 while it lasts; with both piles empty the row stays short."""
+    """5.8: adds one tile at the left end, from level 1 until it is empty; with both piles empty the row stays short."""
     level_one, level_two = state.tiles
     if level_one:
         state.row.insert(0, level_one.pop())
@@ -110,7 +110,7 @@ def refill(state: State) -> None:
 
 
 def turn_card(state: State) -> None:
-    """5.21: the next card of the level in use; 5.7: each kind as far as the supply reaches."""
+    """5.21: turns the next card of the current level; 5.7: the supply limits each kind."""
     level = 1 if state.level_two else 0
     pile, used = state.cards[level], state.used_cards[level]
     if not pile:  # 5.8: all six are shuffled again, the latest included
@@ -124,7 +124,7 @@ def turn_card(state: State) -> None:
 
 
 def place_card(state: State, card: int) -> None:
-    """5.7: what the supply cannot give is lost, not owed."""
+    """5.7: places what the card brings; what the supply lacks is lost."""
     board, supply = state.board, state.supply
     for kind, printed in enumerate(CARDS[card].brings):
         count = min(printed, supply[kind])
@@ -133,5 +133,5 @@ def place_card(state: State, card: int) -> None:
 
 
 def starting_tops() -> list[int]:
-    """The tiles printed on every mat."""
+    """Returns the tiles printed on every mat."""
     return list(range(STARTERS))

@@ -1,6 +1,6 @@
-"""The greedy house player: it values every action by what its seat would hold afterwards, and looks no further.
+"""The bundled greedy player: it values every action by what its seat would hold afterwards, and looks no further.
 
-Holdings are worth what they nearly buy: every building in reach counts by its gain, less for each token missing.
+Holdings are worth what they can nearly buy: every building within reach counts by its gain, less for each missing token.
 Only what the seat knows is used: its own special and objective, the open table and the sizes of the piles. Everything
 is in victory points; the weights were found by playing.
 """
@@ -26,32 +26,32 @@ from service.games.relief.legal import legal_actions
 from service.games.relief.scoring import objective_points
 from service.games.relief.state import LEADERS, NEW_LEADERS, NO_TRIGGER, State, influence
 
-#: What a building is still worth when so many tokens are missing.
+#: The share of a building's worth that remains, by the number of missing tokens.
 REACH: Final = (0.62, 0.436, 0.307, 0.216, 0.152, 0.107, 0.075, 0.053, 0.037, 0.026)
-#: The best building in reach counts whole, the second best in part.
+#: The best building within reach counts fully, the second best in part.
 SECOND: Final = 0.39
-#: A token beyond all plans, and how much less each further one of its kind.
+#: A token that no plan needs, and how much less each further one of its kind is worth.
 TOKEN: Final = 0.65
 SURPLUS: Final = 0.05
-#: Money and stories, on the way to becoming something else.
+#: Money and stories, which can be exchanged.
 COIN: Final = 0.66
 TALE: Final = 0.44
 #: Influence and hope icons: their share in the two bonuses.
 SAY: Final = 1.6
 HEART: Final = 0.9
-#: What a marker brings anyway: only what a tile gives beyond that is a gain.
+#: What any marker brings: only what a tile gives beyond that is a gain.
 USUAL: Final = 1.3
 #: How often a better tile is used in a round, and what a new leader adds in one.
 TIMES: Final = 0.91
 LEADER: Final = 1.1
 #: What tiles give, by kind W F S K D I T $, when nothing is known about needs.
 GIVES: Final = (0.56, 0.56, 0.85, 0.85, 0.85, 0.85, 0.44, 0.66)
-#: A point scored by a tile: it needs no plan and cannot be spoilt, so tiles that score are sought for themselves.
+#: A point scored by a tile: it needs no plan and cannot be lost.
 POINT: Final = 3.6
 
 
 def greedy(state: State, seat: Seat, stream: Stream) -> Action:
-    """The action of the highest value; among equals the stream decides."""
+    """Returns the action of the highest value; among equals the stream decides."""
     actions = legal_actions(state, seat)
     if len(actions) == 1:
         return actions[0]
@@ -70,7 +70,7 @@ def greedy(state: State, seat: Seat, stream: Stream) -> Action:
 
 
 def _placement(mind: "_Mind") -> Action:
-    """The best spaces still open, as many as leaders are left; the lowest of them is named first (5.23)."""
+    """Returns the lowest of the best free spaces, one for each leader left (5.23)."""
     player = mind.player
     left = player.unplaced
     low = player.led.bit_length()
@@ -79,7 +79,7 @@ def _placement(mind: "_Mind") -> Action:
 
 
 def _given(tile: Tile, bonus: int, leader: float) -> float:
-    """What a use of this tile brings, everything being there to take."""
+    """Returns what a use of this tile brings if nothing is missing."""
     value = 0.0
     for amounts in (tile.take, tile.help, tile.gain):
         for kind, count in amounts:
@@ -91,7 +91,7 @@ def _given(tile: Tile, bonus: int, leader: float) -> float:
     return value
 
 
-#: By tile: what it is worth by standing there, what a use of it brings but for leaders, and how many of these.
+#: By tile: what it is worth without being used, what a use brings without leaders, and how many leaders.
 _STANDING: Final = tuple(tile.vp + SAY * tile.influence + HEART * tile.hope for tile in TILES)
 _BRINGS: Final = tuple(_given(tile, 0, 0.0) for tile in TILES)
 _LEADERS: Final = tuple(0.0 if tile.leader_cost is None else 1.0 for tile in TILES)
@@ -99,7 +99,7 @@ _ICONS: Final = 1 + max(tile.icon for tile in TILES)
 
 
 class _Mind:
-    """What one seat makes of the table."""
+    """One seat's evaluation of the table."""
 
     def __init__(self, state: State, seat: Seat) -> None:
         player = state.players[seat]
@@ -108,10 +108,10 @@ class _Mind:
         self.player = player
         self.held = (goods[0], goods[1], goods[2], goods[3] + goods[4] + goods[5])
         tiles_left = len(state.tiles[0]) + len(state.tiles[1])
-        #: Rounds after this one, as far as one can tell: every seat builds about once in a round.
+        #: Estimated rounds after this one: every seat builds about once in a round.
         self.rounds = 0.0 if state.trigger != NO_TRIGGER else tiles_left / (1.0 + 1.05 * len(state.players))
         self.markers = player.markers + self.rounds * BOX.all_markers
-        #: Tokens without a plan lose their worth when few markers are left to use them.
+        #: Tokens that no plan needs lose their worth when few markers are left.
         self.ready = min(1.0, self.markers / 8.0)
         self.sure = self._sure()
         self.leader = LEADER * self.rounds + sum(
@@ -119,7 +119,7 @@ class _Mind:
             for objective, chance in zip(OBJECTIVES, self.sure, strict=True)
             if objective.counts == "leaders"
         )
-        #: Every building in sight on every place it may go to: what it gains, and what it costs there.
+        #: Every available building on every space it may go to: what it gains, and what it costs there.
         self.sites: dict[tuple[int, int], tuple[float, Price]] = {}
         #: The same for all that holdings are for, the greatest gain first: (gain, tile, price). Where a tile costs the same, only
         #: its best place counts.
@@ -128,14 +128,14 @@ class _Mind:
         self.now = self.worth(*self.held, -1)
 
     def _sure(self) -> list[float]:
-        """How surely each objective will be scored: known ones surely, the others by how many of them are dealt."""
+        """Returns the probability that each objective is scored: 1 for known ones, else the share that is dealt."""
         known = (self.state.objective, self.player.objective)
         dealt = 0 if self.state.own_objectives else len(self.state.players) - 1
         chance = dealt / (len(OBJECTIVES) - len(known))
         return [1.0 if number in known else chance for number in range(len(OBJECTIVES))]
 
     def _by_objectives(self) -> tuple[list[float], list[float]]:
-        """What a building adds to the objectives, by its icon: where none stood, and where it covers another."""
+        """Returns what a building adds to the objectives, by its icon: on an open space, and over another building."""
         player = self.player
         icons = {TILES[tile].icon for tile in player.tops if tile >= FIRST_BUILDING}
         fresh, covering = [0.0] * _ICONS, [0.0] * _ICONS
@@ -159,7 +159,7 @@ class _Mind:
         return fresh, covering
 
     def _look_around(self) -> None:
-        """Fill ``sites`` and ``wishes``."""
+        """Fills ``sites`` and ``wishes``."""
         player = self.player
         tops = player.tops
         fresh, covering = self._by_objectives()
@@ -183,18 +183,18 @@ class _Mind:
                 else:
                     gain += fresh[icon]
                 self.sites[number, space] = gain, price
-                if gain > best.get((number, price), 0.0):  # what gains nothing is nobody's wish
+                if gain > best.get((number, price), 0.0):  # a building without a gain is left out
                     best[number, price] = gain
         self.wishes = sorted([(gain, number, price) for (number, price), gain in best.items()], reverse=True)
 
     def worth(self, water: int, food: int, supplies: int, workers: int, built: int) -> float:
-        """What these holdings are worth to the seat, the tile just built no longer being there."""
+        """Returns what these holdings are worth to the seat, without the tile just built."""
         first = second = 0.0
         last = -1
         markers = self.markers
         for gain, number, price in self.wishes:
             if gain * REACH[0] <= second:
-                break  # nor is any after it worth more
+                break  # the list is sorted: no later one is worth more
             if number == built:
                 continue
             missing = 0
@@ -222,7 +222,7 @@ class _Mind:
         return first + SECOND * second + spare * self.ready
 
     def value(self, action: Action) -> float:
-        """What the seat gains by a marker placed like this."""
+        """Returns what the seat gains by this marker."""
         if isinstance(action, Use):
             return self._use(action.space)
         if isinstance(action, Build):
@@ -238,7 +238,7 @@ class _Mind:
         return 0.0
 
     def _say(self, gained: int) -> float:
-        """What more influence is worth: most of it where it takes or shares the lead."""
+        """Returns what more influence is worth: most where it takes or shares the lead."""
         others = max(influence(other) for other in self.state.players if other is not self.player)
         mine = influence(self.player)
         return SAY * gained + (1.0 if mine <= others <= mine + gained else 0.0)
@@ -270,14 +270,14 @@ class _Mind:
         return gain + rest - self.now
 
     def leader_on(self, space: int) -> float:
-        """What a leader adds to the tile on this space."""
+        """Returns what a leader adds to the tile on this space."""
         tile = TILES[self.player.tops[space]]
         with_leader = _given(tile, 1, self.leader)
         without = _given(tile, 0, self.leader)
         return max(with_leader, USUAL) - max(without, USUAL) + 0.01 * with_leader
 
     def place(self, action: Action) -> float:
-        """A new leader goes to the best free tile that can still be used; waiting is worth nothing."""
+        """Returns the worth of placing a new leader; waiting is worth nothing."""
         if not isinstance(action, Lead):
             return 0.0
         left = min(2 - self.player.uses[action.space], self.player.markers)

@@ -19,7 +19,7 @@ from service.games.relief.building import GUARD, PACKED_COSTS, PACKED_PRICES, ho
 from service.games.relief.state import LEADERS, MARKERS, NEW_LEADERS, Player, State
 
 # What a tile needs to have any effect, as bits: a square or a supply that is not empty, or a leader that can be paid.
-# A tile that scores needs nothing; a leader tile needs its payment, in spite of its points (5.15).
+# A tile that scores needs nothing; a leader tile needs its payment even if it scores (5.15).
 _ALWAYS: Final = 1 << 8
 _LEADER_COSTS: Final = tuple(sorted({packed(tile.leader_cost) for tile in TILES if tile.leader_cost}))
 #: (price, bit) for each price a leader may have.
@@ -50,7 +50,7 @@ def _spends(stories: int, influence: int) -> tuple[Action, ...]:
     return (*SPEND_STORIES[:stories], *SPEND_MONEY[:influence])
 
 
-#: By the most money to be had for stories and the most influence to be had for money.
+#: By the most money for stories and the most influence for money that the seat can get.
 _SPENDS: Final = tuple(
     tuple(_spends(stories, influence) for influence in range(BOX.most_influence + 1))
     for stories in range(BOX.most_stories + 1)
@@ -73,13 +73,13 @@ _TRADES: Final = tuple(_trades(index) for index in range(1 << 10))
 
 
 def legal_actions(state: State, seat: Seat) -> "list[Action] | tuple[Action, ...]":
-    """Every action ``apply`` accepts from this seat, in a stable order; empty exactly if the seat is not to act."""
+    """Returns every action ``apply`` accepts from this seat, in a stable order; empty exactly if the seat is not to act."""
     phase = state.phase
     if phase == LEADERS:
         if not 0 <= seat < len(state.players):
             return ()
         player = state.players[seat]
-        # 5.23: each leader above the one before, and low enough that those still to come fit above it
+        # 5.23: each leader above the previous one, and low enough that the remaining ones fit above it
         return _LEADS_BETWEEN[player.led.bit_length()][len(player.tops) - player.unplaced] if player.unplaced else ()
     if seat != state.turn:
         return ()
@@ -96,7 +96,7 @@ def legal_actions(state: State, seat: Seat) -> "list[Action] | tuple[Action, ...
 
 
 def free_spaces(player: Player, above: int) -> list[int]:
-    """5.24: the spaces from there on whose tile has no leader."""
+    """5.24: returns the spaces from ``above`` on whose tile has no leader."""
     led = player.led
     return [space for space in range(above, len(player.tops)) if not led >> space & 1]
 
@@ -107,7 +107,7 @@ def _new_leaders(state: State, player: Player) -> list[Action]:
 
 
 def _markers(state: State, player: Player) -> list[Action]:
-    """5.22: pass, uses, builds, spends, trades; only what can be paid and would have an effect."""
+    """5.22: returns pass, uses, builds, spends and trades that can be paid and have an effect."""
     goods, supply = player.goods, state.supply
     held = holding(player)
     legal: list[Action] = [PASS]
@@ -139,7 +139,7 @@ def _markers(state: State, player: Player) -> list[Action]:
 
 
 def _sources(state: State, held: int) -> int:
-    """Which squares and supplies are not empty and which leaders can be paid for, as bits."""
+    """Returns as bits which squares and supplies are not empty and which leaders can be paid for."""
     sources = _ALWAYS
     bit = 1
     for count in state.board:

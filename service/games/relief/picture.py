@@ -1,4 +1,4 @@
-"""The table of a view, drawn for a person: lines of (text, style) pieces."""
+"""Draws the table of a view for a person: lines of (text, style) pieces."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ _SQUARES: Final = dict(BOX.squares)
 
 
 def picture(view: View) -> Picture:
-    """Board, row and supply, then one block a seat."""
+    """Draws board, row and supply, then one block for each seat."""
     lines: Picture = [_heading(view), []]
     lines += _board(view)
     lines.append([])
@@ -90,7 +90,7 @@ def _amounts(verb: str, amounts: Amounts) -> list[str]:
 
 
 def effect(id: str) -> str:
-    """What a tile does, in a few letters."""
+    """Returns what a tile does, in short form."""
     tile = TILES[TILE_NUMBER[id]]
     parts = [*_amounts("take", tile.take), *_amounts("help", tile.help), *_amounts("gain", tile.gain)]
     if tile.leader_cost is not None:

@@ -1,6 +1,6 @@
-"""Why an action is refused: a second opinion beside legal.py, asked only about actions that are not listed there.
+"""The reason why an action is refused; called only for actions that legal.py does not list.
 
-It says nothing the seat does not know (5.25). If it finds nothing wrong, the action was not made by ``read``: our mistake.
+It mentions only what the seat knows (5.25). If it finds no reason, the action was not made by ``read``, which is a bug.
 """
 
 from service.games.core import Refused, Seat
@@ -11,9 +11,9 @@ from service.games.relief.state import LEADERS, NEW_LEADERS, OVER, Player, State
 
 
 def refusal(state: State, seat: Seat, action: Action) -> Refused:
-    """The reason, the ruling and a sentence for an action that legal_actions does not list."""
+    """Returns the reason, the ruling and a message for an action that legal_actions does not list."""
     if state.phase == OVER:
-        return Refused("GAME_OVER", "5.10", f"the game is over, {action.text} comes too late")
+        return Refused("GAME_OVER", "5.10", f"{action.text}: the game is over")
     if not 0 <= seat < len(state.players):
         return Refused("NO_SUCH_SEAT", "5.1", f"there is no seat {seat} at a table of {len(state.players)}")
     player = state.players[seat]
@@ -37,7 +37,7 @@ def refusal(state: State, seat: Seat, action: Action) -> Refused:
 
 
 def _foreign(action: Action) -> TypeError:
-    return TypeError(f"{action!r} is no action of the table in actions.py; make it with read()")
+    return TypeError(f"{action!r} is not an action made in actions.py; make it with read()")
 
 
 def _in_leader_phase(player: Player, action: Action) -> Refused:
@@ -160,7 +160,7 @@ def _trade(state: State, player: Player, trade: Trade) -> Refused:
 
 
 def priced(price: Price) -> str:
-    """A price as the notation writes amounts: W1 S2, or nothing."""
+    """Returns a price as the notation writes amounts: W1 S2, or nothing."""
     return " ".join(f"{LETTERS[kind]}{count}" for kind, count in enumerate(price) if count) or "nothing"
 
 

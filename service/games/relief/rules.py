@@ -36,7 +36,7 @@ from service.games.relief.state import (
 
 
 def setup(seats: int, options: Options, seeds: Seeds) -> State:
-    """The table before the first move: the table seed deals what lies open, the deck seed all the rest (5.1, 5.31)."""
+    """Returns the table before the first move: the table seed deals what lies open, the deck seed the rest (5.1, 5.31)."""
     first_tiles, tiles_one = _open_and_pile("tiles-1", tiles_of_level(1, seats), ROW, seeds)
     _, tiles_two = _open_and_pile("tiles-2", tiles_of_level(2, seats), 0, seeds)
     first_card, cards_one = _open_and_pile("cards-1/0", cards_of_level(1), 1, seeds)
@@ -62,7 +62,7 @@ def setup(seats: int, options: Options, seeds: Seeds) -> State:
         supply=[token.count - token.start * seats for token in TOKENS],
         leader_supply=BOX.leaders,
         objective=face_up[0],
-        row=first_tiles[::-1],  # the first drawn lies rightmost
+        row=first_tiles[::-1],  # the first drawn is the rightmost
         discarded=[],
         tiles=(tiles_one, tiles_two),
         cards=(cards_one, cards_two),
@@ -74,7 +74,7 @@ def setup(seats: int, options: Options, seeds: Seeds) -> State:
 
 
 def _open_and_pile(purpose: str, cards: list[int], faces: int, seeds: Seeds) -> tuple[list[int], list[int]]:
-    """That many cards face up by the table seed, and the rest shuffled by the deck seed."""
+    """Returns ``faces`` cards face up by the table seed, and the rest shuffled by the deck seed."""
     if faces:
         Stream(seeds.table, purpose).shuffle(cards)
     pile = sorted(cards[faces:])
@@ -103,11 +103,11 @@ def _player(special: int, objective: int) -> Player:
     )
 
 
-# --- Who speaks, and what they say ----------------------------------------------------------------
+# --- Who acts, and how ----------------------------------------------------------------------------
 
 
 def to_act(state: State) -> Sequence[Seat]:
-    """The seats that may speak now: in the leader phase all that still have a leader to place (5.3)."""
+    """Returns the seats that may act now: in the leader phase all that still have a leader to place (5.3)."""
     phase = state.phase
     if phase == LEADERS:
         return [seat for seat, player in enumerate(state.players) if player.unplaced]
@@ -115,12 +115,12 @@ def to_act(state: State) -> Sequence[Seat]:
 
 
 def is_secret(state: State) -> bool:
-    """5.19: pending leaders are shown to nobody else."""
+    """5.19: a seat's pending leaders are hidden from all others."""
     return state.phase == LEADERS
 
 
 def apply(state: State, seat: Seat, action: Action) -> None:
-    """The state moves on, or Refused is raised and nothing has moved."""
+    """Carries out the action, or raises Refused and leaves the state unchanged."""
     if action not in legal_actions(state, seat):
         raise refusals.refusal(state, seat, action)
     state.legal = None
@@ -150,7 +150,7 @@ def apply(state: State, seat: Seat, action: Action) -> None:
 
 
 def begin_round(state: State) -> None:
-    """All leaders are lifted; a seat with a leader for every tile is not asked (5.23)."""
+    """Takes all leaders off the tiles; a seat with a leader for every tile is not asked (5.23)."""
     state.phase = LEADERS
     for player in state.players:
         occupied = len(player.tops)
@@ -161,7 +161,7 @@ def begin_round(state: State) -> None:
 
 
 def _reveal_when_all_have_spoken(state: State) -> None:
-    """5.3, 5.21: once the last leader is placed: first player, card (not in round 1, 5.2), markers."""
+    """5.3, 5.21: after the last leader is placed: first player, card (not in round 1, 5.2), markers."""
     for player in state.players:
         if player.unplaced:
             return
@@ -173,7 +173,7 @@ def _reveal_when_all_have_spoken(state: State) -> None:
 
 
 def first_player(state: State) -> Seat:
-    """5.4: a strict maximum of influence takes the token; on any tie for it the token stays where it is."""
+    """5.4: the seat with strictly the most influence takes the token; on a tie the token stays where it is."""
     counts = [influence(player) for player in state.players]
     most = max(counts)
     return counts.index(most) if counts.count(most) == 1 else state.first
@@ -191,7 +191,7 @@ def _use(state: State, player: Player, space: int) -> None:
     if tile.leader_cost is not None:
         pay(state, player, tile.leader_cost)
     for source, amounts in ((state.board, tile.take), (state.board, tile.help), (state.supply, tile.gain)):
-        for kind, count in amounts:  # 5.7: as many as there are; helping flips the token, which stays of its origin
+        for kind, count in amounts:  # 5.7: as many as there are; helping flips the token, which keeps its origin
             found = min(count + bonus, source[kind])
             source[kind] -= found
             goods[kind] += found
@@ -205,7 +205,7 @@ def _use(state: State, player: Player, space: int) -> None:
 
 
 def _offer_places(state: State, player: Player, in_hand: int, above: int) -> None:
-    """5.24: ask while a new leader is in hand and a tile without one lies above the last one filled."""
+    """5.24: asks while a new leader is in hand and there is a tile without one above the last one filled."""
     if in_hand and free_spaces(player, above):
         state.phase, state.in_hand, state.above = NEW_LEADERS, in_hand, above
     else:
@@ -213,7 +213,7 @@ def _offer_places(state: State, player: Player, in_hand: int, above: int) -> Non
 
 
 def _place_new_leader(state: State, player: Player, action: Action) -> None:
-    """5.14: at once onto a tile, or waiting until the next leader phase."""
+    """5.14: the leader goes onto a tile at once, or waits until the next leader phase."""
     if isinstance(action, Lead):
         player.led |= 1 << action.space
         _offer_places(state, player, state.in_hand - 1, action.space + 1)
@@ -225,7 +225,7 @@ def _place_new_leader(state: State, player: Player, action: Action) -> None:
 
 
 def _build(state: State, player: Player, tile: int, space: int) -> None:
-    """5.12: pay, place; a tile of the row is replaced at once, the own special leaves the row alone."""
+    """5.12: pays and places; a tile of the row is replaced at once, the own special does not change the row."""
     player.builds += 1
     pay(state, player, price_at(player, tile, space))
     put(player, tile, space)
@@ -247,7 +247,7 @@ def _spend(state: State, player: Player, spend: Spend) -> None:
 
 
 def _trade(state: State, player: Player, trade: Trade) -> None:
-    """C22: money for as many tokens in any mix, from the general supply; workers are regular ones (5.20)."""
+    """C22: buys tokens in any mix from the general supply, one money each; workers are regular ones (5.20)."""
     player.trades += 1
     goods, supply = player.goods, state.supply
     goods[MONEY] -= trade.count
@@ -258,7 +258,7 @@ def _trade(state: State, player: Player, trade: Trade) -> None:
 
 
 def _next_turn(state: State) -> None:
-    """5.9: clockwise; all own equally many markers, so the round is over when the next seat has none left."""
+    """5.9: clockwise; all seats have equally many markers, so the round is over when the next seat has none left."""
     state.turn = (state.turn + 1) % len(state.players)
     if not state.players[state.turn].markers:
         _end_round(state)
@@ -268,7 +268,7 @@ def _next_turn(state: State) -> None:
 
 
 def _end_round(state: State) -> None:
-    """5.10: score if the last tile has entered; otherwise pick up the markers, discard, slide, refill, next round."""
+    """5.10: ends the game if the last tile has entered; otherwise collects markers, discards, slides, refills, begins a round."""
     if state.trigger != NO_TRIGGER:
         state.phase = OVER
         return

@@ -1,4 +1,4 @@
-"""Worlds a seat could believe in: the table rebuilt from its view, and whatever an eye cannot see dealt anew."""
+"""States consistent with a view: the table rebuilt from the view, with everything the viewer cannot see re-dealt."""
 
 from service.games.chance import SEED_BYTES, Stream
 from service.games.core import Eye, Seat
@@ -17,11 +17,11 @@ from service.games.relief.view import PHASES, TRIGGERS, SeatView, View, counts_o
 
 
 def redeal(state: State, eye: Eye, stream: Stream) -> State:
-    """The same table with everything this eye cannot know dealt anew."""
+    """Returns the same table with everything this viewer cannot know re-dealt."""
     twin = state.copy()
     twin.legal = None
     twin.deck_seed = stream.seed()
-    if twin.phase == OVER:  # 5.19: nothing is hidden any more
+    if twin.phase == OVER:  # 5.19: nothing is hidden after the end
         return twin
     for pile in (*twin.tiles, *twin.cards):
         stream.shuffle(pile)
@@ -35,7 +35,7 @@ def redeal(state: State, eye: Eye, stream: Stream) -> State:
 
 
 def _deal_specials(state: State, others: list[Player], stream: Stream) -> None:
-    """5.19: unseen specials cannot be told apart, those in other hands and those left in the box."""
+    """5.19: an unseen special may be in another hand or left in the box."""
     seen = {tile for player in state.players for tile in player.tops}
     seen |= {tile for player in state.players for stack in player.under for tile in stack}
     seen |= {player.special for player in state.players if player not in others}
@@ -55,7 +55,7 @@ def _deal_objectives(state: State, others: list[Player], stream: Stream) -> None
 
 
 def _place_leaders(player: Player, stream: Stream) -> None:
-    """5.23: a seat that has finished has some whole assignment, another one any part of one, however far."""
+    """5.23: a seat that has finished gets a complete assignment, any other seat a part of one of any length."""
     spaces = list(range(len(player.tops)))
     stream.shuffle(spaces)
     chosen = sorted(spaces[: player.leaders])
@@ -66,14 +66,14 @@ def _place_leaders(player: Player, stream: Stream) -> None:
 
 
 def sample(view: View, seat: Seat, stream: Stream) -> State:
-    """A whole state that the seat with this view could believe in, made from the view and nothing else."""
+    """Returns a whole state consistent with this view, made from the view alone."""
     if view.you != seat:
         raise ValueError(f"this is the view of seat {view.you}, not of seat {seat}")
     return redeal(rebuild(view), seat, stream)
 
 
 def rebuild(view: View) -> State:
-    """The table of a view; what the view does not show is filled with whatever is left, to be dealt anew."""
+    """Returns the table of a view; what the view hides is filled with the remaining components, to be re-dealt."""
     players = [_player(seat) for seat in view.seats]
     _fill_hands(view, players)
     cards = view.cards
@@ -117,7 +117,7 @@ def rebuild(view: View) -> State:
 
 def _player(seat: SeatView) -> Player:
     tops = [TILE_NUMBER[space.tile] for space in seat.mat]
-    # Secret leaders: the lowest spaces, all of them or none, stand in for what is not shown.
+    # Secret leaders: a placeholder for what is not shown, on the lowest spaces, all of them or none.
     secret = tuple(range(1, seat.leaders + 1)) if seat.settled else ()
     placed = secret if seat.placed is None else seat.placed.spaces
     return Player(
@@ -140,7 +140,7 @@ def _player(seat: SeatView) -> Player:
 
 
 def _fill_hands(view: View, players: list[Player]) -> None:
-    """Give every hidden hand some special and some objective that nobody has shown."""
+    """Gives every hidden hand a special and an objective that are not visible elsewhere."""
     on_mats = {tile for player in players for tile in player.tops}
     on_mats |= {tile for player in players for under in player.under for tile in under}
     held = {player.special for player in players}

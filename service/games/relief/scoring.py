@@ -1,4 +1,4 @@
-"""Final scoring: when it is over, who won, by how much, and the sheet line by line (5.10, 5.11, 5.17, 5.18)."""
+"""Final scoring: the end, the ranking, the scores, and the sheet line by line (5.10, 5.11, 5.17, 5.18)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +14,7 @@ ENDINGS: Final = {BY_BUILD: "LAST_TILE_BY_BUILD", BY_REFILL: "LAST_TILE_BY_REFIL
 
 
 def outcome(state: State) -> Outcome | None:
-    """Ranks, scores and sheets, or None while the game goes on."""
+    """Returns ranks, scores and sheets, or None while the game goes on."""
     if state.phase != OVER:
         return None
     sheets = [sheet(state, seat) for seat in range(len(state.players))]
@@ -29,7 +29,7 @@ def outcome(state: State) -> Outcome | None:
 
 
 def sheet(state: State, seat: Seat) -> tuple[Line, ...]:
-    """5.18: track, visible buildings, objectives, the two bonuses; lines without points are kept."""
+    """5.18: returns track, visible buildings, objectives and the two bonuses; lines without points are kept."""
     player = state.players[seat]
     lines = [
         Line("victory point track", player.track),
@@ -44,14 +44,14 @@ def sheet(state: State, seat: Seat) -> tuple[Line, ...]:
 
 
 def scored_objectives(state: State, seat: Seat) -> list[int]:
-    """5.11: the face-up one and everybody's secret ones; with the switch of 5.30 only the own."""
+    """5.11: returns the face-up one and the secret ones of all players; with the option of 5.30 only the own one."""
     if state.own_objectives:
         return [state.objective, state.players[seat].objective]
     return [state.objective, *(player.objective for player in state.players)]
 
 
 def objective_points(number: int, player: Player) -> int:
-    """4.7: what one objective is worth to one player, in the position as it is."""
+    """4.7: returns what one objective is worth to one player in the current position."""
     objective = OBJECTIVES[number]
     counted = _count(objective.counts, objective.icons, player)
     points = objective.steps[counted] if objective.steps else counted * objective.each // objective.per
@@ -71,5 +71,5 @@ def _count(what: str, icons: tuple[int, ...], player: Player) -> int:
 
 
 def _bonus(counts: Sequence[int], seat: Seat) -> int:
-    """5.17: ten for everybody tied for the most; nothing for a maximum of nothing."""
+    """5.17: ten for every player tied for the most; nothing if the most is 0."""
     return BONUS if counts[seat] and counts[seat] == max(counts) else 0

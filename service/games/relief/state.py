@@ -1,4 +1,4 @@
-"""What lies on the table, and how to copy, store and restore it."""
+"""The state of the table, and how to copy, store and restore it."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,7 +21,7 @@ Plain = Any
 
 
 class Player:
-    """One seat's mat and what lies beside it.
+    """One seat's mat and the components beside it.
 
     Open spaces are always filled from the lowest (5.12), so ``tops`` holds the visible tiles of spaces 1, 2, 3 …
     without gaps.
@@ -77,7 +77,7 @@ class Player:
         self.objective = objective
         #: Leaders owned, waiting ones included.
         self.leaders = leaders
-        #: The spaces with a leader, one bit each. In the leader phase: those chosen so far, which nobody else may see.
+        #: The spaces with a leader, one bit each. In the leader phase: those chosen so far, hidden from others.
         self.led = led
         #: Leaders still to be placed in the leader phase; 0 outside of it.
         self.unplaced = unplaced
@@ -110,7 +110,7 @@ class Player:
 
 
 class State:
-    """The whole table, hidden piles too. Piles are drawn from their end."""
+    """The whole table, including hidden piles. Piles are drawn from their end."""
 
     __slots__ = (
         "above",
@@ -164,7 +164,7 @@ class State:
         reshuffles: list[int],
     ) -> None:
         self.players = players
-        #: Only for reshuffles to come (5.31).
+        #: Used only for later reshuffles (5.31).
         self.deck_seed = deck_seed
         self.stop_on_discard = stop_on_discard
         self.own_objectives = own_objectives
@@ -194,11 +194,11 @@ class State:
         #: Since the last shuffle, the latest at the end.
         self.used_cards = used_cards
         self.reshuffles = reshuffles
-        #: The memoised answer to legal_actions for the seat whose turn it is; no part of the position.
+        #: The cached legal_actions of the seat whose turn it is; not part of the position.
         self.legal: list[Action] | None = None
 
     def copy(self) -> "State":
-        """An independent copy; only the memoised list is shared, and nobody writes into that."""
+        """Returns an independent copy; only the cached list is shared, and it is never modified."""
         tiles, cards, used = self.tiles, self.cards, self.used_cards
         twin = State(
             [player.copy() for player in self.players],
@@ -232,22 +232,22 @@ class State:
 
 
 def sites_of(tops: list[int]) -> list[tuple[int, ...]]:
-    """The spaces of each icon."""
+    """Returns the spaces of each icon."""
     return [tuple(space for space, tile in enumerate(tops) if TILES[tile].icon == icon) for icon in range(len(ICONS))]
 
 
 def buildings(player: Player) -> list[int]:
-    """The visible buildings and specials; a printed starter is none (4.7)."""
+    """Returns the visible buildings and specials; a printed starter is not a building (4.7)."""
     return [tile for tile in player.tops if tile >= FIRST_BUILDING]
 
 
 def influence(player: Player) -> int:
-    """5.4: tokens and the icons on visible tiles."""
+    """5.4: counts tokens and the icons on visible tiles."""
     return player.goods[8] + sum(TILES[tile].influence for tile in player.tops)
 
 
 def hope(player: Player) -> int:
-    """5.17: the hearts on visible tiles."""
+    """5.17: counts the hearts on visible tiles."""
     return sum(TILES[tile].hope for tile in player.tops)
 
 
@@ -257,7 +257,7 @@ def copy(state: State) -> State:
 
 
 def to_plain(state: State) -> Plain:
-    """Nested lists of int, str and None: equal states give equal lists."""
+    """Returns nested lists of int, str and None: equal states give equal lists."""
     players = [
         [
             player.goods[:],
@@ -326,7 +326,7 @@ def _player(plain: Plain) -> Player:
 
 
 def from_plain(plain: Plain) -> State:
-    """The state that to_plain wrote down."""
+    """Returns the state that to_plain wrote."""
     (
         players,
         deck_seed,

@@ -1,4 +1,4 @@
-"""What one eye knows: built up from nothing, so that a forgotten field stays hidden (5.19).
+"""What one viewer knows: built up from nothing, so that a forgotten field stays hidden (5.19).
 
 A view is complete for a player with perfect memory: ``sample`` needs nothing else. It has the shape of its message,
 ``ReliefView`` in protos/rubble/v1/relief.proto, which says what each field means.
@@ -13,7 +13,7 @@ from service.games.relief.rules import to_act
 from service.games.relief.state import LEADERS, OVER, Player, State, hope, influence
 
 PHASES: Final = ("leaders", "markers", "new-leaders", "over")
-#: Empty: the last tile has not come yet.
+#: Empty: the last tile has not entered yet.
 TRIGGERS: Final = ("", "build", "refill")
 _END_ON_DISCARD: Final = ("full_round", "stop")
 _OBJECTIVES: Final = ("all", "own")
@@ -70,9 +70,9 @@ class SeatView(NamedTuple):
     influence: int
     hope: int
     special_built: bool
-    #: Empty if it is hidden from this eye, or built and lying on the mat.
+    #: Empty if it is hidden from this viewer, or built.
     special: str
-    #: Empty if it is hidden from this eye.
+    #: Empty if it is hidden from this viewer.
     objective: str
 
 
@@ -89,12 +89,12 @@ class CardsView(NamedTuple):
 
 
 class View(NamedTuple):
-    """The whole table as one eye sees it."""
+    """The whole table as one viewer sees it."""
 
     players: int
-    #: The seat that looks, None for a spectator.
+    #: The seat of the viewer, None for a spectator.
     you: int | None
-    #: The switches of 5.30.
+    #: The options of 5.30.
     end_on_discard: str
     objectives: str
     round: int
@@ -121,7 +121,7 @@ class View(NamedTuple):
 
 
 def view(state: State, eye: Eye) -> View:
-    """All that this eye knows, and nothing more."""
+    """Returns all that this viewer knows, and nothing else."""
     return View(
         len(state.players),
         eye,
@@ -155,7 +155,7 @@ def _tokens(counts: list[int]) -> TokensView:
 
 
 def counts_of(tokens: TokensView) -> list[int]:
-    """The numbers of tokens in the order of KINDS."""
+    """Returns the numbers of tokens in the order of KINDS."""
     return [getattr(tokens, kind) for kind in KINDS]
 
 
@@ -194,7 +194,7 @@ def _seat(state: State, seat: int, player: Player, eye: Eye) -> SeatView:
 
 @lru_cache(4096)
 def _mat(tops: tuple[int, ...], under: tuple[tuple[int, ...], ...], uses: tuple[int, ...]) -> tuple[SpaceView, ...]:
-    """All occupied spaces; most decisions leave most mats as they are."""
+    """Returns all occupied spaces; cached, because most decisions leave most mats unchanged."""
     return tuple(
         [
             SpaceView(space + 1, TILES[tile].id, tuple([TILES[low].id for low in covered]), used)
@@ -204,11 +204,11 @@ def _mat(tops: tuple[int, ...], under: tuple[tuple[int, ...], ...], uses: tuple[
 
 
 def has_secret_leaders(state: State, player: Player) -> bool:
-    """5.23: in the leader phase only a seat with fewer leaders than tiles has anything to hide."""
+    """5.23: returns whether the seat's leaders are secret: in the leader phase, if it has fewer leaders than tiles."""
     return state.phase == LEADERS and player.leaders < len(player.tops)
 
 
 @lru_cache(4096)
 def _leaders(led: int) -> LeadersView:
-    """The spaces of a set of bits, counted from 1."""
+    """Returns the spaces of a bit mask, counted from 1."""
     return LeadersView(tuple([space + 1 for space in range(led.bit_length()) if led >> space & 1]))

@@ -1,4 +1,4 @@
-"""What a seat may say. Every action exists exactly once: compare with ``is``, write with ``.text``, read with ``read``.
+"""The actions of a seat. Every action is one object: compare with ``is``, write with ``.text``, read with ``read``.
 
 | notation | meaning |
 |---|---|
@@ -23,7 +23,7 @@ from service.games.sf1906 import box
 
 
 class Action:
-    """One thing a seat can say: as ``text``, and as ``typed`` in the shape of the message Sf1906Action."""
+    """One action: ``text`` is its notation, ``typed`` has the shape of the message Sf1906Action."""
 
     __slots__ = ("text", "typed")
 
@@ -172,7 +172,7 @@ REWARD_NONE: Final = Reward(NONE)
 
 
 def discard_two(permit: int, other: int) -> Discard:
-    """The discard of two permits, in whichever order they are named."""
+    """Returns the discard of two permits; their order does not matter."""
     return _DISCARD_TWO[permit][other - permit - 1] if permit < other else _DISCARD_TWO[other][permit - other - 1]
 
 
@@ -186,7 +186,7 @@ def _universe() -> dict[str, Action]:
     return {action.text.lower(): action for action in everything}
 
 
-#: Every action there is, by its text in lower case.
+#: All actions by their text in lower case.
 UNIVERSE: Final = _universe()
 
 _EXPECTED: Final = {
@@ -203,7 +203,7 @@ _EXPECTED: Final = {
 
 
 def read(text: str) -> Action:
-    """The action of that notation. Case and blanks do not matter, nor the order of two permits."""
+    """Returns the action with that notation; raises Unreadable. Case, blanks and the order of two permits do not matter."""
     words = text.lower().split()
     if len(words) == 3 and words[0] == "discard":
         words[1:] = sorted(words[1:])

@@ -1,4 +1,4 @@
-"""What lies in the box: the components of both editions, read from data/*.toml and checked at the door.
+"""The components of both editions, read from data/*.toml and validated on import.
 
 Everything is indexed by small numbers: colours 0-3, icons 0-3, permits 0-41, plots 0-19 (colour * 5 + number - 1), spaces 0-59,
 action cards 0-5, objectives 0-24. Sets of plots, colours, numbers and icons are bit masks.
@@ -153,7 +153,7 @@ SPACE_CORNER: Final = [_is_corner(space) for space in range(SPACES)]
 
 
 def _check_plots() -> None:
-    """Sizes match numbers, plots hang together and stay apart from each other, every side has its two rubble spaces."""
+    """Checks that sizes match numbers, plots are connected and do not touch, and every side has two rubble spaces."""
     file = "plots.toml"
     for plot in range(PLOTS):
         spaces = PLOT_SPACES[plot]
@@ -161,7 +161,7 @@ def _check_plots() -> None:
         reached = {spaces[0]}
         for _ in spaces:
             reached |= {other for space in reached for other in SPACE_NEIGHBOURS[space]}
-        _check(len(reached) == len(spaces), file, f"{PLOT_IDS[plot]} does not hang together")
+        _check(len(reached) == len(spaces), file, f"{PLOT_IDS[plot]} is not connected")
     for one in range(SPACES):
         for other in range(one):
             if SPACE_CARD[one] == SPACE_CARD[other] and SPACE_PLOT[one] != SPACE_PLOT[other]:
@@ -261,7 +261,7 @@ TOP_RIGHT_MONEY: Final = _prices.number("top_right", 1, 9)
 BOTTOM_MONEY: Final = _prices.number("bottom_money", 1, 9)
 
 # ------------------------------------------------------------------------------------------------------------- objectives
-#: O01 is 0 … O25 is 24; O24 is one number with a meaning of its own in each edition.
+#: O01 is 0 … O25 is 24; O24 has a different meaning in each edition.
 OBJECTIVES: Final = 25
 BEST_BUILDER: Final = 24
 OBJECTIVE_KINDS: Final = (

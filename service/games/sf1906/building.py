@@ -6,7 +6,7 @@ from service.games.sf1906 import box
 from service.games.sf1906.actions import AT, DISCARD, REWARD, REWARD_NONE, Action, discard_two
 from service.games.sf1906.state import NOBODY, Player, State, note_plot
 
-#: More than anybody can pay: the action cannot be completed at any price.
+#: More than any player can pay: the action cannot be completed at any price.
 NEVER: Final = 1 << 30
 
 #: Plots of a set of colours, plots of a set of numbers, as masks; bit n of a number set stands for number n.
@@ -21,10 +21,10 @@ ALL_PLOTS: Final = (1 << box.PLOTS) - 1
 
 
 def reach(permits: list[int], grant: bool) -> int:
-    """R71: the plots that one or two of these permits open, with or without the grant action, as a mask.
+    """R71: returns a mask of the plots that one or two of these permits open, with or without the grant action.
 
     A plot needs its colour from one source and its number from one source. Without a grant both come from permits, and any colour
-    goes with any number, because two permits may be discarded. One grant supplies either, two supply both; so the grant action
+    combines with any number, because two permits may be discarded. One grant supplies either, two supply both; so the grant action
     without a permit opens nothing (R19).
     """
     colours = 0
@@ -45,12 +45,12 @@ def reach(permits: list[int], grant: bool) -> int:
 
 
 def clean_price(state: State) -> int:
-    """What a building costs this year on a space without rubble."""
+    """Returns the cost of a building this year on a space without rubble."""
     return box.YEAR_COST[state.year]
 
 
 def rubble_price(state: State, player: Player) -> int:
-    """R23: what must be in hand to build on rubble: $3 first, and in the top-right space $1 comes back before the year cost."""
+    """R23: returns the money needed to build on rubble: $3 first; in the top-right space $1 comes back before the year cost."""
     price = box.RUBBLE_PRICE + box.YEAR_COST[state.year]
     if player.column == box.TOP and player.row == box.TOP:
         return max(box.RUBBLE_PRICE, price - box.TOP_RIGHT_MONEY)
@@ -58,7 +58,7 @@ def rubble_price(state: State, player: Player) -> int:
 
 
 def least_money(state: State, player: Player, grant: bool) -> int:
-    """R67: the least money in hand with which some build can be completed, NEVER if none can."""
+    """R67: returns the least money with which some build can be completed, NEVER if none can."""
     if player.stock == 0:
         return NEVER
     plots = reach(player.permits, grant)
@@ -70,7 +70,7 @@ def least_money(state: State, player: Player, grant: bool) -> int:
 
 
 def affordable_plots(state: State, player: Player) -> int:
-    """The plots with at least one space the player can pay for, as a mask."""
+    """Returns a mask of the plots with at least one space the player can pay for."""
     if player.money >= rubble_price(state, player):
         return state.clean_plots | state.rubble_plots
     return state.clean_plots if player.money >= clean_price(state) else 0
@@ -106,7 +106,7 @@ def spaces(state: State, player: Player) -> list[Action]:
 
 
 def put_building(state: State, who: int, space: int) -> None:
-    """Place a building out of the play area; the first to place an eighth is the Best Builder at once (R28, R29)."""
+    """Places a building from the play area; the first player to place an eighth is the Best Builder at once (R28, R29)."""
     player = state.players[who]
     player.stock -= 1
     state.owner[space] = who
@@ -116,14 +116,14 @@ def put_building(state: State, who: int, space: int) -> None:
 
 
 def take_rubble(state: State, player: Player, space: int) -> None:
-    """The token goes from the map to the play area."""
+    """Moves the token from the map to the play area."""
     state.rubble &= ~(1 << space)
     player.rubble += 1
     note_plot(state, box.SPACE_PLOT[space])
 
 
 def take_urbanism(state: State, player: Player, icon: int) -> None:
-    """The next card of that type; parks go in the order of their letters."""
+    """Takes the next card of that type; parks are taken in the order of their letters."""
     if icon == box.PARK:
         letter = box.URBANISM_CARDS[box.PARK] - state.urbanism[box.PARK]
         player.parks |= 1 << letter
@@ -133,13 +133,13 @@ def take_urbanism(state: State, player: Player, icon: int) -> None:
 
 
 def common_icons(permit: int, other: int) -> int:
-    """The icons on both permits, as a mask."""
+    """Returns a mask of the icons on both permits."""
     return box.PERMIT_ICONS[permit] & box.PERMIT_ICONS[other]
 
 
 def rewards(state: State, player: Player) -> list[Action]:
     """R66: the types on both permits that are left and, for the cable car, can be paid; or none of them."""
-    if len(state.discarded) < 2:  # R20: the grant action is no permit
+    if len(state.discarded) < 2:  # R20: the grant action is not a permit
         return []
     icons = common_icons(state.discarded[0], state.discarded[1])
     actions: list[Action] = []

@@ -1,7 +1,7 @@
 """The Committee of Fifty: how the second edition plays for the absent second player (R44-R57, R73-R78).
 
 It never chooses, never pays and never declines. For each turn it draws a permit, the *reference card*, whose number sends
-its pawn, and its hand in the rows, to the left, the middle or the right of the aid card.
+its pawn, and its choice in the rows, to the left, the middle or the right of the aid card.
 """
 
 from service.games.sf1906 import box
@@ -21,7 +21,7 @@ from service.games.sf1906.table import COMMITTEE
 
 
 def take_turn(state: State) -> None:
-    """Whatever the Committee has to do now: earnings and benefit of a year, the final benefit, or a turn on an action card."""
+    """Plays the Committee's part now: earnings and benefit of a year, the final benefit, or a turn on an action card."""
     if state.phase == ASK_PLACE:
         _turn_on_card(state)
     elif state.phase == ASK_EARN:
@@ -31,20 +31,20 @@ def take_turn(state: State) -> None:
 
 
 def _draw_reference(state: State) -> int:
-    """R46, R74: the top permit goes onto the discards; it is remembered even if a reshuffle takes it away."""
+    """R46, R74: moves the top permit to the discards and returns it; it counts even if a reshuffle takes it away."""
     reference = draw_permit(state)
     state.permit_discards.append(reference)
     return reference
 
 
 def _positions(state: State, reference: int) -> list[int]:
-    """The aid: left, middle, right in the order in which they are tried for this reference card."""
+    """Returns left, middle and right in the order in which the aid tries them for this reference card."""
     assert state.solo is not None
     return box.AID_ORDER[state.solo.aid][box.PERMIT_NUMBER[reference]]
 
 
 def _turn_on_card(state: State) -> None:
-    """R74: draw, go where the aid points (or on to the next free space), carry the action out or else take the $1."""
+    """R74: draws, moves to where the aid points (or to the next free space) and carries out the action, or takes $1."""
     committee = state.players[COMMITTEE]
     reference = _draw_reference(state)
     space = next(position for position in _positions(state, reference) if position not in state.pawns)
@@ -55,7 +55,7 @@ def _turn_on_card(state: State) -> None:
 
 
 def _act(state: State, committee: Player, kind: int, amount: int, reference: int) -> bool:
-    """R75: the seven actions. False if this one is impossible."""
+    """R75: carries out one of the seven actions; returns False if it is impossible."""
     if kind == box.EARNINGS:
         gain(state, committee, amount)
         return True
@@ -74,7 +74,7 @@ def _act(state: State, committee: Player, kind: int, amount: int, reference: int
 
 
 def _take_card(state: State, committee: Player, reference: int) -> bool:
-    """R75: with up to two permits a permit, with three an objective, out of the slot the aid points to."""
+    """R75: takes a permit if it holds up to two, an objective if it holds three, from the slot the aid points to."""
     wants_permit = len(committee.permits) < box.COMMITTEE_PERMITS
     row = state.permit_row if wants_permit else state.objective_row
     slots = [position for position in _positions(state, reference) if row[position] != EMPTY]
@@ -88,7 +88,7 @@ def _take_card(state: State, committee: Player, reference: int) -> bool:
 
 
 def _site_for(state: State, colour: int) -> int:
-    """R51, R76: the first open space of that colour in reading order, one without rubble if there is any; else NOBODY."""
+    """R51, R76: returns the first open space of that colour in reading order, without rubble if possible; else NOBODY."""
     open_spaces = [
         space for space in state.site.reading if box.SPACE_COLOUR[space] == colour and state.owner[space] == NOBODY
     ]

@@ -6,12 +6,12 @@ from service.games.sf1906.state import EMPTY, Player, State
 
 
 def gain(state: State, player: Player, amount: int) -> None:
-    """R9, R69: the tracker of the first edition ends at $15, and what is above is lost."""
+    """R9, R69: adds money; the tracker of the first edition ends at $15, and the excess is lost."""
     player.money = min(player.money + amount, state.edition.money_cap)
 
 
 def step_up(state: State, player: Player) -> None:
-    """One level of clear up; at the top edge the arrow points right, in the top-right space there is $1 instead (R26, R27)."""
+    """Moves one level of clear up; at the top edge the arrow points right, in the top-right space it pays $1 (R26, R27)."""
     if player.row < box.TOP:
         player.row += 1
     elif player.column < box.TOP:
@@ -21,7 +21,7 @@ def step_up(state: State, player: Player) -> None:
 
 
 def step_right(state: State, player: Player) -> None:
-    """One level of urban development; at the right edge the arrow points up (R26, R27, R70)."""
+    """Moves one level of urban development; at the right edge the arrow points up (R26, R27, R70)."""
     if player.column < box.TOP:
         player.column += 1
     elif player.row < box.TOP:
@@ -31,7 +31,7 @@ def step_right(state: State, player: Player) -> None:
 
 
 def draw_permit(state: State) -> int:
-    """The top of the permit deck. Only a draw from an empty deck reshuffles the discards (R13, R47, R64)."""
+    """Draws the top of the permit deck. Only a draw from an empty deck reshuffles the discards (R13, R47, R64)."""
     if not state.permit_deck:
         state.reshuffles += 1
         state.permit_deck = state.permit_discards
@@ -41,7 +41,7 @@ def draw_permit(state: State) -> int:
 
 
 def refill_permits(state: State) -> None:
-    """R10: fill the gaps from left to right; cards in place do not slide."""
+    """R10: fills the gaps from left to right; the other cards do not move."""
     row = state.permit_row
     for slot in range(box.ROW):
         if row[slot] == EMPTY:
@@ -49,7 +49,7 @@ def refill_permits(state: State) -> None:
 
 
 def refill_objectives(state: State) -> None:
-    """R10, R64: the objective deck is never renewed."""
+    """R10, R64: fills the gaps; the objective deck is never reshuffled."""
     row = state.objective_row
     for slot in range(box.ROW):
         if row[slot] == EMPTY and state.objective_deck:
@@ -57,7 +57,7 @@ def refill_objectives(state: State) -> None:
 
 
 def take_permit(state: State, player: Player, slot: int) -> None:
-    """A permit out of the row, or from the top of the deck for a slot below 0; it lies face up in the play area (R14)."""
+    """Takes a permit from the row, or from the top of the deck for a slot below 0, face up into the play area (R14)."""
     if slot < 0:
         player.permits.append(draw_permit(state))
     else:
@@ -66,7 +66,7 @@ def take_permit(state: State, player: Player, slot: int) -> None:
 
 
 def take_objective(state: State, player: Player, slot: int) -> None:
-    """An objective out of the row, which everybody has seen (R72), or from the top of the deck, which only its owner sees."""
+    """Takes an objective from the row, which all have seen (R72), or from the deck, which only its owner sees."""
     if slot < 0:
         player.objectives.append(state.objective_deck.pop())
         player.known.append(False)

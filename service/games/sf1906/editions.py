@@ -1,15 +1,15 @@
 """The two editions: one engine, and one table of what differs.
 
 Each row carries the number of the difference, what it is about, what holds in the first and in the second edition, and
-the field of Edition in which the rules read it, if any do. Rows that name a ruling play alike in both editions under it; some
-rows change words, pictures or spare parts only. They are here so that nobody has to look for them.
+the field of Edition in which the rules read it, if any do. Rows that name a ruling play the same in both editions under it; some
+rows change only words, pictures or spare parts. They are listed so that the table is complete.
 """
 
 from typing import Any, Final, NamedTuple
 
 from service.games.sf1906 import box
 
-#: More money than anybody can ever hold: the second edition knows no upper limit.
+#: More money than a player can ever hold: the second edition has no upper limit.
 NO_CAP: Final = 1_000_000
 
 
@@ -80,7 +80,7 @@ DIFFERENCES: Final = (
 
 
 class Edition:
-    """One column of the table, as the rules read it."""
+    """One edition: a column of the table, as the rules read it."""
 
     __slots__ = (
         "benefit_from_deck",

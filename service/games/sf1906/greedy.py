@@ -1,7 +1,7 @@
-"""The house player: it looks one turn ahead and takes what seems worth most at the end of the game.
+"""The bundled greedy player: it looks one turn ahead and takes what seems worth most at the end of the game.
 
-Every possible effect has a worth in points: what it adds to the score sheet now, plus a guess at what it will still bring.
-The guesses are the numbers in ``Worth``, tuned by playing. It uses only what its seat may know, leaves nothing to chance,
+Every possible effect has a worth in points: what it adds to the score sheet now, plus an estimate of what it will bring later.
+The estimates are the numbers in ``Worth``, tuned by playing. It uses only what its seat may know, uses no randomness,
 and values a card it cannot see like an average one.
 """
 
@@ -34,7 +34,7 @@ _TURNS: Final = 36  # turns on action cards in a whole game
 
 
 class Worth:
-    """What things are worth in points to one player at one moment."""
+    """Values effects in points for one player at one moment."""
 
     __slots__ = (
         "beside",
@@ -67,7 +67,7 @@ class Worth:
         for space in state.site.reading:
             if state.owner[space] == me:
                 self.counts[box.SPACE_COLOUR[space]] += 1
-        self.beside = any(self.cards[card] for card in range(1, 5))  # O02-O05: does it matter who stands next to whom?
+        self.beside = any(self.cards[card] for card in range(1, 5))  # O02-O05: whether neighbours matter
 
     # ------------------------------------------------------------------------------------------------ single effects
     def cash(self, amount: int) -> float:
@@ -94,7 +94,7 @@ class Worth:
         return self.cards[10] * each + self.cards[22] * self._lead([p.rubble for p in self.state.players])
 
     def _lead(self, counts: list[int]) -> float:
-        """One more in a comparison: most where it overtakes or breaks a tie."""
+        """One more in a comparison: worth most where it overtakes or breaks a tie."""
         mine = counts[self.me]
         worth = 0.0
         for who, count in enumerate(counts):
@@ -188,7 +188,7 @@ class Worth:
         return worth
 
     def _neighbours(self, space: int) -> float:
-        """O02-O05: what the building does to pairs, rivals, corners and lonely houses."""
+        """O02-O05: what the building adds to pairs, rivals, corners and buildings that stand alone."""
         state, me = self.state, self.me
         objectives = state.edition.objectives
         owner = state.owner
@@ -229,7 +229,7 @@ class Worth:
         return best + self.step(True) if best else 0.0
 
     def spend(self, permit: int) -> float:
-        """What is given away with a permit that leaves the hand."""
+        """The worth of a permit that leaves the hand."""
         if self.left < 2:
             return 0.05
         return (0.5 + (1.0 if box.PERMIT_NUMBER[permit] == 0 else 0.0)) * min(1.0, self.left / 10)
@@ -274,7 +274,7 @@ class Worth:
 
     # ------------------------------------------------------------------------------------------------------ objectives
     def objective(self, card: int) -> float:
-        """A guess at the points an objective will have brought when the game ends."""
+        """An estimate of the points an objective brings at the end of the game."""
         state, player = self.state, self.player
         if card == DECK:
             return 3.6
@@ -377,7 +377,7 @@ class Worth:
         return order + known[key] - self.money * fee
 
     def clear(self, space: int) -> float:
-        """Clear up, with or without rubble; the rubble itself is the same everywhere, so prefer land we could build on."""
+        """Clear up, with or without rubble; the rubble is worth the same everywhere, so it prefers land where it could build."""
         if space == NONE:
             return self.step(False) - self.money * box.CLEAR_UP_PRICE
         mine = reach(self.player.permits, False) >> box.SPACE_PLOT[space] & 1
@@ -385,8 +385,8 @@ class Worth:
 
 
 def choose(state: State, seat: int, stream: Stream) -> Action:
-    """The action worth most; of equals the first."""
-    del stream  # it leaves nothing to chance
+    """Returns the action worth most; of equals the first."""
+    del stream  # it uses no randomness
     actions = legal_actions(state, seat)
     worth = Worth(state, seat)
     known: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""What may be said now: one list for each decision of section N1-N11 of the rules page. This is the only source of legality."""
+"""The legal actions: one list for each decision N1-N11 of the rules page. This is the only source of legality."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ from service.games.sf1906.state import (
 
 
 def may_draw_permit(state: State) -> bool:
-    """R64: a deck that can be renewed from the discards is not empty. Only the second edition draws from it (E9, E17)."""
+    """R64: a deck that can be refilled from the discards is not empty. Only the second edition draws from it (E9, E17)."""
     if state.year == 0 and state.by_benefit:
         return False  # R62: the permit of 1906 comes out of the row
     allowed = state.edition.benefit_from_deck if state.by_benefit else state.edition.permit_from_deck
@@ -52,12 +52,12 @@ def has_permit_to_take(state: State, player: Player) -> bool:
 
 
 def has_objective_to_take(state: State) -> bool:
-    """E12: without cards left the action is not available."""
+    """E12: the action needs a card in the row or the deck."""
     return max(state.objective_row) != EMPTY or may_draw_objective(state)
 
 
 def price(state: State, player: Player, kind: int) -> int:
-    """R67, R68: the least money in hand with which an action of a card can be completed, NEVER if it cannot."""
+    """R67, R68: returns the least money with which an action of a card can be completed, NEVER if it cannot."""
     if kind == box.EARNINGS:
         return 0
     if kind == box.MATERIALS:
@@ -103,8 +103,8 @@ def benefits(state: State, player: Player) -> list[Action]:
 def placements(state: State, player: Player) -> list[Action]:
     """N3 and N4: a free space, then its action, its money, another action for $2 a step, or the pass.
 
-    The list depends on little: which spaces are taken, and from how far away each action can be paid. So it is made
-    once for each such case and looked up afterwards.
+    The list depends only on which spaces are taken and from how far away each action can be paid, so it is made once for
+    each such case and then looked up.
     """
     face = state.face[state.ring[state.card]]
     money = player.money
@@ -113,7 +113,7 @@ def placements(state: State, player: Player) -> list[Action]:
         case <<= 3
         least = price(state, player, kind)
         if least <= money:
-            # R5: another pawn on its space does not matter, every space between counts.
+            # R5: another pawn on the bought space does not matter; every space between counts.
             steps = (money - least) // box.STEP_PRICE
             case += 1 + (steps if steps < _FURTHEST else _FURTHEST)
     taken = 0
@@ -175,7 +175,7 @@ def clearings(state: State, player: Player) -> list[Action]:
 
 
 def legal(state: State) -> list[Action]:
-    """Everything the player whose turn it is may say."""
+    """Returns every action of the player whose turn it is."""
     phase = state.phase
     player = state.players[state.current()]
     if phase == ASK_PLACE:

@@ -1,4 +1,4 @@
-"""The table of a view, drawn for a person in a terminal."""
+"""Draws the table of a view for a person at a terminal."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""Why an action is refused: asked only after ``legal`` has said no, so that a player reads a reason and not just a no.
+"""The reason why an action is refused; called only for actions that ``legal`` does not list.
 
-Everything these sentences speak of lies open on the table, or is the asking player's own.
+The messages mention only what lies open on the table or belongs to the player who asked.
 """
 
 from service.games.core import Refused
@@ -42,7 +42,7 @@ from service.games.sf1906.state import (
 
 
 def refusal(state: State, seat: int, action: Action) -> Refused:
-    """The reason why this action cannot be accepted from that seat now."""
+    """Returns the reason why this action cannot be accepted from that seat now."""
     if state.phase == OVER:
         return Refused("GAME_OVER", "R63", "the game is over")
     if seat != state.current():
@@ -98,14 +98,14 @@ def _benefit(state: State, player: Player, action: Benefit) -> Refused:
 
 
 def _impossible(state: State, player: Player, kind: int, fee: int) -> Refused:
-    """Why an action of a card, or the same as a benefit, cannot be carried out after that step fee."""
+    """Returns why an action of a card or a benefit cannot be carried out after that step fee."""
     if kind == box.PASS:
-        return Refused("NOT_AN_ACTION", "R69", "a pass is no action: it can be neither bought nor carried out")
+        return Refused("NOT_AN_ACTION", "R69", "a pass is not an action: it can be neither bought nor carried out")
     if kind == box.MATERIALS and player.pool == 0:
         return Refused("NO_BUILDING_IN_POOL", "R25", "all eight buildings have left the pool")
     if kind == box.PERMIT and not has_permit_to_take(state, player):
         if len(player.permits) >= box.PERMIT_LIMIT:
-            return Refused("PERMIT_LIMIT", "R12", f"nobody holds more than {box.PERMIT_LIMIT} permits")
+            return Refused("PERMIT_LIMIT", "R12", f"a player holds at most {box.PERMIT_LIMIT} permits")
         return Refused("NO_PERMIT_LEFT", "R11", "the row of permits is empty")
     if kind == box.OBJECTIVE and not has_objective_to_take(state):
         return Refused("NO_OBJECTIVE_LEFT", "E12", "there is no objective left to take")
@@ -155,7 +155,7 @@ def _discard(state: State, player: Player, action: Discard) -> Refused:
             return Refused("NOT_YOUR_PERMIT", "R17", f"{box.PERMIT_IDS[permit]} is not among your permits")
     if not reach(permits, state.grant) & (state.clean_plots | state.rubble_plots):
         names = " and ".join(box.PERMIT_IDS[permit] for permit in permits)
-        return Refused("NO_OPEN_PLOT", "R71", f"{names}: no space on this map is opened by that")
+        return Refused("NO_OPEN_PLOT", "R71", f"{names}: this opens no space on this map")
     return _poor("R67", "every space that these permits open", rubble_price(state, player), player.money)
 
 

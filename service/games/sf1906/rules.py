@@ -1,7 +1,7 @@
 """The course of the game, in the order of the rulebook: years, action cards, actions, the end.
 
-A turn is a chain of small decisions; ``state.phase`` says which one is asked for. A decision with a single answer is not
-asked: all that makes it single lies open on the table, so answering it for the player tells nobody anything.
+A turn is a chain of small decisions; ``state.phase`` is the next one. A decision with a single answer is not asked: it follows
+from what lies open on the table, so answering it for the player reveals nothing.
 """
 
 from collections.abc import Sequence
@@ -57,14 +57,14 @@ _ALONE: Final = [(seat,) for seat in range(4)]
 
 
 def to_act(state: State) -> Sequence[int]:
-    """The seat that may speak now; nobody when the game is over."""
+    """Returns the seat that may act now; none when the game is over."""
     if state.legal is None:
         settle(state)
     return () if state.phase == OVER else _ALONE[state.order[state.turn]]
 
 
 def legal_actions(state: State, seat: int) -> Sequence[Action]:
-    """Every action ``apply`` will accept from that seat."""
+    """Returns every action that ``apply`` accepts from that seat."""
     if state.legal is None:
         settle(state)
     if state.phase == OVER or seat != state.order[state.turn]:
@@ -74,7 +74,7 @@ def legal_actions(state: State, seat: int) -> Sequence[Action]:
 
 
 def apply(state: State, seat: int, action: Action) -> None:
-    """Carry the action out, or raise Refused and leave everything as it is."""
+    """Carries out the action, or raises Refused and leaves the state unchanged."""
     if action not in legal_actions(state, seat):
         raise refusal(state, seat, action)
     _carry_out(state, action)
@@ -82,7 +82,7 @@ def apply(state: State, seat: int, action: Action) -> None:
 
 
 def settle(state: State) -> None:
-    """Play on until somebody has something to decide: the Committee's turns, and decisions with a single answer."""
+    """Plays the Committee's turns and decisions with a single answer until a seat has something to decide."""
     while state.legal is None:
         if state.phase == OVER:
             state.legal = _NO_ACTIONS
@@ -96,7 +96,7 @@ def settle(state: State) -> None:
             elif actions:
                 state.legal = actions
             else:
-                _end_turn(state)  # R15: only the benefit of 1907 can be without an option; it is lost
+                _end_turn(state)  # R15: only the benefit of 1907 can have no option; it is lost
 
 
 def _carry_out(state: State, action: Action) -> None:
@@ -124,12 +124,12 @@ def _carry_out(state: State, action: Action) -> None:
     elif isinstance(action, Benefit):
         _benefit(state, player, action.kind)
     else:
-        raise TypeError(f"{action!r} is no action of this game")
+        raise TypeError(f"{action!r} is not an action of this game")
 
 
 # ---------------------------------------------------------------------------------------------------- the year (R61, R62)
 def _earn(state: State, player: Player, space: int) -> None:
-    """A free earnings space and its money, then the benefit of the year; 1906 gives a building and a permit to everybody."""
+    """A free earnings space and its money, then the benefit of the year; 1906 gives every player a building and a permit."""
     state.pawns[state.current()] = space
     gain(state, player, box.EARNING_SPACES[space])
     state.by_benefit = True
@@ -162,7 +162,7 @@ def _benefit(state: State, player: Player, kind: int) -> None:
 
 # ------------------------------------------------------------------------------------------------------ a player's turn
 def _place(state: State, player: Player, action: Place) -> None:
-    """Move the pawn to a free space of the card; then its action, its money, another action for a fee, or a pass (R7)."""
+    """Moves the pawn to a free space of the card; then its action, its money, another action for a fee, or a pass (R7)."""
     state.pawns[state.current()] = action.space
     target = action.target
     if target == PASSING:
@@ -216,7 +216,7 @@ def _begin_build(state: State, grant: bool) -> None:
 
 
 def _build(state: State, player: Player, space: int) -> None:
-    """R23: rubble first, then the year cost, the permits, the building; with two permits there may be a reward."""
+    """R23: pays for rubble, then the year cost, discards the permits and builds; two permits may give a reward."""
     if state.rubble >> space & 1:
         player.money -= box.RUBBLE_PRICE
         take_rubble(state, player, space)
@@ -263,7 +263,7 @@ def _end_turn(state: State) -> None:
 
 
 def _end_card(state: State) -> None:
-    """R63: an eighth building ends the game here; otherwise fill the rows and go on with the next card or the next year."""
+    """R63: an eighth building ends the game here; otherwise fills the rows and begins the next card or year."""
     if state.best_builder != NOBODY:
         state.phase = OVER
         return
@@ -276,7 +276,7 @@ def _end_card(state: State) -> None:
 
 
 def _next_card(state: State) -> None:
-    """R1: whoever stands furthest to the right goes first."""
+    """R1: the pawn furthest to the right goes first."""
     pawns = state.pawns
     state.order = sorted(range(len(pawns)), key=lambda who: -pawns[who])
     state.pawns = [-1] * len(pawns)
@@ -286,7 +286,7 @@ def _next_card(state: State) -> None:
 
 
 def _ask(state: State) -> None:
-    """What the player whose turn begins has to decide."""
+    """Sets what the player whose turn begins has to decide."""
     if state.card >= 0:
         state.phase = ASK_PLACE
     elif state.year == box.FINAL:  # R30: no earnings before the final benefit

@@ -1,4 +1,4 @@
-"""Worlds a seat could believe in: rebuilt from its view alone, then everything it cannot know is dealt anew."""
+"""States consistent with a view: the table is rebuilt from the view alone, then everything unknown is re-dealt."""
 
 from service.games.chance import SEED_BYTES, Stream
 from service.games.sf1906 import box
@@ -13,12 +13,12 @@ _UNKNOWN = -1
 
 
 def redeal(state: State, eye: int | None, stream: Stream) -> State:
-    """The same table with the decks shuffled and every objective this eye has not seen dealt anew."""
+    """Returns the same table with the decks shuffled and every objective this viewer has not seen re-dealt."""
     world = state.copy()
     world.deck_seed = stream.seed()
     stream.shuffle(world.permit_deck)
     unseen: list[tuple[Player, int]] = []
-    if state.phase != OVER:  # then the objectives have been revealed
+    if state.phase != OVER:  # after the end the objectives are revealed
         for who, player in enumerate(world.players):
             if who != eye:
                 unseen += [(player, index) for index, seen in enumerate(player.known) if not seen]
@@ -32,12 +32,12 @@ def redeal(state: State, eye: int | None, stream: Stream) -> State:
 
 
 def sample(view: View, seat: int, stream: Stream) -> State:
-    """A whole table that looks to that seat exactly like its view, each possible one equally likely."""
+    """Returns a whole state that gives that seat exactly this view, each possible one equally likely."""
     return redeal(rebuild(view), seat, stream)
 
 
 def rebuild(view: View) -> State:
-    """The table of a view, with the cards it does not know laid in a fixed order."""
+    """Returns the table of a view, with the unknown cards in a fixed order."""
     state = State()
     state.edition = next(edition for edition in EDITIONS if edition.id == view.edition)
     state.seats = view.seats
@@ -109,7 +109,7 @@ def _lay_map(state: State, view: View) -> None:
 
 
 def _lay_unseen(state: State) -> None:
-    """What has not been seen is in the decks or in somebody's hand: by elimination, since the box is known to all."""
+    """Puts the unseen cards into decks and hands; they are known by elimination, since all know the components."""
     held = [permit for player in state.players for permit in player.permits]
     seen = {*held, *state.permit_row, *state.permit_discards, *(box.GRANTS if state.solo is not None else [])}
     state.permit_deck = [permit for permit in range(box.PERMITS) if permit not in seen]

@@ -1,4 +1,4 @@
-"""When it is over: the score sheet line by line, the ranking, and why it ended (R32-R43, R78, R79)."""
+"""The end of the game: the score sheet line by line, the ranking, and the reason it ended (R32-R43, R78, R79)."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ def buildings_of(state: State, who: int) -> list[int]:
 def pairs_among(spaces: list[int]) -> int:
     """R33: the most pairs of adjacent buildings such that no building is in two of them.
 
-    Take the first building: leave it out, or pair it with each neighbour in turn. Plots are tiny, so trying all is quick.
+    Takes the first building, leaves it out or pairs it with each neighbour in turn. Plots are small, so trying all is fast.
     """
     if len(spaces) < 2:
         return 0
@@ -41,7 +41,7 @@ def count_beside_rival(state: State, who: int) -> int:
 
 
 def count_corners(state: State, who: int) -> int:
-    """R36: own buildings on a corner with a building, anybody's, on every adjacent space."""
+    """R36: own buildings on a corner with a building of any player on every adjacent space."""
     return sum(
         box.SPACE_CORNER[space] and all(state.owner[other] != NOBODY for other in box.SPACE_NEIGHBOURS[space])
         for space in buildings_of(state, who)
@@ -49,7 +49,7 @@ def count_corners(state: State, who: int) -> int:
 
 
 def count_alone(state: State, who: int) -> int:
-    """R35: own buildings with nobody's building next to them; on "1" plots always."""
+    """R35: own buildings with no building next to them; on "1" plots always."""
     return sum(
         all(state.owner[other] == NOBODY for other in box.SPACE_NEIGHBOURS[space]) for space in buildings_of(state, who)
     )
@@ -61,14 +61,14 @@ def count_colour(state: State, who: int, colour: int) -> int:
 
 
 def comparison_points(counts: list[int], who: int, places: list[int]) -> int:
-    """R38: everybody takes part; the tied share the places they cover, rounded down where a rest is left (2e, E29)."""
+    """R38: all players take part; tied players share the points of their places, rounded down (2e, E29)."""
     better = sum(count > counts[who] for count in counts)
     tied = sum(count == counts[who] for count in counts)
     return sum(places[better : better + tied]) // tied
 
 
 def _compared(state: State, card: Objective) -> list[int]:
-    """What a comparison card counts, for every player."""
+    """Returns what a comparison card counts, for every player."""
     if card.kind == "most-colour":
         return [count_colour(state, who, card.of) for who in range(len(state.players))]
     if card.kind == "most-rubble":
@@ -77,7 +77,7 @@ def _compared(state: State, card: Objective) -> list[int]:
 
 
 def objective_points(state: State, who: int, objective: int) -> int:
-    """The points of one objective for a player, whether it is common or his own (R39)."""
+    """Returns the points of one objective for a player; common and own objectives score the same (R39)."""
     card = state.edition.objectives[objective]
     player = state.players[who]
     each = card.points_for_two if len(state.players) == 2 else card.points  # R41: the solo game counts as two
@@ -130,7 +130,7 @@ def urbanism_points(player: Player) -> int:
 
 
 def money_points(state: State, who: int) -> int:
-    """E20: the points printed on the tracker, or one for every $3; the Committee has a divisor of its own (R78)."""
+    """E20: the points printed on the tracker, or one for every $3; the Committee has its own divisor (R78)."""
     money = state.players[who].money
     if state.solo is not None and who == COMMITTEE:
         return money // state.solo.divisor
@@ -157,7 +157,7 @@ def score_sheet(state: State, who: int) -> tuple[Line, ...]:
 
 
 def outcome(state: State) -> Outcome | None:
-    """The final result, or None while the game goes on."""
+    """Returns the final result, or None while the game goes on."""
     if state.phase != OVER:
         return None
     sheets = [score_sheet(state, who) for who in range(len(state.players))]

@@ -1,4 +1,4 @@
-"""What lies on the table, and how to copy it."""
+"""The state of the table, and how to copy and store it."""
 
 from typing import Final
 
@@ -75,7 +75,7 @@ class Player:
     stock: int  # own buildings in the play area, ready to be built
     permits: list[int]
     objectives: list[int]
-    known: list[bool]  # which of them everybody has seen (R72)
+    known: list[bool]  # which of them all players have seen (R72)
     rubble: int
     urbanism: list[int]  # cards by type
     parks: int  # mask of park letters
@@ -124,18 +124,18 @@ def new_player() -> Player:
 
 
 class Solo:
-    """The three difficulty switches of the solo game. They never change, so copies share them."""
+    """The three difficulty options of the solo game. They never change, so copies share them."""
 
     __slots__ = ("aid", "blocked", "divisor")
 
     def __init__(self, aid: int, blocked: int, divisor: int) -> None:
         self.aid = aid  # index into box.AIDS
-        self.blocked = blocked  # the earnings space nobody may take
+        self.blocked = blocked  # the earnings space no player may take
         self.divisor = divisor  # Committee's dollars for one point
 
 
 class State:
-    """Everything on the table, the hidden decks too."""
+    """The whole table, including the hidden decks."""
 
     __slots__ = (
         "best_builder",
@@ -177,7 +177,7 @@ class State:
     site: Site
     ring: list[int]  # the action cards in clockwise order; never changes
     face: list[list[tuple[int, int]]]  # the face of the action cards in use
-    common: list[int]  # the three objectives that count for everybody
+    common: list[int]  # the three objectives that count for all players
     start: int  # the starting player
     players: list[Player]
     owner: list[int]  # by space: the player whose building stands there, or NOBODY
@@ -198,11 +198,11 @@ class State:
     turn: int  # index into order
     pawns: list[int]  # by player: the space on this card, or -1
     phase: int
-    by_benefit: bool  # the running action comes from a year benefit: rows are refilled at once
-    grant: bool  # the running build carries the grant
-    discarded: list[int]  # the permits chosen for the running build
+    by_benefit: bool  # the current action comes from a year benefit: rows are refilled at once
+    grant: bool  # the current build uses the grant
+    discarded: list[int]  # the permits chosen for the current build
     best_builder: int
-    legal: list[Action] | None  # what may be said now; None until somebody asks
+    legal: list[Action] | None  # the legal actions; None until they are computed
 
     def current(self) -> int:
         """The player whose turn it is."""
@@ -247,7 +247,7 @@ class State:
 
 
 def note_plot(state: State, plot: int) -> None:
-    """Bring the masks of open plots up to date after a building or a clearing on that plot."""
+    """Updates the masks of open plots after a building or a clearing on that plot."""
     clean = False
     rubble = False
     for space in box.PLOT_SPACES[plot]:
@@ -261,7 +261,7 @@ def note_plot(state: State, plot: int) -> None:
 
 
 def to_plain(state: State) -> Plain:
-    """The state as nested lists of numbers and texts."""
+    """Returns the state as nested lists of numbers and texts."""
     solo = state.solo
     return [
         state.edition.index,
@@ -312,7 +312,7 @@ def to_plain(state: State) -> Plain:
 
 
 def from_plain(plain: Plain) -> State:
-    """The state that ``to_plain`` wrote."""
+    """Returns the state that ``to_plain`` wrote."""
     state = State()
     (
         edition,
@@ -344,7 +344,7 @@ def from_plain(plain: Plain) -> State:
         discarded,
         state.best_builder,
     ) = plain
-    state.ring = list(ring)  # lists are taken over as copies: the plain form stays its owner's
+    state.ring = list(ring)  # lists are copied, so the plain form stays unchanged
     state.common = list(common)
     state.permit_row = list(permit_row)
     state.permit_deck = list(permit_deck)
@@ -399,5 +399,5 @@ def _player(fields: Plain) -> Player:
 
 
 def face_for(players: int) -> list[list[tuple[int, int]]]:
-    """Both editions: a narrow face for two players (one and the Committee count as two), a wide one for more (E5)."""
+    """Returns the narrow face for two players (a solo player and the Committee count as two), else the wide one (E5)."""
     return box.NARROW if players <= 2 else box.WIDE

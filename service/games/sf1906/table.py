@@ -1,7 +1,7 @@
-"""Setting up: the map, the ring of action cards, the rows and decks, and what everybody receives (set-up of both rulebooks).
+"""Set-up of both rulebooks: the map, the ring of action cards, the rows and decks, and what every player receives.
 
 What lies open before the first move comes from the table seed, all that is turned up later from the deck seed. Every draw
-has a purpose of its own, so their order (R58) cannot matter.
+has its own purpose, so the order of draws (R58) does not matter.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from service.games.sf1906 import box
 from service.games.sf1906.editions import Edition
 from service.games.sf1906.state import ASK_EARN, NOBODY, Player, Site, Solo, State, face_for, new_player, note_plot
 
-COMMITTEE: Final = 1  # the Committee's place among the players of a solo game
+COMMITTEE: Final = 1  # the Committee's index among the players of a solo game
 _PAIRS: Final = ((1, 2), (3, 4), (5, 6), (7, 8))
 
 MAP_OPTION: Final = Option(
@@ -26,7 +26,7 @@ SOLO_OPTIONS: Final = (
     Option(
         "solo_blocked",
         1,
-        "The earnings space nobody may take: $1, or $4 for a harder game.",
+        "The earnings space no player may take: $1, or $4 for a harder game.",
         choices=(1, 4),
         seats=(1,),
     ),
@@ -41,7 +41,7 @@ SOLO_OPTIONS: Final = (
 
 
 def options_of(edition: Edition) -> tuple[Option, ...]:
-    """The switches of an edition; only the second has a solo game."""
+    """Returns the options of an edition; only the second has a solo game."""
     return (MAP_OPTION, *SOLO_OPTIONS) if 1 in edition.seats else (MAP_OPTION,)
 
 
@@ -63,7 +63,7 @@ def _lay_map(players: int, choice: str, seed: bytes) -> Site:
 
 
 def _split(cards: list[int], count: int, stream: Stream) -> tuple[list[int], list[int]]:
-    """Draw that many cards; return them and the rest, which stays in its old order."""
+    """Draws ``count`` cards; returns them and the rest, which keeps its order."""
     order = cards[:]
     stream.shuffle(order)
     drawn = order[:count]
@@ -71,7 +71,7 @@ def _split(cards: list[int], count: int, stream: Stream) -> tuple[list[int], lis
 
 
 def setup(edition: Edition, seats: int, options: Options, seeds: Seeds) -> State:
-    """The table before the first move."""
+    """Returns the table before the first move."""
     solo = seats == 1
     players = 2 if solo else seats
     state = State()

@@ -1,6 +1,6 @@
-"""What one eye knows: built up from the open table, never stripped down from the truth.
+"""What one viewer knows: built up from the open table, never by removing parts of the full state.
 
-An eye has a perfect memory (R72): an objective taken out of the row was seen by everybody, so it is shown although it lies
+A viewer has a perfect memory (R72): an objective taken from the row was seen by all, so it is shown although it lies
 face down. Hidden are the order of both decks, the objectives dealt or drawn from the deck to others, and nothing else. When
 the game is over the objectives are revealed.
 
@@ -47,10 +47,10 @@ class SpaceView(NamedTuple):
 
 
 class HeldObjectiveView(NamedTuple):
-    """An objective in a play area; ``card`` is empty where the eye does not know it."""
+    """An objective in a play area; ``card`` is empty if the viewer does not know it."""
 
     card: str
-    seen: bool  # by everybody
+    seen: bool  # by all players
 
 
 class PlayerView(NamedTuple):
@@ -73,7 +73,7 @@ class PlayerView(NamedTuple):
 
 
 class SoloView(NamedTuple):
-    """The switches of the solo game."""
+    """The options of the solo game."""
 
     aid: str
     blocked: int
@@ -81,7 +81,7 @@ class SoloView(NamedTuple):
 
 
 class View(NamedTuple):
-    """All that one eye knows."""
+    """All that one viewer knows."""
 
     edition: str
     seats: int
@@ -90,7 +90,7 @@ class View(NamedTuple):
     to_act: int | None
     year: str
     build_cost: int
-    card: int | None  # place of the current card in the ring; None in the earnings area
+    card: int | None  # index of the current card in the ring; None in the earnings area
     order: tuple[int, ...]  # players in order of play on this card; the Committee is player 1 of a solo game
     turn: int
     start: int
@@ -127,7 +127,7 @@ def _action_cards(players: int) -> list[ActionCardView]:
 #: By the number of players.
 _ACTION_CARDS: Final = [_action_cards(players) for players in range(len(box.PLAYER_COLOURS) + 1)]
 _PLOT_CARDS: Final = {(card, side): PlotCardView(card, side) for card in box.PLOT_CARD for side in "AB"}
-#: [space][owner][rubble]; nobody is -1 and stands last.
+#: [space][owner][rubble]; NOBODY is -1 and comes last.
 _SPACES: Final = [
     [(SpaceView(name, owner, False), SpaceView(name, owner, True)) for owner in (*range(len(box.PLAYER_COLOURS)), None)]
     for name in box.SPACE_IDS
@@ -177,7 +177,7 @@ def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerVi
 
 
 def view(state: State, eye: int | None) -> View:
-    """What this seat, or a spectator, knows."""
+    """Returns what this seat, or a spectator, knows."""
     settle(state)
     site, solo = state.site, state.solo
     action_cards = _ACTION_CARDS[len(state.players)]

@@ -1,6 +1,6 @@
-"""A second scorer, written from the booklet and from the page of the game, slow and plain: it reads nothing but a view.
+"""A second, slow and simple scorer, written from the booklet and from the page of the game: it reads only a view.
 
-It shares no line with the engine, so that a mistake would have to be made twice.
+It shares no code with the engine, so that a mistake would have to be made twice.
 """
 
 from service.games.relief.box import ICONS, TILE_NUMBER, TILES
@@ -8,7 +8,7 @@ from service.games.relief.view import SeatView, View
 
 
 def final(view: View) -> tuple[list[int], list[int]]:
-    """Scores and ranks of a finished table."""
+    """Returns the scores and ranks of a finished table."""
     seats = view.seats
     scores = [_points(view, seat) for seat in seats]
     ranks = [

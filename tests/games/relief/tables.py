@@ -1,4 +1,4 @@
-"""Tables drawn as text, and short words for what is done at them.
+"""Tables drawn as text, and short functions to play at them.
 
 A table is written in segments, parted by ``|`` or by lines::
 
@@ -7,8 +7,8 @@ A table is written in segments, parted by ``|`` or by lines::
 ``A* start @1 T01 ! x1`` reads: seat A is to act, holds the starting goods, and on its space 1 the tile T01 covers the
 starter, with a leader on it and one use this round. Goods are W F S T $ N with a number; workers are K3 (regular) or
 K1/2/3 (once distressed / once injured / regular). ``L5`` leaders owned, ``m3`` markers, ``vp7`` track, ``b1 s2 t0``
-markers on Build, Spend and Trade, ``X1`` the special in hand (``X-`` built), ``O4`` the objective. What nobody holds
-lies in the supply, unless ``supply:`` says otherwise.
+markers on Build, Spend and Trade, ``X1`` the special in hand (``X-`` built), ``O4`` the objective. What no player holds
+lies in the supply, unless ``supply:`` is given.
 """
 
 import re
@@ -40,12 +40,12 @@ DEFAULTS: dict[str, str | int] = {"end_on_discard": "full_round", "objectives": 
 
 
 def new(seats: int, number: int = 1, **options: str | int) -> State:
-    """A fresh table."""
+    """Returns a new table."""
     return RELIEF.new(seats, {**DEFAULTS, **options}, seeds_of(number))
 
 
 def relief(drawing: str) -> State:
-    """The table of a drawing."""
+    """Returns the table of a drawing."""
     segments = [segment.strip() for segment in re.split(r"[|\n]", drawing) if segment.strip()]
     facts: dict[str, list[str]] = {}
     seats: dict[int, list[str]] = {}
@@ -212,7 +212,7 @@ def _fill_supply(state: State, words: Sequence[str]) -> None:
 
 
 def play(state: State, *moves: str) -> State:
-    """The table after these moves of whoever is to act; ``B: use @1`` names the seat."""
+    """Returns the table after these moves of the seat to act; ``B: use @1`` names another seat."""
     table = state.copy()
     for move in moves:
         seat = RELIEF.to_act(table)[0]
@@ -225,13 +225,13 @@ def play(state: State, *moves: str) -> State:
 
 
 def offers(state: State, seat: Seat, verb: str = "") -> list[str]:
-    """The texts of the legal actions, of one verb if asked."""
+    """Returns the texts of the legal actions, optionally of one verb."""
     texts = [action.text for action in RELIEF.legal_actions(state, seat)]
     return [text for text in texts if text.startswith(verb)]
 
 
 def refusal(state: State, seat: Seat, text: str) -> str:
-    """The reason why this action is refused; the table must not have moved."""
+    """Returns the reason why this action is refused; checks that the table is unchanged."""
     before = RELIEF.to_plain(state)
     try:
         RELIEF.apply(state, seat, read(text))
@@ -243,7 +243,7 @@ def refusal(state: State, seat: Seat, text: str) -> str:
 
 
 def goods(state: State, seat: Seat) -> str:
-    """What a seat holds: ``W1 S2 K1/0/2 $3``; kinds it does not hold are left out."""
+    """Returns what a seat holds: ``W1 S2 K1/0/2 $3``; kinds it does not hold are left out."""
     held = state.players[seat].goods
     workers = f"K{held[4]}/{held[5]}/{held[3]}" if held[3] + held[4] + held[5] else ""
     words = [f"{LETTERS[kind]}{held[kind]}" for kind in (0, 1, 2) if held[kind]]
@@ -253,7 +253,7 @@ def goods(state: State, seat: Seat) -> str:
 
 
 def lying(counts: Sequence[int]) -> str:
-    """A board or a supply: ``W1 F2 D3``; kinds of which there is nothing are left out."""
+    """Returns a board or a supply as ``W1 F2 D3``; empty kinds are left out."""
     return " ".join(f"{LETTERS[kind]}{count}" for kind, count in enumerate(counts) if count)
 
 
@@ -279,7 +279,7 @@ def waiting(state: State, seat: Seat) -> int:
 
 
 def pass_round(state: State) -> State:
-    """Everybody places the lowest leaders and passes, until the next round begins or the game is over."""
+    """Lets all seats place the lowest leaders and pass until the next round begins or the game is over."""
     table = state.copy()
     number = table.round
     while table.round == number and RELIEF.to_act(table):
@@ -289,7 +289,7 @@ def pass_round(state: State) -> State:
 
 
 def pass_until_markers(state: State) -> State:
-    """Everybody places the lowest leaders."""
+    """Lets all seats place the lowest leaders."""
     table = state.copy()
     while table.phase == LEADERS:
         seat = RELIEF.to_act(table)[0]

@@ -1,4 +1,4 @@
-"""What lies in the box."""
+"""The components."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_two_or_three_sit_down() -> None:
             new(seats)
 
 
-def test_one_board_of_nine_squares_a_mat_for_everybody_one_first_player() -> None:
+def test_one_board_of_nine_squares_a_mat_for_each_player_one_first_player() -> None:
     """C2"""
     assert len(BOX.squares) == 9
     for seats in (2, 3):
@@ -111,7 +111,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("file", "good", "bad", "named"), BROKEN)
-def test_a_mistake_in_the_data_is_named_at_the_door(file: str, good: str, bad: str, named: str, tmp_path: Path) -> None:
+def test_a_mistake_in_the_data_is_named_on_load(file: str, good: str, bad: str, named: str, tmp_path: Path) -> None:
     for path in DATA.glob("*.toml"):
         text = path.read_text(encoding="utf-8")
         assert path.name != file or good in text

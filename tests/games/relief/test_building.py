@@ -39,7 +39,7 @@ def test_the_example_of_the_rulebook() -> None:
     ],
 )
 def test_the_cost_of_the_covered_tile_is_the_discount(new: str, covered: str, expected: str) -> None:
-    """7.1, 7.17, 7.18, 5.12, 5.27: kind by kind, no refund, nothing from starters, specials like any other."""
+    """7.1, 7.17, 7.18, 5.12, 5.27: for each kind, no refund, nothing from starters, specials like any other tile."""
     assert price(new, covered) == expected
 
 
@@ -83,7 +83,7 @@ def test_a_tile_goes_onto_the_same_icon_or_the_lowest_open_space() -> None:
 
 
 def test_the_level_does_not_matter_for_covering() -> None:
-    """5.12, 7.18: a level 1 tile may cover a level 2 tile, to its owner's harm."""
+    """5.12, 7.18: a level 1 tile may cover a level 2 tile, although it loses points."""
     table = relief("row: T18 T07 T01 T14 T10 | A* @7 T33 | B")
     built = play(table, "build T18 @7")
     before, after = table.players[A], built.players[A]
@@ -123,7 +123,7 @@ def test_a_price_of_nothing_still_takes_a_marker() -> None:
 
 
 def test_the_row_closes_the_gap_and_a_new_tile_enters_from_the_left() -> None:
-    """7.23, C18, C19, 5.12: and at the end of the round the rightmost one is out for good."""
+    """7.23, C18, C19, 5.12: at the end of the round the rightmost one leaves the game."""
     table = relief("row: T14 T07 T01 T10 T05 | pile: T02 T16 T30 T31 | A* S1 K1 m1 | B m0")
     built = play(table, "build T01 @8")
     assert built.round == table.round + 1  # that was the last marker of the round

@@ -1,4 +1,4 @@
-"""No ruling without an example: every number is cited by the docstring of a test."""
+"""Every ruling has an example: its number is cited by the docstring of a test."""
 
 import ast
 import re

@@ -25,7 +25,7 @@ def test_spending_is_limited_by_what_the_supply_can_pay_out() -> None:
     assert refusal(table, A, "spend $4") == "SUPPLY_TOO_SMALL"
 
 
-def test_nobody_spends_what_they_do_not_hold() -> None:
+def test_a_player_cannot_spend_more_than_they_hold() -> None:
     """5.22"""
     table = relief("A* T1 $1 | B")
     assert offers(table, A, "spend") == ["spend T1"]

@@ -1,11 +1,11 @@
-"""The house players."""
+"""The bundled players."""
 
 from service.games.relief import RELIEF
 from tests.games.relief.tables import A, ended, new, offers, relief, stream
 
 
 def game(seats: int, number: int, names: list[str]) -> tuple[int, ...]:
-    """The scores of a game between house players."""
+    """Returns the scores of a game between bundled players."""
     table = new(seats, number)
     chance = stream(f"game {number}")
     while RELIEF.to_act(table):
@@ -29,7 +29,7 @@ def test_greedy_among_its_own_scores_as_the_design_expects() -> None:
         assert sum(scores) / len(scores) > mean
 
 
-def test_the_house_player_of_a_forfeited_seat_is_the_greedy_one() -> None:
+def test_the_bundled_player_of_a_forfeited_seat_is_the_greedy_one() -> None:
     assert RELIEF.automaton is RELIEF.players["greedy"]
     assert set(RELIEF.players) == {"random", "greedy"}
 

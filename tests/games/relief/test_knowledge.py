@@ -14,7 +14,7 @@ from tests.games.relief.tables import A, B, C, leaders_on, new, pass_round, pass
 
 
 def somewhere(number: int, steps: int, seats: int) -> State:
-    """A table after so many random decisions."""
+    """Returns a table after ``steps`` random decisions."""
     table = new(seats, number)
     chance = stream(f"walk {number}")
     for _ in range(steps):
@@ -29,7 +29,7 @@ def somewhere(number: int, steps: int, seats: int) -> State:
 TABLES = st.builds(somewhere, st.integers(0, 40), st.integers(0, 320), st.integers(2, 3))
 
 
-def test_others_see_no_leader_until_all_have_spoken() -> None:
+def test_others_see_no_leader_until_all_are_placed() -> None:
     """7.40, 5.19, 5.23, C30"""
     table = new(3)
     for move in ("A:lead @2", "A:lead @5", "C:lead @1"):
@@ -44,7 +44,7 @@ def test_others_see_no_leader_until_all_have_spoken() -> None:
     assert [seat.placed.spaces for seat in RELIEF.view(table, None).seats] == [(2, 5), (6, 7), (1, 2)]
 
 
-def test_the_number_of_questions_tells_nothing() -> None:
+def test_the_number_of_questions_reveals_nothing() -> None:
     """7.40, 5.23: it equals the leaders, whatever is chosen."""
     for first in (1, 3, 5):
         table = play(relief("phase: leaders | A L3 | B"), f"A:lead @{first}")
@@ -104,7 +104,7 @@ def test_what_lies_open_is_public() -> None:
 
 
 @given(TABLES, st.sampled_from([None, A, B]), st.integers(0, 5))
-def test_dealing_anew_what_an_eye_cannot_see_changes_nothing_it_is_told(table: State, eye: Eye, number: int) -> None:
+def test_redealing_what_a_viewer_cannot_see_changes_nothing_it_is_sent(table: State, eye: Eye, number: int) -> None:
     """5.19, 5.25"""
     other = RELIEF.redeal(table, eye, stream(f"redeal {number}"))
     assert json.dumps(RELIEF.view(other, eye)) == json.dumps(RELIEF.view(table, eye))
@@ -117,7 +117,7 @@ def test_dealing_anew_what_an_eye_cannot_see_changes_nothing_it_is_told(table: S
 
 
 @given(TABLES, st.sampled_from([A, B]))
-def test_a_sampled_world_has_the_view_it_was_made_from(table: State, seat: int) -> None:
+def test_a_sample_has_the_view_it_was_made_from(table: State, seat: int) -> None:
     """5.19"""
     view = RELIEF.view(table, seat)
     world = RELIEF.sample(view, seat, stream())
@@ -128,7 +128,7 @@ def test_a_sampled_world_has_the_view_it_was_made_from(table: State, seat: int) 
         RELIEF.apply(world, acting, RELIEF.legal_actions(world, acting)[-1])
 
 
-def test_dealing_anew_reaches_everything_hidden() -> None:
+def test_a_redeal_varies_everything_hidden() -> None:
     """5.19, 5.31: piles, specials, objectives, pending leaders and the seed."""
     table = play(new(3), "B:lead @3", "C:lead @1", "C:lead @4")
     worlds = [RELIEF.redeal(table, A, stream(f"{number}")) for number in range(60)]
@@ -156,7 +156,7 @@ def test_at_the_end_nothing_is_hidden_any_more() -> None:
     assert other.cards == table.cards
 
 
-def test_a_view_is_plain_and_knows_its_reader() -> None:
+def test_a_view_is_plain_and_names_its_viewer() -> None:
     """5.19"""
     table = pass_until_markers(new(2))
     for eye in (None, A, B):

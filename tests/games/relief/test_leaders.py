@@ -25,7 +25,7 @@ def spaces(texts: list[str]) -> list[int]:
     return [int(text.split("@")[1]) for text in texts]
 
 
-def test_all_seats_may_speak_at_once_and_in_any_order() -> None:
+def test_all_seats_may_act_at_the_same_time_and_in_any_order() -> None:
     """5.3"""
     table = new(3)
     one = play(table, "A:lead @1", "A:lead @2", "B:lead @3", "B:lead @4", "C:lead @5", "C:lead @6")
@@ -44,7 +44,7 @@ def test_all_leaders_must_be_placed_on_distinct_own_tiles() -> None:
 
 
 def test_all_leaders_are_lifted_before_a_round() -> None:
-    """5.3, 5.21: last round's places do not bind."""
+    """5.3, 5.21: the places of the last round do not matter."""
     table = pass_round(play(new(2), "A:lead @6", "A:lead @7", "B:lead @6", "B:lead @7"))
     assert (table.round, table.phase) == (2, LEADERS)
     assert leaders_on(table, A) == leaders_on(table, B) == []
@@ -63,7 +63,7 @@ def test_each_leader_goes_above_the_one_before_and_leaves_room() -> None:
 
 
 def assignments(table: State) -> list[tuple[int, ...]]:
-    """Every way seat A can settle its leaders, with repeats if there are any."""
+    """Returns every way seat A can place its leaders, with repeats if there are any."""
     texts = offers(table, A)
     if not texts:
         return [tuple(leaders_on(table, A))]
@@ -99,7 +99,7 @@ def test_before_a_round_every_leader_is_asked_for_those_that_waited_too(leaders:
     assert waiting(table, A) == 0
 
 
-def test_when_nobody_is_asked_the_markers_follow_at_once() -> None:
+def test_when_no_seat_is_asked_the_markers_follow_at_once() -> None:
     """5.23, 5.21"""
     table = relief("A L9 m0 | B* L9 m1")
     after = play(table, "B:pass")

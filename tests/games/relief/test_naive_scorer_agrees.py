@@ -11,7 +11,7 @@ from tests.games.relief.tables import ended, new, stream
 
 
 def some_end(number: int) -> State:
-    """A finished table: anything built by anybody, few points apart so that ties are not rare."""
+    """Returns a finished table with random buildings and close scores, so that ties are not rare."""
     chance = stream(f"end {number}")
     seats = 2 + number % 2
     table = new(seats, number, objectives=("all", "own")[number // 2 % 2])
@@ -41,7 +41,7 @@ def test_on_a_thousand_final_positions() -> None:
         scores, ranks = final(RELIEF.view(table, None))
         assert (list(ended(table).scores), list(ended(table).ranks)) == (scores, ranks), f"position {number}"
         tied += len(set(scores)) < len(scores)
-    assert tied > 20  # or the tie-breaks were hardly asked
+    assert tied > 20  # otherwise the tie-breaks are hardly tested
 
 
 @pytest.mark.parametrize("seats", [2, 3])

@@ -51,8 +51,8 @@ def test_blanks_and_capitals_do_not_matter(text: str) -> None:
         ("trade D1", "in the order W F S K"),
     ],
 )
-def test_what_cannot_be_read_says_what_was_expected(text: str, expected: str) -> None:
-    """5.22, 5.20: nobody can even ask to buy distressed people."""
+def test_an_unreadable_text_names_what_is_expected(text: str, expected: str) -> None:
+    """5.22, 5.20: there is no notation for buying distressed people."""
     with pytest.raises(Unreadable) as unreadable:
         read(text)
     assert expected in unreadable.value.expected

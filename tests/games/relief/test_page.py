@@ -1,4 +1,4 @@
-"""The page of the game says what the code does."""
+"""The page of the game agrees with the code."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_the_page_lists_cards_and_objectives() -> None:
         assert f"| {objective.id} | {objective.name} | {objective.about} |" in PAGE
 
 
-def test_page_and_text_bot_tell_both_ways_in_which_the_last_tile_ends_the_game() -> None:
+def test_page_and_text_bot_explain_both_ways_in_which_the_last_tile_ends_the_game() -> None:
     """5.10: after a build the round is finished; after the end of a round one more is played."""
     summary = " ".join(PAGE.split("## Words")[0].split())
     text_bot = (Path(__file__).parents[3] / "bots/python/text_bot/rules.py").read_text(encoding="utf-8")

@@ -74,7 +74,7 @@ def test_every_reason_has_an_example() -> None:
     assert written == {reason for _, _, _, reason, _, _ in EXAMPLES}
 
 
-def test_whatever_is_not_listed_is_refused_with_a_reason() -> None:
+def test_every_action_that_is_not_listed_is_refused_with_a_reason() -> None:
     """5.22, 5.25: legality has one source, and every action outside of it is explained."""
     for table in [relief(drawing) for drawing, *_ in EXAMPLES] + [new(3)]:
         for seat in range(len(table.players)):
@@ -83,8 +83,8 @@ def test_whatever_is_not_listed_is_refused_with_a_reason() -> None:
                 assert nothing_against(table, seat, action) == (action in legal), action.text
 
 
-def test_legal_and_refused_are_two_opinions_that_agree() -> None:
-    """5.22, 5.23, 5.24: in random games an action is listed exactly if nothing speaks against it."""
+def test_legal_actions_and_refusals_agree() -> None:
+    """5.22, 5.23, 5.24: in random games an action is listed exactly if the refusals find no reason against it."""
     for number in range(4):
         table = new(2 + number % 2, number)
         chance = stream(f"opinions {number}")
@@ -108,7 +108,7 @@ def nothing_against(table: State, seat: int, action: Action) -> bool:
     return False
 
 
-def test_a_refusal_does_not_tell_who_holds_a_special() -> None:
+def test_a_refusal_does_not_reveal_who_holds_a_special() -> None:
     """5.25, 5.19"""
     messages = set()
     for special in ("X1", "X2"):
@@ -133,6 +133,6 @@ def test_a_refusal_does_not_tell_who_holds_a_special() -> None:
         (NEW_LEADER, Lead(3)),
     ],
 )
-def test_an_action_made_elsewhere_is_our_mistake_and_says_so(drawing: str, action: Action) -> None:
+def test_an_action_made_elsewhere_raises_a_type_error(drawing: str, action: Action) -> None:
     with pytest.raises(TypeError, match="make it with read"):
         RELIEF.apply(relief(drawing), A, action)

@@ -221,7 +221,7 @@ def test_the_two_triggers_never_meet_in_one_round() -> None:
 # The end
 
 
-def test_the_trigger_in_the_marker_phase_lets_everybody_place_what_is_left() -> None:
+def test_the_trigger_in_the_marker_phase_lets_all_place_their_remaining_markers() -> None:
     """7.34, 5.10, 5.26, C31: later builds leave four, three tiles; no discard after it."""
     table = relief("row: T19 T29 T31 T33 T34 | pile: T35 | level: 2 | A* F9 S9 K9 W1 m6 | B W5 S5 m6 | round: 8")
     table = play(table, "build T19 @1")
@@ -235,7 +235,7 @@ def test_the_trigger_in_the_marker_phase_lets_everybody_place_what_is_left() -> 
     assert ended(table).ending == "LAST_TILE_BY_BUILD"
 
 
-def test_the_trigger_by_the_very_last_marker_ends_the_game_at_once() -> None:
+def test_the_trigger_by_the_last_marker_ends_the_game_at_once() -> None:
     """7.34, 5.10"""
     table = relief("row: T19 T29 T31 T33 T34 | pile: T35 | level: 2 | A m0 | B* F9 S9 K9 m1")
     table = play(table, "B:build T19 @1")
@@ -271,7 +271,7 @@ def test_a_build_in_that_round_leaves_four_and_changes_nothing_about_the_end() -
     assert ended(pass_round(table)).ending == "LAST_TILE_BY_REFILL"
 
 
-def test_with_the_switch_the_game_stops_at_the_discard() -> None:
+def test_with_the_option_the_game_stops_at_the_discard() -> None:
     """7.35, 5.30"""
     table = trigger_by_discard("stop")
     assert (table.phase, table.round) == (OVER, 8)
@@ -308,7 +308,7 @@ def test_markers_are_placed_one_by_one_clockwise() -> None:
 
 
 def test_a_seat_with_a_marker_is_always_asked() -> None:
-    """5.25: skipping it would tell that its special cannot be paid."""
+    """5.25: skipping it would reveal that its special cannot be paid."""
     table = play(relief("supply: T0 | A* | B m3 | C"), "pass")
     assert (table.turn, offers(table, B)) == (B, ["pass"])
 

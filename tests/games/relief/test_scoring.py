@@ -66,8 +66,8 @@ def test_objectives_are_capped() -> None:
 
 
 @pytest.mark.parametrize("seats", [2, 3])
-def test_nobody_did_anything(seats: int) -> None:
-    """7.44, 5.17, 5.18: no bonus for a maximum of nothing, a shared victory."""
+def test_no_player_did_anything(seats: int) -> None:
+    """7.44, 5.17, 5.18: no bonus if the most is 0, and a shared victory."""
     names = "ABC"[:seats]
     table = over("objective: O7 | " + " | ".join(f"{name} start" for name in names))
     outcome = ended(table)
@@ -77,7 +77,7 @@ def test_nobody_did_anything(seats: int) -> None:
 
 
 def test_fewest_visible_buildings_break_a_tie() -> None:
-    """7.45, C29, 5.18: and equal points do not share a rank then."""
+    """7.45, C29, 5.18: then equal points do not share a rank."""
     table = over("objective: O1 | A O2 vp1 @1 T01 @8 T19 | B O4 vp3 @2 T22 | C O6")
     assert ended(table).scores == (14, 14, 0)
     assert ended(table).ranks == (2, 1, 3)
@@ -106,7 +106,7 @@ def test_equal_seats_share_the_better_rank_and_the_next_is_skipped() -> None:
     assert ended(table).ranks == (2, 1, 2)
 
 
-def test_everybody_tied_for_the_most_gets_the_bonus() -> None:
+def test_all_players_tied_for_the_most_get_the_bonus() -> None:
     """5.17, C28"""
     table = over("objective: O4 | A O5 N1 | B O6 N1 @4 T26 | C O2 @7 T32")
     assert [points(table, seat, "most influence") for seat in (A, B, C)] == [10, 10, 0]
@@ -138,7 +138,7 @@ def test_covered_hearts_do_not_count() -> None:
     ],
 )
 def test_what_each_objective_counts(objective: str, drawing: str, expected: int) -> None:
-    """7.9, C7, 5.28: starters are no buildings, covered ones not visible, waiting leaders owned, influence no goods."""
+    """7.9, C7, 5.28: starters are not buildings, covered ones not visible, waiting leaders are owned, influence is not goods."""
     table = relief(f"A {drawing} | B")
     assert objective_points(OBJECTIVE_NUMBER[objective], table.players[A]) == expected
 

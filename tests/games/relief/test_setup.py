@@ -1,4 +1,4 @@
-"""Setting up, and chance."""
+"""Set-up and randomness."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def fresh(table: int, deck: int, seats: int = 3) -> State:
     return RELIEF.new(seats, {}, Seeds(seeds_of(table).table, seeds_of(deck).deck))
 
 
-def test_everybody_starts_alike() -> None:
+def test_all_players_start_with_the_same() -> None:
     """5.1, C4, C9, C14, C16, C25: three of each, three regular workers, five markers, two leaders, no points."""
     for seats in (2, 3):
         table = new(seats)
@@ -69,7 +69,7 @@ def test_the_first_tile_drawn_lies_rightmost() -> None:
     assert RELIEF.new(3, {}, seeds).row == drawn[:5][::-1]
 
 
-def test_everybody_gets_a_special_and_an_objective_one_objective_lies_open_the_rest_is_out() -> None:
+def test_every_player_gets_a_special_and_an_objective_one_objective_lies_open_the_rest_is_out() -> None:
     """5.1, C6, C7"""
     for seats in (2, 3):
         table = new(seats)
@@ -118,7 +118,7 @@ def test_the_deck_seed_is_kept_for_reshuffles_and_the_table_seed_is_not() -> Non
 
 
 def test_every_pile_has_its_own_stream() -> None:
-    """5.31: a purpose decides one pile and no other, so nothing depends on what was drawn elsewhere."""
+    """5.31: a purpose decides only one pile, so a pile does not depend on other draws."""
     seeds = seeds_of(1)
     table = RELIEF.new(3, {}, seeds)
 
@@ -150,7 +150,7 @@ def test_the_opening_list_of_the_example() -> None:
 
 
 def test_the_first_card_always_fits() -> None:
-    """5.7: whatever is turned up first can be laid in full, with two players and with three."""
+    """5.7: any first card can be laid in full, with two players and with three."""
     for seats in (2, 3):
         left = [token.count - token.start * seats for token in TOKENS]
         for card in CARDS[:6]:

@@ -1,4 +1,4 @@
-"""The state: copying, storing, and what is true of it at every moment."""
+"""The state: copying, storing, and its invariants."""
 
 import copy
 import json
@@ -41,7 +41,7 @@ def walk(seats: int, number: int) -> list[State]:
 
 
 def check(table: State) -> None:
-    """What must hold at every moment."""
+    """Checks the invariants."""
     for kind, token in enumerate(TOKENS):
         on_board = table.board[kind] if kind < len(table.board) else 0
         held = [player.goods[kind] for player in table.players]
@@ -64,7 +64,7 @@ def check(table: State) -> None:
 
 
 def check_tiles_and_cards(table: State) -> None:
-    """Every tile and every card lies in exactly one place."""
+    """Checks that every tile and every card lies in exactly one place."""
     seats = len(table.players)
     mats = [tile for player in table.players for under in player.under for tile in under]
     mats += [tile for player in table.players for tile in player.tops]
@@ -88,8 +88,8 @@ def test_nothing_is_ever_lost(game: tuple[int, int]) -> None:
         check(table)
 
 
-def test_nor_in_a_world_that_a_seat_believes_in() -> None:
-    """5.19, 5.7, 5.27: what is dealt anew lies in exactly one place too."""
+def test_nothing_is_lost_in_a_sample() -> None:
+    """5.19, 5.7, 5.27: re-dealt components lie in exactly one place too."""
     for number in range(6):
         seats = 2 + number % 2
         for table in walk(seats, number)[::5]:
@@ -109,8 +109,8 @@ def test_lists_stay_short_and_are_never_empty(game: tuple[int, int]) -> None:
             assert len(set(actions)) == len(actions)
 
 
-def test_markers_are_equally_many_so_nobody_is_skipped() -> None:
-    """5.9: within a round nobody places twice in a row."""
+def test_all_seats_have_equally_many_markers_so_none_is_skipped() -> None:
+    """5.9: within a round no seat places twice in a row."""
     for number in range(6):
         for table in walk(3, number):
             left = [player.markers for player in table.players]

@@ -19,7 +19,7 @@ def test_a_tile_takes_from_the_board_not_from_the_supply() -> None:
 
 
 def test_with_an_empty_square_there_is_nothing_to_take() -> None:
-    """C34, 5.16: the supply may be full, the tile is not offered."""
+    """C34, 5.16: the tile is not offered even if the supply is full."""
     table = relief("A* | B")
     assert offers(table, A, "use") == ["use @5"]  # stories come from the supply
     assert refusal(table, A, "use @1") == "NOTHING_TO_GAIN"
@@ -110,7 +110,7 @@ def test_leader_and_points_are_one_package() -> None:
     assert refusal(dry, A, "use @7") == "CANNOT_PAY"
 
 
-def test_nobody_takes_less_on_purpose() -> None:
+def test_a_use_takes_as_much_as_possible() -> None:
     """5.16: a use has no parameters."""
     assert offers(relief("board: W5 | A* @1 T02 | B"), A, "use @1") == ["use @1"]
     assert used("@1 T02 | board: W5", 1) == "W3"
@@ -162,7 +162,7 @@ def test_a_tile_built_this_round_starts_unused() -> None:
 
 
 def test_the_counts_are_those_of_one_round_and_one_player() -> None:
-    """5.5, C20, 5.6: markers block nobody."""
+    """5.5, C20, 5.6: markers do not block others."""
     table = relief("board: W9 | A* m1 b2 s2 t2 @1 x1 | B m1 @1 x2")
     after = play(table, "use @1")
     assert after.players[B].uses[0] == 2

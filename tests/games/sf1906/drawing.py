@@ -10,23 +10,23 @@
         rubble: Y5a G2b   urbanism left: lighting 0 park 2
     ''')
 
-The first line is the head, the others may come in any order and be left out. What is not said is as plain as possible:
+The first line is the head; the other lines are optional and may come in any order. Missing parts have simple defaults:
 
-* head: edition (1e, 2e) and players (``2 players`` … or ``solo``) have to be said; ``year 1907``, ``card A1`` and the
+* head: edition (1e, 2e) and players (``2 players`` … or ``solo``) are required; ``year 1907``, ``card A1`` and the
   map M2, M3, M4 or MS (solo) are usual. ``card A1 6th`` lays that card sixth in the ring. Instead of a card:
   ``earnings`` (the earnings area), ``final`` (the final benefit) or ``over``. ``map 1 2 / 3 4 sides ABAB`` chooses
-  sides. Solo switches: ``hard``, ``blocked $4``, ``divisor 3``.
-* order: by seat. Whoever comes first in it without a pawn has the turn. Pawns stand on spaces (``black 2``), in the
-  earnings area on money (``black $4``). For the final benefit ``turn: blue`` says who is next.
+  sides. Solo options: ``hard``, ``blocked $4``, ``divisor 3``.
+* order: by seat. The first player in it without a pawn has the turn. Pawns stand on spaces (``black 2``), in the
+  earnings area on money (``black $4``). For the final benefit ``turn: blue`` names the next player.
 * a player: $0, at (0,0), nothing in hand. Buildings make eight: what is neither ``stock`` nor ``built`` lies in the
-  ``pool``; of the three two can be said. The Committee (black in the solo game) has all eight at hand. ``objectives``
+  ``pool``; two of the three can be given. The Committee (black in the solo game) has all eight at hand. ``objectives``
   have been seen by all, ``hidden`` ones have not.
 * rows and decks: the lowest cards that are placed nowhere else. Decks are written from the top; ``…`` means that the
-  rest follows. A deck written without it is complete, and cards named nowhere lie in the box. ``-`` is a gap in a
-  row.
+  rest follows. A deck written without it is complete, and cards that are not named are out of the game. ``-`` is a gap in
+  a row.
 * rubble: as printed on the sides that are up, except where a building stands; ``cleared:`` takes some away,
   ``rubble:`` names all of it.
-* urbanism left: what the players do not hold. Best Builder: whoever alone has eight buildings on the map, or ``best
+* urbanism left: what the players do not hold. Best Builder: the only player with eight buildings on the map, or ``best
   builder: black``.
 """
 
@@ -90,7 +90,7 @@ _ITEMS: Final = ("stock", "pool", "permits", "objectives", "hidden", "at", "buil
 
 
 class BadDrawing(ValueError):
-    """A picture that cannot be read; names the words and what would have been good."""
+    """A picture cannot be read; the message names the words and what is expected."""
 
     def __init__(self, words: str, expected: str) -> None:
         super().__init__(f"cannot draw {words!r}; expected {expected}")
@@ -98,7 +98,7 @@ class BadDrawing(ValueError):
 
 # ------------------------------------------------------------------------------------------------------------- playing
 def fresh(edition: str, seats: int, number: int = 1, **said: OptionValue) -> State:
-    """The table before the first move, as the series ``number`` deals it: not drawn, but set up by the rules."""
+    """Returns the table before the first move, as the series ``number`` deals it: set up by the rules, not drawn."""
     which = SECOND if edition == "2e" else FIRST
     options = {option.name: option.default for option in options_of(which)}
     for name, value in said.items():
@@ -107,12 +107,12 @@ def fresh(edition: str, seats: int, number: int = 1, **said: OptionValue) -> Sta
 
 
 def texts(table: State, seat: int) -> list[str]:
-    """What that seat may say now."""
+    """Returns the texts of the seat's legal actions."""
     return [action.text for action in rules.legal_actions(table.copy(), seat)]
 
 
 def after(table: State, seat: int, *said: str) -> State:
-    """A copy of the table after the seat has said all that; without words, after everything that goes by itself."""
+    """Returns a copy of the table after these actions of the seat; without actions, after all automatic steps."""
     new = table.copy()
     rules.settle(new)
     for text in said:
@@ -121,7 +121,7 @@ def after(table: State, seat: int, *said: str) -> State:
 
 
 def play(table: State, *said: str) -> State:
-    """A copy of the table after a conversation: "orange: place 1 act", "black: …"."""
+    """Returns a copy of the table after actions of several seats: "orange: place 1 act", "black: …"."""
     new = table
     for sentence in said:
         name, _, text = sentence.partition(":")
@@ -130,7 +130,7 @@ def play(table: State, *said: str) -> State:
 
 
 def refused(table: State, seat: int, text: str) -> Refused:
-    """The refusal the seat hears for saying that. Nothing on the table may have moved."""
+    """Returns the refusal of that action; checks that the table is unchanged."""
     new = table.copy()
     rules.settle(new)
     before = sketch(new)
@@ -143,12 +143,12 @@ def refused(table: State, seat: int, text: str) -> Refused:
 
 
 def refusal(table: State, seat: int, text: str) -> str:
-    """The reason the seat hears for saying that."""
+    """Returns the reason why that action is refused."""
     return refused(table, seat, text).reason
 
 
 def committee_turn(table: State) -> State:
-    """A copy of the table after what the Committee has to do now, and nothing more: the turn is not passed on."""
+    """Returns a copy of the table after the Committee's next step only: the turn is not passed on."""
     new = table.copy()
     committee.take_turn(new)
     return new
@@ -156,7 +156,7 @@ def committee_turn(table: State) -> State:
 
 # ------------------------------------------------------------------------------------------------------------- looking
 def area(table: State, seat: int) -> str:
-    """A player's area in the words of a drawing: everything that differs from nothing."""
+    """Returns a player's area in the notation of a drawing, without what is empty or 0."""
     player = table.players[seat]
     said = [f"${player.money}"]
     if player.stock:
@@ -185,7 +185,7 @@ def _objectives(player: Player, known: bool) -> str:
 
 
 def permits_of(table: State, seat: int) -> str:
-    """The permits in a play area, in the order in which they came."""
+    """Returns the permits in a play area, in the order in which they were taken."""
     return " ".join(box.PERMIT_IDS[permit] for permit in table.players[seat].permits)
 
 
@@ -241,7 +241,7 @@ def sketch(table: State) -> list[object]:
 
 # ------------------------------------------------------------------------------------------------------------- drawing
 def draw(picture: str) -> State:
-    """The table of a picture, or BadDrawing."""
+    """Returns the table of a picture; raises BadDrawing."""
     lines = [line.strip() for line in picture.strip().splitlines() if line.strip()]
     head = _Head(lines[0].split())
     labelled: dict[str, list[str]] = {}
@@ -383,7 +383,7 @@ class _Head:
 
 
 def _bare_table(head: _Head) -> State:
-    """Boards and map, with nobody's things on them."""
+    """Returns boards and map without the players' pieces."""
     state = State()
     state.edition = SECOND if head.edition else FIRST
     state.seats = 1 if head.solo else head.players
@@ -414,7 +414,7 @@ class _Area:
         self.counts: dict[str, int] = {}
 
     def fill(self, words: list[str]) -> None:
-        """Read the items, then see that the buildings make eight."""
+        """Reads the items, then checks that there are eight buildings."""
         item = ""
         values: dict[str, list[str]] = {}
         for word in words:
@@ -525,7 +525,7 @@ def _pile(said: list[str], names: list[str]) -> list[int]:
 
 
 def _lay_cards(state: State, head: _Head, labelled: dict[str, list[str]]) -> None:
-    """Rows, decks, discards and common objectives; cards that nobody placed fill them up."""
+    """Lays rows, decks, discards and common objectives, filled up with cards that are not placed elsewhere."""
     ids = box.PERMIT_IDS
     row = _row(labelled["permit row"], ids) if "permit row" in labelled else None
     deck = _pile(labelled.get("deck", []), ids)
@@ -586,7 +586,7 @@ def _name_best_builder(state: State, said: list[str]) -> None:
 
 
 def _lay_pawns(state: State, head: _Head, labelled: dict[str, list[str]]) -> None:
-    """The ring, the order, the pawns, and with them whose turn it is."""
+    """Lays the ring and the pawns, and sets the order and whose turn it is."""
     state.ring = [_index(word, box.CARD_IDS) for word in labelled.get("ring", box.CARD_IDS)]
     if sorted(state.ring) != list(range(box.CARDS)):
         raise BadDrawing("ring", "each of the six cards once")
@@ -628,7 +628,7 @@ def _pawn(head: _Head, state: State, space: str) -> int:
 
 
 def _lay_the_end(state: State) -> None:
-    """The years have run out, or an eighth building has ended them before."""
+    """Sets the end: after the last year, or after an eighth building."""
     state.turn = 0
     if state.best_builder == NOBODY:
         state.year = box.FINAL

@@ -1,8 +1,8 @@
-"""A second table, as plain and slow as possible, that plays a whole game in the order of the rulebooks.
+"""A second, slow and simple implementation that plays a whole game in the order of the rulebooks.
 
-It shares no table and no step with the engine: cards are names, legality is found by trying, and ``course`` runs from 1906 to the
-end like a person turning the pages, stopping wherever somebody has to choose. Only ``read`` and ``written`` know what a state of
-the engine looks like; the shuffle of a new permit deck comes from the same stream, since chance cannot be argued about.
+It shares no data and no code with the engine: cards are names, legality is found by trying, and ``course`` runs from 1906 to the
+end in the order of the rulebook, stopping wherever a player has to choose. Only ``read`` and ``written`` know the engine's state;
+the shuffle of a new permit deck comes from the same random stream, so that both draw the same cards.
 """
 
 from collections.abc import Generator, Sequence
@@ -78,7 +78,7 @@ AID: Final = {
 FINAL: Final = 6
 COMMITTEE: Final = 1
 
-#: Stops with a player and what he may say, and is sent what he says.
+#: Yields a player and the legal actions, and is sent the choice.
 Course = Generator[tuple[int, list[str]], str, None]
 Choice = Generator[tuple[int, list[str]], str, str]
 
@@ -91,7 +91,7 @@ class Area:
     pool: int = 8
     at_hand: int = 0
     permits: list[str] = field(default_factory=list)
-    objectives: list[tuple[str, bool]] = field(default_factory=list)  # with: has everybody seen it?
+    objectives: list[tuple[str, bool]] = field(default_factory=list)  # and whether all players have seen it
     rubble: int = 0
     urbanism: list[str] = field(default_factory=list)  # L, C, H, or PA to PD
     column: int = 0
@@ -104,7 +104,7 @@ class Table:
 
     edition: int
     solo: str  # the face of the aid, "" with more players
-    blocked: int  # the earnings space nobody may take, 0 if all are open
+    blocked: int  # the earnings space no player may take, 0 if all are open
     seed: bytes
     reading: list[str]
     rubble: set[str]
@@ -174,7 +174,7 @@ def _objective(card: int) -> str:
 
 
 def written(state: State) -> list[object]:
-    """What a state of the engine says, in the words of ``said_by``."""
+    """Returns a state of the engine in the form of ``said_by``."""
     areas = []
     for player in state.players:
         parks = [f"P{letter}" for place, letter in enumerate("ABCD") if player.parks >> place & 1]
@@ -242,7 +242,7 @@ def course(table: Table) -> Course:
 
 
 def _ask(who: int, options: list[str]) -> Choice:
-    """A choice of one is none."""
+    """Asks only if there is more than one option."""
     if len(options) == 1:
         return options[0]
     said = yield who, options
@@ -364,7 +364,7 @@ def _act(table: Table, who: int, kind: str) -> Course:
 
 # ------------------------------------------------------------------------------------------------------------ what is legal
 def _can(table: Table, area: Area, kind: str, money: int) -> bool:
-    """Could the action be carried out with that money, the fee being paid?"""
+    """Returns whether the action could be carried out with that money after the fee."""
     if money < 0:
         return False
     if kind == "materials":

@@ -1,8 +1,8 @@
-"""A second scorer, as plain and slow as possible, written from the rulebooks and from the drawings of the plot cards.
+"""A second, slow and simple scorer, written from the rulebooks and from the drawings of the plot cards.
 
-It shares no table and no step with the engine: the map is read off its own drawings, neighbours are found by looking at every
-pair of spaces, pairs of buildings by trying every choice of them, the places of a comparison by handing them out one by one.
-Only ``read`` knows what a state of the engine looks like; all else speaks of a ``Table`` made of names.
+It shares no data and no code with the engine: the map is read from its own drawings, neighbours are found by comparing every
+pair of spaces, pairs of buildings by trying every choice of them, the places of a comparison by assigning them one by one.
+Only ``read`` knows the engine's state; everything else uses a ``Table`` made of names.
 """
 
 from collections.abc import Iterator, Sequence
@@ -162,7 +162,7 @@ def most_pairs(buildings: Sequence[str]) -> int:
 
 
 def places(counts: Sequence[int], points: Sequence[int]) -> list[int]:
-    """What everybody gets in a comparison: equals add up the places they cover and divide, rounding down."""
+    """Returns what each player gets in a comparison: equals add up the points of their places and divide, rounding down."""
     shares = [0] * len(counts)
     left = list(points)
     for count in sorted(set(counts), reverse=True):
@@ -245,7 +245,7 @@ def urbanism(area: Area) -> int:
 
 
 def money(table: Table, who: int) -> int:
-    """The tracker's points, a point for every $3, or for the Committee what was agreed."""
+    """Returns the tracker's points, a point for every $3, or the Committee's own rate."""
     held = table.areas[who].money
     if table.edition == 1:
         return TRACKER[held]

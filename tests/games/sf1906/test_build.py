@@ -117,7 +117,7 @@ def test_the_grant_action_supplies_colour_or_number_to_one_permit() -> None:
     table = after(build("2e  2 players  year 1906  card A2  map M2\norange stock 1  permits P01"), ORANGE, "at R1a")
     assert area(table, ORANGE) == "$0  built R1a"
     assert discards(table) == "P01"
-    assert (table.grant, table.discarded) == (False, [])  # nothing of the build is left for the next player
+    assert (table.grant, table.discarded) == (False, [])  # the state of the build does not reach the next player
 
 
 def test_the_grant_action_with_two_permits_opens_all_their_colours_and_numbers() -> None:
@@ -142,7 +142,7 @@ def test_the_grant_of_the_action_may_be_left_unused() -> None:
 
 
 def _opens(permits: tuple[int, ...], grant_action: bool, plot: int) -> bool:
-    """R17 word by word: one source names the colour and one the number; only a normal permit can do both jobs."""
+    """R17 literally: one source gives the colour and one the number; only a normal permit can give both."""
     colour, number = plot // 5, plot % 5 + 1
     sources = [(box.PERMIT_COLOUR[permit], box.PERMIT_NUMBER[permit]) for permit in permits]
     jokers = [source for source in sources if source[1] == 0] + ([(-1, 0)] if grant_action else [])
@@ -163,7 +163,7 @@ def test_the_table_of_build_targets_holds_for_every_set_of_permits(grant_action:
 
 
 def test_every_set_of_permits_that_opens_a_space_is_offered_and_no_other() -> None:
-    """R17, R67, R21: alone, for the mixture, or thrown in for the reward; never a set that opens nothing."""
+    """R17, R67, R21: alone, for the mixture, or added for the reward; never a set that opens nothing."""
     table = build("2e  2 players  year 1906  card A1  map M2\norange $9  stock 1  permits P07 P01 P38")
 
     assert texts(table, ORANGE) == [  # P01 (yellow 1) alone opens nothing here
@@ -197,7 +197,7 @@ def test_rubble_is_cleared_for_three_dollars_before_the_year_cost_is_paid(editio
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_rubble_has_to_be_paid_to_the_last_dollar(edition: str) -> None:
-    """R23, R24, E14: with $3 in 1907 only the clean space is open; nobody builds on rubble without clearing it."""
+    """R23, R24, E14: with $3 in 1907 only the clean space is open; building on rubble requires clearing it."""
     table = build(f"{edition}  2 players  year 1907  card A1  map M2\norange $3  stock 1  permits P13")
     assert area(table, ORANGE) == "$2  built G2a"  # the only space left is taken by itself
 
@@ -323,7 +323,7 @@ def test_one_permit_never_brings_a_reward() -> None:
 
 
 def test_both_discarded_permits_go_onto_the_discards_even_if_one_would_do() -> None:
-    """R23, R17: a second permit may be thrown in for the reward; the others stay in hand."""
+    """R23, R17: a second permit may be added for the reward; the others stay in hand."""
     table = build("2e  2 players  year 1906  card A1\norange $9  stock 2  permits P35 P13 P20\ndiscards: P30")
     table = play(table, "orange: discard P35 P13", "orange: at G2a")
 
@@ -364,7 +364,7 @@ def test_if_only_rubble_is_left_the_build_needs_the_clearing_too() -> None:
 
 
 def test_a_cleared_space_is_a_clean_one() -> None:
-    """R24: after Clear up anybody builds there for the year cost alone."""
+    """R24: after Clear up any player builds there for the year cost alone."""
     table = build("2e  2 players  year 1907  card A1  map M2\norange $1  stock 1  permits P07\ncleared: Y4a")
 
     assert texts(table, ORANGE) == ["at Y4a", "at Y4b", "at Y4c", "at Y4d"]

@@ -1,4 +1,4 @@
-"""What lies in the box, beside the tables of the rules page: counts, plots, cards, boards."""
+"""The components, compared with the tables of the rules page: counts, plots, cards, boards."""
 
 import itertools
 from collections import Counter
@@ -91,7 +91,7 @@ def test_the_plot_cards_are_the_ones_drawn_on_the_rules_page() -> None:
 
 
 def test_every_colour_has_one_plot_of_each_number_and_the_number_counts_its_spaces() -> None:
-    """I2, C8, C10, D7: 20 plots that hang together; yellow 1, 4 and 5 among them; a "1" plot is a lone space."""
+    """I2, C8, C10, D7: 20 connected plots; yellow 1, 4 and 5 among them; a "1" plot is a lone space."""
     assert sorted(box.PLOT_IDS) == sorted(f"{letter}{number}" for letter in "YGRP" for number in range(1, 6))
     for plot, spaces in enumerate(box.PLOT_SPACES):
         letter, number = box.PLOT_IDS[plot][0], box.PLOT_IDS[plot][1:]

@@ -132,7 +132,7 @@ def test_without_rubble_on_the_map_only_the_cheap_clear_up_is_left(edition: str)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_whatever_somebody_has_cleared_is_open_to_everybody_for_the_year_cost(edition: str) -> None:
+def test_a_cleared_space_is_open_to_all_players_for_the_year_cost(edition: str) -> None:
     """R24, R68, R71: orange clears the last space of green 2, and black builds there on the next card for $1."""
     table = draw(f"""
         {edition}  2 players  year 1907  card A5  map M2

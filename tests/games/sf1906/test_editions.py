@@ -29,7 +29,7 @@ BOTH = ("1e", "2e")
 
 
 def told(number: str) -> tuple[object, object]:
-    """What the table says of the first and of the second edition."""
+    """Returns the values of the first and of the second edition in the table."""
     (row,) = (row for row in DIFFERENCES if row.number == number)
     return row.first, row.second
 
@@ -41,7 +41,7 @@ def points(edition: str, objective: str, picture: str, players: int = 3) -> int:
 
 
 def test_the_table_has_a_row_for_every_difference_of_the_rules_page() -> None:
-    """E1-E38: in order, each once, each with something to say about both editions."""
+    """E1-E38: in order, each once, each with a value for both editions."""
     assert [row.number for row in DIFFERENCES] == [f"E{number}" for number in range(1, 39)]
     assert all(row.about and row.first != "" and row.second != "" for row in DIFFERENCES)
     assert [edition.id for edition in EDITIONS] == ["sf1906-1e", "sf1906-2e"]
@@ -57,7 +57,7 @@ def test_every_field_of_the_table_reaches_the_edition_that_plays() -> None:
 
 
 def test_only_the_second_edition_can_be_played_alone() -> None:
-    """E1: 2-4 and 1-4 players; the solo switches belong to the second."""
+    """E1: 2-4 and 1-4 players; the solo options belong to the second."""
     assert (FIRST.seats, SECOND.seats) == ((2, 3, 4), (1, 2, 3, 4))
     assert [option.name for option in options_of(FIRST)] == ["map"]
     assert [option.name for option in options_of(SECOND)] == ["map", "solo_aid", "solo_blocked", "solo_divisor"]
@@ -103,8 +103,8 @@ def test_hidden_cards_and_row_come_from_the_same_pile_in_either_order() -> None:
         assert len({*hidden, *table.objective_row, *table.objective_deck}) == 3 + 3 + 15
 
 
-def test_the_starting_player_is_drawn_alike() -> None:
-    """E8: by lot in both, since no program has felt an earthquake."""
+def test_the_starting_player_is_drawn_in_the_same_way() -> None:
+    """E8: drawn at random in both, since no program has felt an earthquake."""
     assert [fresh("1e", 4, number).start for number in range(9)] == [
         fresh("2e", 4, number).start for number in range(9)
     ]
@@ -138,7 +138,7 @@ def test_only_the_first_edition_keeps_objectives_of_the_row_face_up() -> None:
 
 
 @pytest.mark.parametrize("edition", BOTH)
-def test_without_objectives_nobody_signs_one(edition: str) -> None:
+def test_without_objectives_none_can_be_signed(edition: str) -> None:
     """E12: stated in the second edition, silent in the first."""
     table = draw(f"{edition}  3 players  card A3\nobjective row: - - -   objective deck: none")
 
@@ -171,7 +171,7 @@ def test_a_dollar_instead_of_the_action() -> None:
 
 
 def test_a_change_of_the_rules_of_one_edition_raises_the_version_of_that_game_alone() -> None:
-    """E15, E29: the first edition was changed once; what was played before is told apart by its number."""
+    """E15, E29: the first edition was changed once; the version number distinguishes earlier games."""
     assert [games.get(edition.id).version for edition in EDITIONS] == [2, 1]
 
 

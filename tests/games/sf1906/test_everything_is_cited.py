@@ -12,7 +12,7 @@ _CITED = re.compile(r"\b([RECTI])0?(\d{1,3})(?:\s*-\s*\1?0?(\d{1,3}))?\b")
 
 
 def cited_in(docstring: str) -> set[str]:
-    """The numbers of a docstring; T60-T83 names all that lie between."""
+    """Returns the numbers of a docstring; T60-T83 means all numbers between."""
     found: set[str] = set()
     for letter, first, last in _CITED.findall(docstring):
         found.update(f"{letter}{number}" for number in range(int(first), int(last or first) + 1))
@@ -20,7 +20,7 @@ def cited_in(docstring: str) -> set[str]:
 
 
 def all_citations() -> dict[str, list[str]]:
-    """Which tests of this folder name what."""
+    """Returns the tests of this folder by the numbers they cite."""
     found: dict[str, list[str]] = {}
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         if path == Path(__file__):
@@ -41,7 +41,7 @@ def test_a_range_names_everything_between_its_ends() -> None:
 
 @pytest.mark.parametrize("letter", NUMBERED)
 def test_each_number_of_the_rules_page_is_named_by_a_test(letter: str) -> None:
-    """A number that nobody names has no example."""
+    """A number that no test cites has no example."""
     citations = all_citations()
     missing = [f"{letter}{number}" for number in NUMBERED[letter] if f"{letter}{number}" not in citations]
 
@@ -57,7 +57,7 @@ def test_no_test_names_a_number_that_does_not_exist() -> None:
 
 
 def test_every_test_of_the_folder_has_a_docstring() -> None:
-    """Read beside its name, it says what is proved."""
+    """Together with its name, it says what is proved."""
     silent = [
         node.name
         for path in Path(__file__).parent.glob("test_*.py")

@@ -1,4 +1,4 @@
-"""What holds after every action of every game: nothing is lost, nothing appears, nobody owes."""
+"""Invariants after every action of every game: no component is lost or duplicated, no player has debts."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ IDS = ["-".join([edition, str(seats), *map(str, options.values())]) for edition,
 
 
 def _choose(state: State, actions: list[Action], keen: bool, stream: Stream) -> Action:
-    """Any action; a keen player builds when he can and otherwise gathers what building needs, so that maps fill up."""
+    """Chooses any action; a keen player builds if possible and otherwise collects what building needs, so that maps fill up."""
     if keen and stream.below(8):
         player = state.players[state.current()]
         wanted = [box.BUILD, box.GRANT_BUILD] if player.stock else [box.MATERIALS]
@@ -88,7 +88,7 @@ def _check_cards(state: State) -> None:
 
 
 def _check_map(state: State) -> None:
-    """I11: buildings make eight for each player, rubble 8, 12 or 16; nobody builds on rubble."""
+    """I11: buildings make eight for each player, rubble 8, 12 or 16; no building stands on rubble."""
     owners = Counter(state.owner[space] for space in state.site.reading)
     for who, player in enumerate(state.players):
         assert player.pool >= 0
@@ -121,7 +121,7 @@ def _check_players(state: State) -> None:
 
 
 def _check_turn(state: State) -> None:
-    """R7, R64, section 8: whoever is to act has a real choice; rows are full whenever a card or an area begins."""
+    """R7, R64, section 8: the seat to act has a real choice; rows are full whenever a card or an area begins."""
     to_act = rules.to_act(state)
     assert len(to_act) == (0 if state.phase == OVER else 1)
     for seat in range(state.seats):
@@ -137,7 +137,7 @@ def _check_turn(state: State) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
 @settings(max_examples=10)
 @given(number=st.integers(0, 10**6), keen=st.booleans())
-def test_nothing_is_lost_and_nobody_owes_after_any_action(
+def test_nothing_is_lost_and_no_player_has_debts_after_any_action(
     table: tuple[str, int, dict[str, OptionValue]], number: int, keen: bool
 ) -> None:
     """I11, I12, R12, R64, R69: permits, objectives, urbanism cards, buildings, rubble, money, limits; every table and option."""
@@ -151,10 +151,10 @@ def test_nothing_is_lost_and_nobody_owes_after_any_action(
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
 @settings(max_examples=3)
 @given(number=st.integers(0, 10**6))
-def test_a_game_has_36_turns_and_six_earnings_for_everybody_at_most(
+def test_a_game_has_at_most_36_turns_and_six_earnings_for_each_player(
     table: tuple[str, int, dict[str, OptionValue]], number: int
 ) -> None:
-    """R63, R28, R30, C17: exactly so many if the years run out; an eighth building ends it earlier."""
+    """R63, R28, R30, C17: exactly this many if the years run out; an eighth building ends it earlier."""
     places: Counter[int] = Counter()
     earns: Counter[int] = Counter()
     seat = 0
@@ -191,7 +191,7 @@ def test_both_endings_occur() -> None:
 
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
 def test_a_stored_table_plays_on_exactly_as_the_other(table: tuple[str, int, dict[str, OptionValue]]) -> None:
-    """I11, R58: after every action the state is written down, read again, and gives the same words to the same seat."""
+    """I11, R58: after every action the state is stored and restored, and offers the same actions to the same seat."""
     for state, _ in _game(*table, 5, True):
         plain: Any = to_plain(state)
         again = from_plain(plain)

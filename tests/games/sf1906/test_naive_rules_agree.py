@@ -1,4 +1,4 @@
-"""Two tables, one game: the engine and the naive table offer the same words and come to the same position, decision by decision."""
+"""The engine and the naive rules offer the same actions and reach the same position, decision by decision."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -19,12 +19,12 @@ GAMES: Final = 12
 
 
 def anything(_: State, __: str) -> int:
-    """No wishes."""
+    """Has no preference."""
     return 0
 
 
 def building(state: State, said: str) -> int:
-    """Fills the map: builds, or else gathers what building needs."""
+    """Fills the map: builds, or else collects what building needs."""
     player = state.players[state.current()]
     wishes = {
         "build": 3,
@@ -36,21 +36,21 @@ def building(state: State, said: str) -> int:
 
 
 def hoarding(state: State, said: str) -> int:
-    """Fills purse and hand: money up to the cap, five permits, the last objective."""
+    """Collects as much as possible: money up to the cap, five permits, the last objective."""
     return int(
         _kind(state, said) in ("objective", "earnings", "money", "cash") or said.startswith(("earn 4", "permit"))
     )
 
 
 def developing(state: State, said: str) -> int:
-    """Goes to the top-right space, goes on stepping there, and builds with two permits."""
+    """Goes to the top-right space, keeps stepping there, and builds with two permits."""
     if said.startswith(("clear", "reward", "discard")):
         return len(said.split()) - said.endswith("none")
     return 1 + (_kind(state, said) in ("clear-up", "urban-development", "development", "build", "grant-build"))
 
 
 def _kind(state: State, said: str) -> str:
-    """The action that a placement carries out, cash or pass, or the benefit that is taken; "" for other words."""
+    """The action that a placement carries out, cash or pass, or the benefit that is taken; "" for other actions."""
     first, *words = said.split()
     if first != "place" or words[1] in ("cash", "pass"):
         return words[-1] if first in ("benefit", "place") else ""
@@ -62,7 +62,7 @@ MANNERS: Final[tuple[Callable[[State, str], int], ...]] = (anything, building, h
 
 
 def play_both(edition: str, seats: int, number: int, seen: Counter[str]) -> None:
-    """One game on both tables, compared before every decision and at the end."""
+    """Plays one game with both, and compares them before every decision and at the end."""
     chance = Random(number)
     switches: dict[str, OptionValue] = {"map": chance.choice(["pairs", "free"])}
     if seats == 1:
@@ -95,8 +95,8 @@ def play_both(edition: str, seats: int, number: int, seen: Counter[str]) -> None
 
 
 @pytest.mark.parametrize(("edition", "seats"), TABLES)
-def test_both_tables_offer_the_same_and_come_to_the_same_at_every_decision(edition: str, seats: int) -> None:
-    """R63, R67: whoever is asked, what he may say, and all that lies on the table; in four manners of playing."""
+def test_engine_and_naive_rules_agree_at_every_decision(edition: str, seats: int) -> None:
+    """R63, R67: the seat that is asked, its legal actions and the whole table are the same; with four styles of play."""
     seen: Counter[str] = Counter()
     for number in range(GAMES):
         play_both(edition, seats, number, seen)

@@ -1,4 +1,4 @@
-"""Two scorers, one truth: the engine and the naive scorer agree on every line of every sheet.
+"""The engine and the naive scorer agree on every line of every sheet.
 
 The positions are finished random games and synthetic ones: crowded maps, any development, any money, all objectives handed out.
 """
@@ -22,7 +22,7 @@ EDITIONS: Final = [pytest.param(edition, id=edition.id) for edition in editions.
 
 
 def set_up(edition: Edition, number: int) -> State:
-    """A table with the seat counts and switches of the edition in turn."""
+    """Returns a table with the seat counts and options of the edition in turn."""
     chance = Random(number)
     seats = edition.seats[number % len(edition.seats)]
     options = {option.name: option.default for option in table.options_of(edition)}
@@ -43,7 +43,7 @@ def played(edition: Edition, number: int) -> State:
 
 
 def drawn_up(edition: Edition, number: int) -> State:
-    """A table on which everything that counts lies at random, and a lot of it."""
+    """Returns a crowded table with random pieces of everything that scores."""
     state = set_up(edition, number)
     chance = Random(number)
     tokens = len(state.site.rubble)
@@ -69,7 +69,7 @@ def drawn_up(edition: Edition, number: int) -> State:
 
 
 def _hand_out_objectives(state: State, chance: Random) -> None:
-    """Three common cards; the other 21 of O01-O24 go to anybody, or to one player, or partly to nobody."""
+    """Lays three common cards; deals the other 21 of O01-O24 to all players, to one player, or only in part."""
     state.common = chance.sample(box.INITIAL, 3)
     rest = [card for card in [*box.GREEN, *box.INITIAL] if card not in state.common]
     chance.shuffle(rest)
@@ -93,7 +93,7 @@ def heading(line: Line) -> str:
 
 
 def agree(state: State) -> naive_scorer.Table:
-    """Line by line, then the places; the table as the naive scorer read it."""
+    """Compares lines, then ranks; returns the table as the naive scorer read it."""
     outcome = scoring.outcome(state)
     assert isinstance(outcome, Outcome)
     naive = naive_scorer.read(state)

@@ -35,7 +35,7 @@ def test_two_permits_may_be_named_in_either_order() -> None:
     assert read("discard P42 P01") is read("discard P01 P42") is discard_two(0, 41) is discard_two(41, 0)
 
 
-def test_spaces_and_permits_that_look_alike_are_kept_apart_by_the_verb() -> None:
+def test_the_verb_distinguishes_spaces_and_permits_that_look_alike() -> None:
     """R80: P1a is a space of purple 1, P01 a permit."""
     assert read("at P1a") is not read("discard P01")
     for text in ("at P01", "discard P1a", "clear P01"):
@@ -63,8 +63,8 @@ def test_spaces_and_permits_that_look_alike_are_kept_apart_by_the_verb() -> None
         ("reward trees", "lighting, cable-car, hydrant, park, none"),
     ],
 )
-def test_a_text_that_is_no_action_says_what_was_expected(text: str, expected: str) -> None:
-    """R80: the message carries the text itself and the good ones."""
+def test_a_text_that_is_not_an_action_names_what_is_expected(text: str, expected: str) -> None:
+    """R80: the message contains the text itself and the valid ones."""
     with pytest.raises(Unreadable) as answer:
         read(text)
 

@@ -21,7 +21,7 @@ EDITIONS = ("1e", "2e")
 
 
 def options(picture: str, space: int) -> list[str]:
-    """What orange may do after putting the pawn on that space."""
+    """Returns what orange may do after placing the pawn on that space."""
     start = f"place {space} "
     return [text.removeprefix(start) for text in texts(draw(picture), ORANGE) if text.startswith(start)]
 
@@ -44,7 +44,7 @@ def test_the_turn_example_of_both_rulebooks(edition: str) -> None:
     assert order_of(table) == "black orange blue"
 
 
-def test_whoever_stands_furthest_to_the_right_goes_first_on_the_next_card() -> None:
+def test_the_pawn_furthest_to_the_right_goes_first_on_the_next_card() -> None:
     """T02, R1, R2: spaces 4, 3 (the pass) and 0."""
     table = draw("""
         2e  3 players  card A1
@@ -54,7 +54,7 @@ def test_whoever_stands_furthest_to_the_right_goes_first_on_the_next_card() -> N
     assert order_of(after(table, BLUE, "place 0 cash")) == "orange black blue"
 
 
-def test_a_passer_is_first_if_nobody_stands_to_his_right() -> None:
+def test_a_passer_is_first_if_no_pawn_stands_to_the_right() -> None:
     """T03, R2: the same with Orange on space 2; "second" is only where the pass space lies."""
     table = draw("""
         2e  3 players  card A1
@@ -64,7 +64,7 @@ def test_a_passer_is_first_if_nobody_stands_to_his_right() -> None:
     assert order_of(after(table, BLUE, "place 0 cash")) == "black orange blue"
 
 
-def test_the_order_is_read_anew_after_every_card() -> None:
+def test_the_order_is_determined_again_after_every_card() -> None:
     """R1, R63, E19: then the next card clockwise follows."""
     table = draw("""
         2e  3 players  card A3
@@ -237,7 +237,7 @@ def test_the_actions_that_leave_no_choice_happen_at_once() -> None:
     assert area(after(draw("2e  3 players  card A3"), ORANGE, "place 4 act"), ORANGE) == "$2"
 
 
-def test_only_the_player_whose_turn_it_is_may_speak() -> None:
+def test_only_the_player_whose_turn_it_is_may_act() -> None:
     """R1: the others are refused, whatever they say."""
     table = draw("2e  3 players  card A1\norder: blue orange black")
 

@@ -1,4 +1,4 @@
-"""The page of the game says what the box and the rules say; read cell by cell, so that nobody learns a wrong card from it."""
+"""The page of the game agrees with the components and the rules, cell by cell."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ PAGE: Final = (Path(__file__).parents[3] / "docs" / "games" / "sf1906.md").read_
 
 
 def section(title: str) -> str:
-    """What stands below a heading, up to the next one."""
+    """Returns the text below a heading, up to the next one."""
     return re.split(r"\n#+ ", PAGE.split(f"# {title}\n", 1)[1], maxsplit=1)[0]
 
 
 def rows(title: str) -> list[list[str]]:
-    """The cells of the tables below a heading, without stress marks."""
+    """Returns the cells of the tables below a heading, without emphasis marks."""
     lines = [line for line in section(title).splitlines() if line.startswith("|") and not line.startswith("|---")]
     return [[cell.strip() for cell in line.replace("*", "").strip("|").split("|")] for line in lines]
 
@@ -41,7 +41,7 @@ def test_the_page_lists_every_permit_with_its_colour_number_and_icons() -> None:
 
 
 def test_the_page_draws_every_space_where_it_is_with_its_rubble() -> None:
-    """C8, C2: eight cards, two beside each other; and the corners are those of the box."""
+    """C8, C2: eight cards, two beside each other; the corners are those of the data files."""
     drawn: dict[str, tuple[int, int, int, str]] = {}
     for pair in section("Plot cards").split("```")[1].removeprefix("text\n").strip().split("\n\n"):
         head, *lines = pair.splitlines()
@@ -123,7 +123,7 @@ def test_the_page_explains_every_refusal_with_its_rules() -> None:
 
 
 def test_the_page_names_every_option_verb_phase_ruling_and_difference() -> None:
-    """R80: nothing that a bot can meet is missing."""
+    """R80: everything that a bot can meet is there."""
     game = games.get("sf1906-2e")
     for option in game.options:
         values = ", ".join(f"`{choice}`" for choice in option.choices)

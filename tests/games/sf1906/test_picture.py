@@ -1,4 +1,4 @@
-"""The drawing of a table, where a person would otherwise read something that is not so."""
+"""The drawing of a table, in cases where it could mislead a person."""
 
 from service.games.sf1906.picture import picture
 from service.games.sf1906.view import view

@@ -1,4 +1,4 @@
-"""Every reason for a no: an example each, and a sentence that names the value it is about."""
+"""Every reason for a refusal has an example, and a message that names the offending value."""
 
 import ast
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SOURCE = Path(sf1906.__file__).with_name("refusals.py")
 
 @dataclass(frozen=True)
 class Example:
-    """What somebody says at a drawn table, after some other words, and what is answered."""
+    """An action at a drawn table, after some other actions, and its refusal."""
 
     reason: str
     picture: str
@@ -79,7 +79,7 @@ EXAMPLES = [
         "PERMIT_LIMIT",
         "2e  3 players  card A4\norange permits P01 P02 P03 P04 P05",
         "place 1 act",
-        "more than 5 permits",
+        "at most 5 permits",
         rule="R12",
     ),
     Example(
@@ -246,7 +246,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.reason} {example.said}")
 def test_a_refusal_names_its_reason_its_rule_and_the_value(example: Example) -> None:
-    """R7, R15, R61: whoever is refused reads what is in the way; nothing on the table has moved."""
+    """R7, R15, R61: the message names the obstacle, and the table is unchanged."""
     answer = refused(play(draw(example.picture), *example.before), example.seat, example.said)
 
     assert answer.reason == example.reason
@@ -256,7 +256,7 @@ def test_a_refusal_names_its_reason_its_rule_and_the_value(example: Example) -> 
 
 
 def test_a_pass_on_another_space_is_refused() -> None:
-    """R2: the notation does not even know it, but the rules do not rely on that."""
+    """R2: there is no notation for it, but the rules do not rely on that."""
     table = draw("2e  3 players")
     with pytest.raises(Refused, match="space 1 is not the pass space") as answer:
         rules.apply(table, ORANGE, PASS[1])
@@ -284,7 +284,7 @@ def test_in_the_top_right_space_the_refusal_counts_the_dollar_that_comes_back() 
 
 
 def test_every_reason_has_an_example() -> None:
-    """R7: read from the source, so that a new reason asks for one."""
+    """R7: read from the source, so that a new reason needs one."""
     calls = [
         node
         for node in ast.walk(ast.parse(SOURCE.read_text(encoding="utf-8")))

@@ -85,7 +85,7 @@ def test_a_first_edition_player_takes_what_the_row_has_and_never_the_deck() -> N
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_nobody_ever_takes_a_sixth_permit(edition: str) -> None:
+def test_no_player_ever_takes_a_sixth_permit(edition: str) -> None:
     """T15, R12, C7, I12: not from the own space, not bought, not as a benefit; none is discarded to make room."""
     five = "permits P01 P02 P03 P04 P05"
     table = draw(f"{edition}  3 players  card A4\norange $9  {five}")
@@ -179,7 +179,7 @@ def test_the_discards_become_the_deck_when_a_card_has_to_be_drawn(edition: str) 
     assert {drawn, *permit_deck(table).split()} == {"P10", "P11", "P12"}
     assert len(permit_deck(table).split()) == 2
     assert discards(table) == ""
-    assert view(table, ORANGE).reshuffles == 1  # everybody has seen it
+    assert view(table, ORANGE).reshuffles == 1  # all players have seen it
 
 
 def test_every_reshuffle_is_a_new_order() -> None:
@@ -267,7 +267,7 @@ def test_objectives_come_face_up_from_the_row_and_secretly_from_the_deck() -> No
 
 
 def test_second_edition_objectives_from_the_row_lie_face_down_but_were_seen() -> None:
-    """R72, R14, E11, E17: everybody knows which card left the row; nobody knows one from the deck. Benefits reach the deck."""
+    """R72, R14, E11, E17: all players know which card left the row; none knows a card from the deck. Benefits reach the deck."""
     row = "objective row: O01 O02 O03   objective deck: O04 O05"
     for table in (
         after(draw(f"2e  3 players  card A3\n{row}"), ORANGE, "place 1 act"),
@@ -312,7 +312,7 @@ def test_the_objective_deck_is_never_renewed(edition: str) -> None:
     assert objective_row(after(table, BLACK, "place 0 cash")) == "O01 O04 -"
 
 
-def test_nobody_is_limited_in_objectives() -> None:
+def test_there_is_no_limit_of_objectives() -> None:
     """C7: there is no limit but the deck."""
     table = draw("2e  3 players  card A3\norange objectives O01 O02 O03 O04 O05 O06 O07 O08 O09 O10")
 
@@ -347,7 +347,7 @@ def test_materials_bring_one_building_from_the_pool(edition: str) -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_who_knows_which_card(edition: str) -> None:
-    """R14, R72, E11: permits are open; everybody counts the objectives and knows those seen in the row, nothing of the deck."""
+    """R14, R72, E11: permits are open; all know the number of objectives and those seen in the row, nothing of the deck."""
     table = draw(f"{edition}  3 players\nblack permits P07  objectives O03  hidden O04\npermit row: P01 P02 P03")
 
     def known(eye: int | None) -> list[str]:
@@ -361,7 +361,7 @@ def test_who_knows_which_card(edition: str) -> None:
 
 
 @pytest.mark.parametrize("eye", [ORANGE, BLACK, None])
-def test_everybody_remembers_what_was_discarded_and_in_which_order(eye: int | None) -> None:
+def test_a_view_shows_what_was_discarded_and_in_which_order(eye: int | None) -> None:
     """R72: they went there openly, one after the other; a row shows its gaps, and a deck nothing but its height."""
     table = draw("2e  2 players\npermit row: P01 - P03   deck: P05 P06   discards: P40 P02 P17")
     seen = view(table, eye)

@@ -1,4 +1,4 @@
-"""The end of the game: what every card and every board is worth, who has won, and the score sheet from top to bottom."""
+"""The end of the game: the points of every card and every board, the winner, and the whole score sheet."""
 
 from itertools import product
 from typing import Final
@@ -14,7 +14,7 @@ from tests.games.sf1906.drawing import BLACK, BLUE, ORANGE, WHITE, after, draw
 
 EDITIONS: Final = ("1e", "2e")
 
-#: The position F3 of the rules page: three players, ended by the years, nobody has built eight.
+#: The position F3 of the rules page: three players, ended by the years, no player has built eight.
 F3: Final = """
     {edition}  3 players  over  map M3
     orange  $7  at (4,2)  built Y5c Y5d Y5e G5b R1a P1a      rubble 2  lighting 2  cable-car 1  hydrant 1  parks A D
@@ -114,7 +114,7 @@ def test_each_objective_pays_its_holder_in_the_drawn_position(row: list[str]) ->
 
 
 @pytest.mark.parametrize("row", F3_ROWS[16:], ids=[row[1] for row in F3_ROWS[16:]])
-def test_an_initial_objective_pays_everybody_the_same_when_it_is_common(row: list[str]) -> None:
+def test_an_initial_objective_pays_all_players_the_same_when_it_is_common(row: list[str]) -> None:
     """T76-T83, R39: the place in a comparison does not depend on who holds the card."""
     numbers = [int(word) for word in row[2:]]
 
@@ -284,7 +284,7 @@ def test_an_own_building_is_no_rival() -> None:
     assert own(table, "O03") == (0, 0, 0)
 
 
-def test_a_building_stands_alone_only_while_nobody_builds_beside_it() -> None:
+def test_a_building_stands_alone_only_while_no_building_is_beside_it() -> None:
     """R35: own neighbours disturb as much as rival ones; rubble does not."""
     table = draw("""
         2e  3 players  over  map M3

@@ -1,4 +1,4 @@
-"""Setting up, and the first year: what everybody receives before the first action card."""
+"""Set-up and the first year: what every player receives before the first action card."""
 
 from collections import Counter
 
@@ -102,7 +102,7 @@ def test_six_different_action_cards_surround_the_map_in_random_order(edition: st
 
 
 @pytest.mark.parametrize(("edition", "seats"), TABLES)
-def test_everybody_begins_with_nothing_and_the_development_token_on_minus_seven(edition: str, seats: int) -> None:
+def test_all_players_begin_with_nothing_and_the_development_token_on_minus_seven(edition: str, seats: int) -> None:
     """C1, C16, R62: eight buildings in the pool, no money, no permits, one hidden objective."""
     table = fresh(edition, seats)
 
@@ -211,7 +211,7 @@ def test_the_committee_waits_on_three_dollars_with_all_its_buildings_and_the_top
         assert texts(fresh("2e", 1, number, solo_blocked=4), ORANGE) == ["earn 2", "earn 1"]
 
 
-def test_an_option_out_of_the_list_is_refused_at_the_door() -> None:
+def test_an_option_value_that_is_not_in_the_list_is_refused() -> None:
     """R45, C23: only $1 or $4 can be blocked, not another space and not both."""
     with pytest.raises(BadSetup, match="solo_blocked"):
         fresh("2e", 1, solo_blocked=2)
@@ -219,7 +219,7 @@ def test_an_option_out_of_the_list_is_refused_at_the_door() -> None:
 
 # ---------------------------------------------------------------------------------------------------------- the first year
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_in_1906_everybody_takes_money_a_building_and_a_permit_out_of_the_row(edition: str) -> None:
+def test_in_1906_every_player_takes_money_a_building_and_a_permit_out_of_the_row(edition: str) -> None:
     """R62, R10, R61: money of a free space, one building, one of three permits; the gap is filled before the next player."""
     table = draw(f"""
         {edition}  3 players  year 1906  earnings
@@ -250,7 +250,7 @@ def test_the_permit_of_1906_never_comes_from_the_deck(edition: str) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_whoever_took_the_least_money_begins_on_the_first_card(edition: str) -> None:
+def test_the_player_who_took_the_least_money_begins_on_the_first_card(edition: str) -> None:
     """T11, R1, C13: start seat 2; $4, $3, $1, $2 in the order of the seats 2, 3, 0, 1."""
     table = draw(f"""
         {edition}  4 players  year 1906  earnings

@@ -320,7 +320,7 @@ def test_materials_permit_and_objective_are_one_action(card: str, space: int, na
 
 
 @pytest.mark.parametrize(("face", "value", "tried"), TRIED)
-def test_the_aid_also_says_which_card_of_a_row_is_taken(face: str, value: int, tried: list[int]) -> None:
+def test_the_aid_also_decides_which_card_of_a_row_is_taken(face: str, value: int, tried: list[int]) -> None:
     """T102, R74, R75: with gaps in the row it follows the same list to its end."""
     for gaps, slot in (((), tried[0]), (tried[:1], tried[1]), (tried[:2], tried[2])):
         row = ["-" if position in gaps else f"O0{position + 1}" for position in range(3)]

@@ -53,7 +53,7 @@ def test_two_matching_icons_give_two_cards_and_two_steps() -> None:
     assert area(committee_turn(state), COMMITTEE) == "$0  stock 7  at (2,0)  built P2b  lighting 1  cable-car 1"
 
 
-def test_icons_are_compared_with_the_card_drawn_for_this_very_turn() -> None:
+def test_icons_are_compared_with_the_card_drawn_for_this_turn() -> None:
     """R46: P31 and P33, discarded before, would have matched in lighting; P10 matches in the cable car alone."""
     state = draw("""
         2e  solo  card A1

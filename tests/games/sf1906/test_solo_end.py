@@ -1,4 +1,4 @@
-"""The years and the end of the solo game, how it is counted, its three switches, and whole games of it."""
+"""The years and the end of the solo game, its scoring, its three options, and whole games of it."""
 
 from typing import Final
 
@@ -148,7 +148,7 @@ def test_the_committee_plays_by_itself_between_the_humans_turns() -> None:
     assert rules.to_act(new) == (ORANGE,)
 
 
-def test_nobody_speaks_for_the_committee() -> None:
+def test_no_seat_acts_for_the_committee() -> None:
     """R74"""
     state = draw("2e  solo  card A1")
 
@@ -257,7 +257,7 @@ def test_the_committee_counts_full_fours_or_threes(money: int, normal: int, hard
         assert sheet(outcome.seats[0])[-1] == "money 3"
 
 
-def test_a_personal_card_is_worth_three_to_the_committee_whatever_it_says() -> None:
+def test_a_personal_card_is_worth_three_to_the_committee_whatever_is_printed_on_it() -> None:
     """R78: O01 would give it eight, O12 nothing; the human's own card keeps its value."""
     state = draw("""
         2e  solo  over
@@ -312,7 +312,7 @@ def test_a_tie_with_the_committee_goes_to_more_buildings_and_then_is_shared() ->
 @pytest.mark.parametrize(("face", "space"), [("normal", RIGHT), ("hard", LEFT)])
 @pytest.mark.parametrize(("blocked", "open_spaces"), [(1, ["earn 4", "earn 2"]), (4, ["earn 2", "earn 1"])])
 @pytest.mark.parametrize(("divisor", "money"), [(4, "money 2"), (3, "money 3")])
-def test_each_difficulty_switch_changes_its_own_thing_and_nothing_else(
+def test_each_difficulty_option_changes_only_its_own_part(
     face: str, space: int, blocked: int, open_spaces: list[str], divisor: int, money: str
 ) -> None:
     """R45, R73, R78: the way round a taken middle, the earnings spaces, the points for $11."""
@@ -329,7 +329,7 @@ def test_each_difficulty_switch_changes_its_own_thing_and_nothing_else(
     assert sheet(final(over).house[0])[-1] == money
 
 
-def test_the_switches_leave_the_deal_as_it_is() -> None:
+def test_the_solo_options_do_not_change_the_deal() -> None:
     """R58, R73: the same seeds give the same table at every difficulty."""
     easy, hard = set_up(5), set_up(5, "hard", 4, 3)
 
@@ -338,8 +338,8 @@ def test_the_switches_leave_the_deal_as_it_is() -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4])
 @pytest.mark.parametrize(("option", "value"), [("solo_aid", "hard"), ("solo_blocked", 4), ("solo_divisor", 3)])
-def test_the_switches_are_refused_with_more_than_one_player(seats: int, option: str, value: str | int) -> None:
-    """R73: the error names the option, what was given, and when it would be good."""
+def test_the_solo_options_are_refused_with_more_than_one_player(seats: int, option: str, value: str | int) -> None:
+    """R73: the error names the option, the value given, and when it would be valid."""
     game = games.get("sf1906-2e")
 
     with pytest.raises(BadSetup) as refused:
@@ -354,7 +354,7 @@ def test_the_switches_are_refused_with_more_than_one_player(seats: int, option: 
 @pytest.mark.parametrize(
     ("option", "value"), [("solo_aid", "blue"), ("solo_blocked", 3), ("solo_blocked", "$4"), ("solo_divisor", 5)]
 )
-def test_unknown_positions_of_a_switch_are_refused(option: str, value: str | int) -> None:
+def test_unknown_values_of_a_solo_option_are_refused(option: str, value: str | int) -> None:
     """R45, R73"""
     with pytest.raises(BadSetup) as refused:
         games.get("sf1906-2e").new(1, {option: value}, seeds_of(1906))
@@ -362,7 +362,7 @@ def test_unknown_positions_of_a_switch_are_refused(option: str, value: str | int
     assert refused.value.field == f"option {option}"
 
 
-def test_the_first_edition_has_no_solo_game_and_none_of_its_switches() -> None:
+def test_the_first_edition_has_no_solo_game_and_none_of_its_options() -> None:
     """R73, E1"""
     game = games.get("sf1906-1e")
 
@@ -374,7 +374,7 @@ def test_the_first_edition_has_no_solo_game_and_none_of_its_switches() -> None:
 
 # ----------------------------------------------------------------------------------------------------- whole games
 def play_at_random(state: State, watch: list[State] | None = None) -> list[str]:
-    """Play to the end; what the human said. Tables on which the human has to place the pawn are kept for the watcher."""
+    """Plays to the end; returns the human's actions. Copies the tables where the human places the pawn into ``watch``."""
     stream = Stream(state.deck_seed, "test/solo")
     said = []
     while rules.to_act(state):
@@ -388,13 +388,13 @@ def play_at_random(state: State, watch: list[State] | None = None) -> list[str]:
 
 
 def switched(seed: int) -> State:
-    """Every combination of the switches in turn."""
+    """Returns a game with every combination of the options in turn."""
     return set_up(seed, ("normal", "hard")[seed % 2], (1, 4)[seed // 2 % 2], (4, 3)[seed // 4 % 2])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_solo_game_replays_to_the_last_card(seed: int) -> None:
-    """R58, R74: the Committee follows from the seed and from what the human says."""
+    """R58, R74: the Committee's play follows from the seed and from the human's actions."""
     first = switched(seed)
     said = play_at_random(first)
     second = switched(seed)
@@ -406,7 +406,7 @@ def test_a_solo_game_replays_to_the_last_card(seed: int) -> None:
 
 
 def test_the_committee_never_pays_and_never_holds_a_fourth_permit() -> None:
-    """R48, R74: put to the turn on every card and in every year of random games, rich or without a dollar."""
+    """R48, R74: tested on every card and in every year of random games, with much money or none."""
     tables: list[State] = []
     for seed in range(8):
         play_at_random(switched(seed), tables)

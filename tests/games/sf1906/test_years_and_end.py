@@ -25,7 +25,7 @@ SEVEN = "built Y5b Y5c Y5d Y5e P4a P4c P4d"  # all without rubble on side A
 
 
 def ending(table: State) -> str:
-    """Why it ended, or "" while it goes on."""
+    """Returns why it ended, or "" while it goes on."""
     result = outcome(table)
     return "" if result is None else result.ending
 
@@ -60,7 +60,7 @@ def test_all_four_earnings_spaces_are_open_but_each_takes_one_pawn(edition: str,
 
 
 def test_a_player_finishes_space_money_and_benefit_before_the_next_one_places() -> None:
-    """R61: nobody else speaks in between, and nothing else can be said."""
+    """R61: no other seat acts in between, and no other action is legal."""
     table = after(draw("2e  3 players  year 1908  earnings"), ORANGE, "earn 4")
 
     assert area(table, ORANGE) == "$4"
@@ -208,7 +208,7 @@ def test_an_eighth_building_on_the_sixth_card_of_1911_leaves_no_final_benefit(ed
 
 # ---------------------------------------------------------------------------------------------------------- final benefit
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_after_1911_everybody_builds_or_takes_two_dollars_without_earnings(edition: str) -> None:
+def test_after_1911_every_player_builds_or_takes_two_dollars_without_earnings(edition: str) -> None:
     """T58, R30, R63, E33, E38, E6: in the order of the sixth card; then the game is scored."""
     table = draw(f"""
         {edition}  3 players  year 1911  card A2 6th  map M3
@@ -216,7 +216,7 @@ def test_after_1911_everybody_builds_or_takes_two_dollars_without_earnings(editi
         blue $3  stock 1  permits P07
     """)
     table = after(table, BLACK, "place 4 cash")
-    # Black and Orange have no building at hand: their $2 are taken by themselves.
+    # Black and Orange have no building at hand: their $2 are taken automatically.
     assert table.year == box.FINAL
     assert order_of(table) == "black blue orange"
     assert area(table, BLACK) == "$3"

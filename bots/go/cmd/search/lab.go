@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Lines in one request: it should be answered soon enough for the clock to be kept.
+	// Lines in one request: few enough that the reply comes within the clock.
 	mostLines = 64
-	// Points of difference that make the better player win about three times in four: what is left to chance after a playout.
+	// The difference in points at which the better player wins about three times in four: the randomness left after a playout.
 	scale = 8.0
-	// Actions other seats may have to say before ours is first in line.
+	// The most actions of other seats before it is our seat's turn.
 	mostBefore = 40
 )
 
@@ -33,8 +33,8 @@ type lab struct {
 	dealt   []world
 }
 
-// world is a world our seat could believe in, in which it is our seat's turn to speak, and a seed for what happens in it: the same
-// for all that is tried there, so that differences come from the action.
+// world is a sampled state in which it is our seat's turn, and a seed for what happens in it: the same for all actions tried there,
+// so that differences come from the action.
 type world struct {
 	handle []byte
 	seed   uint64
@@ -58,7 +58,7 @@ func (l *lab) worlds(ctx context.Context, count int) error {
 	return l.wait(ctx)
 }
 
-// wait lets the others speak who may speak at the same time and come first: each says anything.
+// wait lets other seats that may act at the same time and come first take any action.
 func (l *lab) wait(ctx context.Context) error {
 	lines := make([]*pb.Simulation, len(l.dealt))
 	pending := make([]int, len(l.dealt))
@@ -66,7 +66,7 @@ func (l *lab) wait(ctx context.Context) error {
 		lines[i] = &pb.Simulation{World: l.dealt[i].handle, ReturnPosition: true}
 		pending[i] = i
 	}
-	// One world tells for all whether anybody comes first.
+	// If one world has a seat that comes first, all have.
 	for step := 0; len(pending) > 0; step++ {
 		asked := pending
 		if step == 0 {
@@ -104,7 +104,7 @@ func (l *lab) wait(ctx context.Context) error {
 			continue
 		}
 		if step > mostBefore {
-			return fmt.Errorf("seat %d is never to speak", l.seat)
+			return fmt.Errorf("seat %d is never to act", l.seat)
 		}
 		pending = still
 	}
@@ -139,10 +139,10 @@ func (l *lab) try(ctx context.Context, lines []line, texts []string) ([]float64,
 	return values, nil
 }
 
-// worth is a rank that knows by how much: the mean, over all rivals, of the chance that such a difference in points is a win.
+// worth is the mean, over all rivals, of the probability that such a difference in points is a win.
 func worth(scores []float64, seat int) float64 {
 	if len(scores) == 1 {
-		return 1 / (1 + math.Exp(-scores[0]/(10*scale))) // alone, more is better
+		return 1 / (1 + math.Exp(-scores[0]/(10*scale))) // in a solo game a higher score is better
 	}
 	sum := 0.0
 	for other, score := range scores {
@@ -162,7 +162,7 @@ func (l *lab) simulate(ctx context.Context, lines []*pb.Simulation) ([]*pb.Simul
 	return response.GetResults(), err
 }
 
-// patiently calls again when our share of the arena's computing time is used up or the arena is away, until the time is up.
+// patiently retries while our share of the arena's computing time is used up or the arena is unavailable, until the time is up.
 func patiently(ctx context.Context, call func() error) error {
 	for {
 		err := call()

@@ -1,5 +1,5 @@
-// Command search is a bot that looks ahead without an engine of its own: it asks the arena for worlds its seat could believe in, and
-// lets the arena's house player play them out.
+// Command search is a bot that looks ahead without its own engine: it asks the arena for states that are consistent with its view
+// and lets the arena's bundled player play them out.
 package main
 
 import (
@@ -29,8 +29,8 @@ type searcher struct {
 func main() {
 	s := &searcher{}
 	flag.IntVar(&s.playouts, "playouts", 256, "the most games played out for one answer")
-	flag.Float64Var(&s.share, "share", 0.5, "the most of an answer's time that is used, from 0.05 to 0.9")
-	flag.StringVar(&s.policy, "policy", "greedy", "the house player that plays games out")
+	flag.Float64Var(&s.share, "share", 0.5, "the largest share of an answer's time that is used, from 0.05 to 0.9")
+	flag.StringVar(&s.policy, "policy", "greedy", "the bundled player that plays games out")
 	flag.Uint64Var(&s.seed, "seed", rand.Uint64(), "decides all its worlds; the same number and enough time give the same answers")
 	games := flag.Int("games", 4, "how many games are played at once")
 	flag.Parse()
@@ -58,7 +58,7 @@ func (s *searcher) open() error {
 	return nil
 }
 
-// choose takes the action that did best in the worlds there was time for.
+// choose returns the action with the best result in the worlds there was time for.
 func (s *searcher) choose(ctx context.Context, turn *rubble.Turn) (rubble.Answer, error) {
 	if len(turn.LegalActions) == 1 {
 		return rubble.Index(0), nil
@@ -83,12 +83,12 @@ func (s *searcher) choose(ctx context.Context, turn *rubble.Turn) (rubble.Answer
 
 // time is how long an answer may take: a share of the time for this answer, and a little of the reserve if there is one.
 func (s *searcher) time(clock *pb.Clock) time.Duration {
-	const answersLeft = 60 // a reserve must do for the rest of the game
+	const answersLeft = 60 // the reserve must last for the rest of the game
 	ms := s.share * (float64(clock.GetMoveMs()) + float64(clock.GetBankMs())/answersLeft)
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// place is the question's own part of the chance.
+// place is the question's own part of the seed.
 func (s *searcher) place(turn *rubble.Turn) uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintf(hash, "%s/%d/%d", turn.Session, turn.Seat, turn.Number)

@@ -6,37 +6,37 @@ import (
 	"slices"
 )
 
-// What is believed of an action before any world was seen, compared with the house player's choice, in rank points: it is a little
-// worse, give or take. Few worlds are a weak witness against a player that is right most of the time.
+// The prior of an action's gain over the bundled player's choice, in rank points: slightly negative. A few worlds
+// are weak evidence against a player that is right most of the time.
 const (
 	usualGain      = -0.05
 	usualDeviation = 0.08
-	// How much an action's gain differs from world to world, and how many worlds that guess is worth.
+	// The prior variance of an action's gain between worlds, and the number of worlds it counts for.
 	worldVariance = 0.06
 	worldGuess    = 2
 )
 
-// mostWorlds is how many worlds are looked at for one answer.
+// mostWorlds is the largest number of worlds for one answer.
 const mostWorlds = 64
 
-// line is one thing to try: an action (an index; house for what the house player would do itself) in a world.
+// line is one thing to try: an action (an index; house for the bundled player's own choice) in a world.
 type line struct{ action, world int }
 
-// house stands for the house player's own choice, whichever that is.
+// house stands for the bundled player's own choice.
 const house = -1
 
-// laboratory tries lines of play, and tells how well each ended for our seat, from 0 to 1. It may stop early with an error; what it
-// returns then is a beginning of what was asked for.
+// laboratory tries lines of play and returns how well each ended for our seat, from 0 to 1. It may stop early with an error and then
+// returns the results of the first lines.
 type laboratory interface {
 	worlds(ctx context.Context, count int) error
 	try(ctx context.Context, lines []line, texts []string) ([]float64, error)
 }
 
-// found is what a search came to.
+// found is the result of a search.
 type found struct {
 	index    int
 	text     string
-	gain     float64 // over the house player's choice, in rank points
+	gain     float64 // over the bundled player's choice, in rank points
 	worlds   int
 	playouts int
 }
@@ -45,7 +45,7 @@ func (f found) String() string {
 	return fmt.Sprintf("%s: %+.3f in %d worlds, %d playouts", f.text, f.gain, f.worlds, f.playouts)
 }
 
-// candidate is an action, and how much better than the house player's choice it did in each world.
+// candidate is an action and its gain over the bundled player's choice in each world.
 type candidate struct {
 	action int
 	gains  []float64
@@ -59,7 +59,7 @@ func (c *candidate) mean() float64 {
 	return sum / float64(max(1, len(c.gains)))
 }
 
-// belief is the gain to be expected, given what was believed before and what the worlds have shown.
+// belief is the expected gain, given the prior and the results so far.
 func (c *candidate) belief() float64 {
 	count, mean, squares := float64(len(c.gains)), c.mean(), 0.0
 	for _, gain := range c.gains {
@@ -70,14 +70,14 @@ func (c *candidate) belief() float64 {
 	return (shown*mean + before*usualGain) / (shown + before)
 }
 
-// isHouse: it never made a difference, so it is what the house player does.
+// isHouse reports that the action never made a difference, so it is the bundled player's choice.
 func (c *candidate) isHouse() bool {
 	return len(c.gains) > 0 && !slices.ContainsFunc(c.gains, func(gain float64) bool { return gain != 0 })
 }
 
-// search halves the field of actions again and again: each round looks at all that are left in new worlds, the same for all, and
-// keeps the better half. In every world the house player's own choice is played out too, and actions are judged by the difference.
-// When the time is up the best so far is the answer.
+// search halves the list of actions in each round: it tries all remaining actions in the same new worlds and keeps the better half.
+// In every world the bundled player's own choice is played out too, and actions are valued by the difference. When the time is up it
+// returns the best action so far.
 func search(ctx context.Context, lab laboratory, texts []string, playouts int) (found, error) {
 	field := make([]*candidate, len(texts))
 	for action := range texts {
@@ -101,7 +101,7 @@ func search(ctx context.Context, lab laboratory, texts []string, playouts int) (
 			}
 			values, err := lab.try(ctx, lines, texts)
 			used += len(values)
-			if len(values) == len(lines) { // a world that not all have seen is unfair
+			if len(values) == len(lines) { // a world that was not tried with all actions is not counted
 				for i, c := range field {
 					c.gains = append(c.gains, values[i+1]-values[0])
 				}
@@ -116,11 +116,11 @@ func search(ctx context.Context, lab laboratory, texts []string, playouts int) (
 	return best(everybody, texts, world, used), nil
 }
 
-// plan is how many worlds each round looks at, so that all rounds take about as long and the playouts suffice for all.
+// plan returns the number of worlds of each round, so that all rounds take about the same time and the playouts suffice.
 func plan(actions, playouts int) []int {
 	var sizes []int
 	for left := actions; left > 1; left = (left + 1) / 2 {
-		sizes = append(sizes, left+1) // and the house player's own
+		sizes = append(sizes, left+1) // and the bundled player's own choice
 	}
 	rounds := make([]int, len(sizes))
 	worlds := 0
@@ -131,7 +131,7 @@ func plan(actions, playouts int) []int {
 	return rounds
 }
 
-// halved keeps the better half. Whoever is dropped keeps what it has shown.
+// halved keeps the better half. A dropped action keeps its results.
 func halved(field []*candidate) []*candidate {
 	better := slices.Clone(field)
 	slices.SortStableFunc(better, func(a, b *candidate) int {
@@ -147,7 +147,7 @@ func halved(field []*candidate) []*candidate {
 	return better[:(len(better)+1)/2]
 }
 
-// best is the greatest gain to be expected; among equals whoever saw more worlds.
+// best returns the action with the greatest expected gain; among equals the one tried in more worlds.
 func best(field []*candidate, texts []string, worlds, used int) found {
 	choice := field[0]
 	for _, c := range field[1:] {
@@ -158,7 +158,7 @@ func best(field []*candidate, texts []string, worlds, used int) found {
 	return found{choice.action, texts[choice.action], choice.mean(), worlds, used}
 }
 
-// level is what an action is judged by in the end; the house player's own choice gains nothing, surely.
+// level is the final value of an action; the bundled player's own choice has a gain of exactly 0.
 func level(c *candidate) float64 {
 	if c.isHouse() {
 		return 0

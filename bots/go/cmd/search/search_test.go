@@ -10,10 +10,10 @@ import (
 	"rubble-bot/rubble"
 )
 
-// bench is a laboratory in which each action is worth what a test says, give or take what the world does to all alike.
+// bench is a laboratory in which each action has a given worth plus noise from the world.
 type bench struct {
 	worth   []float64
-	house   int // the action the house player takes
+	house   int // the action the bundled player takes
 	noise   func(action, world int) float64
 	worldsN int
 	tries   int
@@ -51,7 +51,7 @@ func texts(count int) []string {
 	return words
 }
 
-// weather is the same for every action in a world, and a little different for each.
+// weather is noise that is mostly the same for every action in a world.
 func weather(action, world int) float64 {
 	return math.Sin(float64(world)) + 0.02*math.Sin(float64(7*world+3*action))
 }
@@ -73,7 +73,7 @@ func TestTheBestActionIsFoundThoughWorldsDifferMoreThanActions(t *testing.T) {
 }
 
 func TestWithoutProofTheHousePlayerIsBelieved(t *testing.T) {
-	coin := func(action, world int) float64 { // whoever is not the house player wins or loses by a coin
+	coin := func(action, world int) float64 { // actions other than the bundled player's win or lose at random
 		if action == 2 {
 			return 0
 		}
@@ -82,7 +82,7 @@ func TestWithoutProofTheHousePlayerIsBelieved(t *testing.T) {
 	lab := &bench{worth: make([]float64, 4), house: 2, noise: coin, most: -1}
 	got, err := search(context.Background(), lab, texts(4), 120)
 	if err != nil || got.index != 2 || got.gain != 0 {
-		t.Errorf("found %+v, %v; expected the house player's own action", got, err)
+		t.Errorf("found %+v, %v; expected the bundled player's own action", got, err)
 	}
 }
 
@@ -131,6 +131,6 @@ func TestAnAnswerTakesItsShareOfTheClock(t *testing.T) {
 	}
 	one, other := &rubble.Turn{Session: "s", Number: 1}, &rubble.Turn{Session: "s", Number: 2}
 	if s.place(one) == s.place(other) || s.place(one) != s.place(one) {
-		t.Error("each question has a chance of its own, and keeps it")
+		t.Error("each question must have its own seed, and keep it")
 	}
 }

@@ -1,5 +1,5 @@
-// Command protogen writes the Go code of the contract: it reads the protos and hands them to protoc-gen-go and
-// protoc-gen-go-grpc, the versions go.mod names. No protoc is needed.
+// Command protogen writes the Go code of the contract: it reads the protos and passes them to the versions of protoc-gen-go and
+// protoc-gen-go-grpc in go.mod. No protoc is needed.
 package main
 
 import (
@@ -45,7 +45,7 @@ func generate(protos, out, module string) error {
 	}
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{protos}}),
-		SourceInfoMode: protocompile.SourceInfoStandard, // comments travel into the code
+		SourceInfoMode: protocompile.SourceInfoStandard, // copies comments into the code
 	}
 	files, err := compiler.Compile(context.Background(), names...)
 	if err != nil {
@@ -78,7 +78,7 @@ func protoFiles(folder string) ([]string, error) {
 	return names, err
 }
 
-// parameter tells the plugins the import path of each file: the protos belong to all languages and do not say.
+// parameter gives the plugins the import path of each file, since the protos have no Go options.
 func parameter(names []string, module string) string {
 	words := []string{"paths=source_relative"}
 	for _, name := range names {

@@ -9,16 +9,16 @@ import { Table, type Listeners } from "./table.js";
 import type { Choose } from "./turn.js";
 
 const SDK = "rubble-typescript 0.1";
-/** Milliseconds between two attempts to connect: doubled from the first to the second, and shortened by up to half at random. */
+/** Milliseconds between attempts to connect: doubled from the first value up to the second, shortened by up to half at random. */
 const SHORTEST_MS = 100;
 const LONGEST_MS = 10_000;
 const AT_ONCE = 256; // choices in one message
 const OPTIONS = {
   "grpc.keepalive_time_ms": 20_000, // notice a dead connection while waiting for a turn
-  "grpc.use_local_subchannel_pool": 1, // a new stream is a new connection, perhaps to another copy
+  "grpc.use_local_subchannel_pool": 1, // every stream has its own connection, perhaps to another copy
 };
 
-/** Why a bot stopped without being told to. */
+/** The reason why a bot stopped by itself. */
 export class BotError extends Error {
   override readonly name = "BotError";
 
@@ -30,22 +30,22 @@ export class BotError extends Error {
   }
 }
 
-/** What is not given comes from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA. */
+/** Missing settings are read from RUBBLE_ADDRESS, RUBBLE_BOT_KEY and RUBBLE_CA. */
 export interface Settings extends Listeners {
   /** host:port of the arena. */
   readonly address?: string;
   readonly key?: string;
   /** A file of certificates to trust, or "system" for those of Node; empty: no TLS. */
   readonly ca?: string;
-  /** How many games are played at once. */
+  /** The number of games played at once. */
   readonly games?: number;
 }
 
-/** What the arena says when a stream is to be left. */
+/** The reason why the arena asks the bot to leave a stream. */
 type Farewell = "draining" | "takenOver";
 type Stream = ClientDuplexStream<PlayRequest, PlayResponse>;
 
-/** A bot that plays until it is told to stop: one stream to the arena, as many games on it as come. A bot plays once. */
+/** A bot that plays until it is stopped: one stream to the arena carries all its games. A bot plays once. */
 export class Bot {
   readonly #address: string;
   readonly #key: string;
@@ -56,7 +56,7 @@ export class Bot {
   #stream: Stream | undefined;
   #outbox: Choice[] = [];
   #isWriting = false;
-  #failures = 0; // attempts in a row that led nowhere
+  #failures = 0; // failed attempts in a row
 
   constructor(choose: Choose, settings: Settings = {}) {
     this.#address = settings.address ?? setting("RUBBLE_ADDRESS", "host:port of the arena");
@@ -66,7 +66,7 @@ export class Bot {
     this.#table = new Table(choose, (choice) => this.#send(choice), settings);
   }
 
-  /** Play until `stop`; BotError if the arena does not want this bot. */
+  /** Plays until `stop`. Throws BotError if the arena rejects this bot. */
   async play(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -80,18 +80,18 @@ export class Bot {
       const problem = judge(ending);
       const pause = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** this.#failures++) * (0.5 + Math.random() / 2);
       log("WARNING", `no connection to ${this.#address} (${problem}); next attempt in ${(pause / 1000).toFixed(1)} s`);
-      await pauseFor(pause, undefined, { signal }).catch(() => {}); // told to stop meanwhile
+      await pauseFor(pause, undefined, { signal }).catch(() => {}); // stopped meanwhile
     }
     log("INFO", "stopped");
   }
 
-  /** Leave the arena now. The arena keeps the games until their clocks run out. */
+  /** Leaves the arena now. The arena keeps the games until their clocks run out. */
   stop(): void {
     this.#stopping.abort();
     this.#stream?.cancel();
   }
 
-  /** One stream, from Hello to its end. */
+  /** Runs one stream, from Hello to its end. */
   async #converse(): Promise<StatusObject | Farewell> {
     this.#table.leave();
     this.#outbox = [];
@@ -109,7 +109,7 @@ export class Bot {
           if (farewell) resolve(farewell);
         });
         stream.on("status", resolve);
-        stream.on("error", () => {}); // its status says it all
+        stream.on("error", () => {}); // the status reports it too
         this.#write({ hello: { botKey: this.#key, sdk: SDK, maxParallelGames: this.#games }, choices: [] });
       });
     } finally {
@@ -119,7 +119,7 @@ export class Bot {
     }
   }
 
-  /** Deal with what the arena says; why the stream is to be left, if it says so. */
+  /** Handles events; returns why the stream must be left, if so. */
   #hear(response: PlayResponse): Farewell | undefined {
     for (const { event } of response.events) {
       if (event?.$case === "draining" || event?.$case === "takenOver") return event.$case;
@@ -133,7 +133,7 @@ export class Bot {
     return undefined;
   }
 
-  /** Say it soon: answers that are ready together travel together. */
+  /** Queues a choice: answers that are ready together are sent in one message. */
   #send(choice: Choice): void {
     this.#outbox.push(choice);
     if (this.#outbox.length === 1) setImmediate(() => this.#flush());
@@ -147,7 +147,7 @@ export class Bot {
 
   #write(request: PlayRequest): void {
     const stream = this.#stream;
-    if (!stream) return; // whatever does not arrive is asked for again
+    if (!stream) return; // the arena asks again for every answer that did not arrive
     this.#isWriting = true;
     stream.write(request, () => {
       if (this.#stream !== stream) return;
@@ -157,7 +157,7 @@ export class Bot {
   }
 }
 
-/** Play until SIGTERM or Ctrl-C, and end the process: with exit code 0, or with a word about what is wrong. */
+/** Plays until SIGTERM or Ctrl-C, and ends the process: with exit code 0, or with an error message. */
 export async function run(choose: Choose, settings: Settings = {}): Promise<never> {
   try {
     const bot = new Bot(choose, settings);
@@ -168,7 +168,7 @@ export async function run(choose: Choose, settings: Settings = {}): Promise<neve
     console.error(`rubble-bot: ${error.message}`);
     process.exit(error.exitCode);
   }
-  process.exit(0); // thoughts and timers of the author's own do not keep the process
+  process.exit(0); // the author's own promises and timers do not keep the process alive
 }
 
 function setting(name: string, meaning: string): string {
@@ -187,7 +187,7 @@ function credentialsOf(ca: string): ChannelCredentials {
   }
 }
 
-/** What went wrong, if trying again may help; otherwise BotError. */
+/** Returns what went wrong if trying again may help; throws BotError otherwise. */
 function judge({ code, details }: StatusObject): string {
   switch (code) {
     case status.OK:

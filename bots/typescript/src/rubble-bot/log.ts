@@ -1,6 +1,6 @@
 type Level = "INFO" | "WARNING" | "ERROR";
 
-/** One line on standard error; below it what was thrown, if something was. */
+/** Writes one line to standard error, followed by what was thrown, if anything. */
 export function log(level: Level, message: string, thrown?: unknown): void {
   console.error(`${new Date().toISOString()} ${level} ${message}`);
   if (thrown !== undefined) console.error(thrown);

@@ -6,13 +6,13 @@ import { log } from "./log.js";
 import type { Answer, Choose, Turn } from "./turn.js";
 
 const NOTE = 1000; // characters of a note
-const MOST = 0xffff_ffff; // what an index can be at all
+const MOST = 0xffff_ffff; // the largest index
 const FIRST_REFUSAL_MS = 50;
 const LONGEST_MS = 10_000;
-/** After so much thinking on end the stream is looked after, so that no answer waits for all the others. */
+/** After this many milliseconds of `choose` the event loop runs, so that no answer waits for all the others. */
 const STRETCH_MS = 5;
 
-/** A question and how far its answer is. */
+/** A question and the state of its answer. */
 interface Question {
   turn: Turn;
   choice?: Choice | undefined;
@@ -24,7 +24,7 @@ interface Question {
 interface Game {
   readonly start: GameStart;
   question?: Question;
-  /** Announced on the present stream: answers may be sent. */
+  /** Whether the game is announced on the current stream, so that answers may be sent. */
   isHere: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Listeners {
 }
 
 /**
- * The games of a bot, whatever stream they come by. What was answered is remembered until the next question: after a reconnect
+ * The games of a bot across all streams. An answer is kept until the next question: after a reconnect
  * the arena asks again, and the same question gets the same answer.
  */
 export class Table {
@@ -51,12 +51,12 @@ export class Table {
     this.#listeners = listeners;
   }
 
-  /** Another stream. No game is on it until the arena says so; whatever did not arrive is asked for again. */
+  /** Begins another stream. The arena announces its games, and asks again for every answer that did not arrive. */
   leave(): void {
     for (const game of this.#games.values()) game.isHere = false;
   }
 
-  // ---------------------------------------------------------------------------------------------------------- hearing
+  // ---------------------------------------------------------------------------------------------------------- events
   hear(event: PlayEvent["event"]): void {
     switch (event?.$case) {
       case "turn":
@@ -67,7 +67,7 @@ export class Table {
         return this.#end(event.value);
       case "refused":
         return this.#reconsider(event.value);
-      default: // of a newer arena than this bot knows
+      default: // an event this SDK does not know, from a newer arena
     }
   }
 
@@ -105,7 +105,7 @@ export class Table {
     const known = game.question;
     if (known && known.turn.number === asked.turn && isDeepStrictEqual(known.turn.legalActions, asked.legalActions)) {
       if (known.choice) return this.#send(known.choice);
-      if (!known.isGivenUp) return; // the answer goes out as soon as there is one
+      if (!known.isGivenUp) return; // the answer is sent as soon as it is ready
     }
     const turn: Turn = {
       session: asked.session,
@@ -122,7 +122,7 @@ export class Table {
     this.#think(game, game.question);
   }
 
-  /** Log what was refused; if the question is still open, ask again, with the reason. */
+  /** Logs the refusal; if the question is still open, asks again with the reason. */
   #reconsider(refused: Refused): void {
     log("WARNING", `${refused.session}: answer ${refused.turn} refused: ${refused.message} (${refused.reason})`);
     const game = this.#games.get(refused.session);
@@ -158,7 +158,7 @@ export class Table {
     } catch (thrown) {
       log("ERROR", `${turn.session}: choose failed on turn ${turn.number}; left unanswered`, thrown);
     }
-    if (game.question !== question) return; // it was asked something else meanwhile
+    if (game.question !== question) return; // a newer question has replaced it
     question.choice = choice;
     question.isGivenUp = choice === undefined;
     if (choice && game.isHere) this.#send(choice);

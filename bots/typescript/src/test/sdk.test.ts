@@ -8,7 +8,7 @@ import { over, say, strawArena, type Script } from "./straw-arena.js";
 
 const TIMEOUT = { timeout: 60_000 };
 
-/** Play until so many games are over. */
+/** Plays until that many games are over. */
 async function play(games: number, script: Script, choose: Choose, ends = 1, settings: Settings = {}): Promise<void> {
   await strawArena(games, script, async (address) => {
     let ended = 0;
@@ -40,7 +40,7 @@ test("answers travel together, and are given again after draining", TIMEOUT, asy
     games,
   );
 
-  assert.equal(thoughts, games); // the same question is thought about once
+  assert.equal(thoughts, games); // the same question is passed to choose once
   assert.deepEqual(heard[0], heard[1]); // and gets the same answer
   assert.ok(messages[1]! < games / 5, `${messages[1]} messages`);
 });

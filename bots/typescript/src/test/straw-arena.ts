@@ -3,15 +3,15 @@ import { Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-j
 import { BotServiceService, PlayEvent, PlayRequest, PlayResponse, type Choice } from "../gen/rubble/v1/bot.js";
 
 export type Stream = ServerDuplexStream<PlayRequest, PlayResponse>;
-/** What the arena does with choices. `stream` counts from 1. */
+/** The arena's reply to choices. `stream` counts from 1. */
 export type Script = (stream: number, choices: Choice[], call: Stream) => void;
 
-/** A server that greets, starts so many games in one message, asks a question in each in another, and then follows a script. */
+/** A server that sends Welcome, starts all games in one message, asks a question in each in another, and then follows a script. */
 export async function strawArena<T>(games: number, script: Script, use: (address: string) => Promise<T>): Promise<T> {
   const sessions = Array.from({ length: games }, (_, game) => `g${game}`);
   let streams = 0;
   const nobody = () => {
-    throw new Error("nobody asks for this");
+    throw new Error("not implemented");
   };
   const server = new Server();
   server.addService(BotServiceService, {
@@ -20,7 +20,7 @@ export async function strawArena<T>(games: number, script: Script, use: (address
     listConnected: nobody,
     play(call: Stream) {
       const stream = ++streams;
-      call.on("error", () => {}); // the bot hung up
+      call.on("error", () => {}); // the bot closed the stream
       call.on("end", () => call.end());
       call.on("data", (request: PlayRequest) => {
         if (!request.hello) return script(stream, request.choices, call);

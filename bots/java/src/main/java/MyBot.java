@@ -15,7 +15,7 @@ import rubble.v1.Sf1906.Sf1906Place;
 import rubble.v1.Sf1906.Sf1906View;
 
 /**
- * A first bot: it plays every game of the arena by a rule of thumb. Make it yours: everything that matters is in
+ * A starter bot that plays every game of the arena by a simple heuristic. To write your own bot, change
  * {@link #choose}.
  *
  * <p>A turn carries the view of the table and the legal actions, both typed (see protos/rubble/v1). The answer is the place
@@ -28,7 +28,7 @@ public final class MyBot {
         RubbleBot.run(MyBot::choose);
     }
 
-    /** The action that seems worth most; among equals any. */
+    /** Returns the action that seems worth most; a random one among equals. */
     static Answer choose(Turn turn) {
         return switch (turn.view().getGameCase()) {
             case SF1906 -> best(turn, action -> worth(turn.view().getSf1906(), action.getSf1906()));
@@ -36,7 +36,7 @@ public final class MyBot {
                 ReliefSeat me = turn.view().getRelief().getSeats(turn.seat());
                 yield best(turn, action -> worth(me, action.getRelief()));
             }
-            // A game without messages of its own: read turn.texts(), or play anything.
+            // A game without its own messages: read turn.texts(), or play anything.
             default -> best(turn, action -> 0);
         };
     }
@@ -46,11 +46,11 @@ public final class MyBot {
         double most = worths.stream().max(Double::compare).orElseThrow();
         int[] equals = IntStream.range(0, worths.size()).filter(index -> worths.get(index) == most).toArray();
         int index = equals[ThreadLocalRandom.current().nextInt(equals.length)];
-        return Answer.of(index).withNote("worth %s".formatted(most)); // kept beside the action in the replay
+        return Answer.of(index).withNote("worth %s".formatted(most)); // stored with the action in the replay
     }
 
     // ----------------------------------------------------------------------------------------- 1906 San Francisco
-    /** What an action is worth, roughly in points. */
+    /** Returns what an action is worth, roughly in points. */
     private static double worth(Sf1906View city, Sf1906Action action) {
         return switch (action.getActionCase()) {
             case EARN -> action.getEarn();
@@ -59,11 +59,11 @@ public final class MyBot {
             case CLEAR -> action.getClear().isEmpty() ? 0 : 1;
             case REWARD -> action.getReward() == Sf1906Icon.SF1906_ICON_UNSPECIFIED ? 0 : 1;
             case DISCARD -> -action.getDiscard().getPermitsCount();
-            default -> 0; // which card, which space: your turn
+            default -> 0; // a choice of card or space: add your own idea here
         };
     }
 
-    /** What a space of an action card is worth to a player who wants to build. */
+    /** What a space of an action card is worth to a player who is going to build. */
     private static double worth(Sf1906View city, Sf1906Place place) {
         if (!place.hasAction()) {
             return place.getCash() ? 1 : 0;
@@ -82,7 +82,7 @@ public final class MyBot {
     }
 
     // ----------------------------------------------------------------------------------------------------- Relief
-    /** What an action is worth, roughly in points. */
+    /** Returns what an action is worth, roughly in points. */
     private static double worth(ReliefSeat me, ReliefAction action) {
         return switch (action.getActionCase()) {
             case BUILD -> 10;
@@ -91,7 +91,7 @@ public final class MyBot {
                 double led = me.getPlaced().getSpacesList().contains(action.getUse()) ? 2 : 0;
                 yield 5 - used.getUses() + led + 0.1 * used.getUnderCount();
             }
-            case LEAD -> action.getLead(); // later spaces were built, not printed: they give more
+            case LEAD -> action.getLead(); // higher spaces hold built tiles, which give more than printed ones
             case SPEND_STORIES -> 1 + 0.1 * action.getSpendStories();
             case SPEND_MONEY -> 2 + 0.1 * action.getSpendMoney();
             case TRADE -> 3 + action.getTrade().getSupply() + action.getTrade().getWorker();

@@ -21,7 +21,7 @@ import rubble.v1.Sf1906.Sf1906ActionSpace;
 import rubble.v1.Sf1906.Sf1906Place;
 import rubble.v1.Sf1906.Sf1906View;
 
-/** What the rule of thumb prefers. */
+/** Tests of the heuristic. */
 class MyBotTest {
     private static Turn turn(View view, Action... actions) {
         return new Turn("s", "any", 0, 2, 1, view, List.of(actions), Clock.getDefaultInstance(), "");

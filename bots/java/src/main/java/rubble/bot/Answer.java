@@ -1,11 +1,11 @@
 package rubble.bot;
 
 /**
- * What a bot answers: an action by its place in the legal actions or by its text, and perhaps a note.
+ * What a bot answers: an action by its index in the legal actions or by its text, and optionally a note.
  *
- * @param index the place in {@link Turn#legalActions}; ignored where there is a text
+ * @param index the index in {@link Turn#legalActions}; ignored if there is a text
  * @param text the action in the notation of the game, or null
- * @param note up to 1000 characters, kept beside the action in the replay
+ * @param note up to 1000 characters, stored with the action in the replay
  */
 public record Answer(int index, String text, String note) {
 

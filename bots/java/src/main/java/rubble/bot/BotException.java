@@ -1,6 +1,6 @@
 package rubble.bot;
 
-/** Why a bot stopped without being told to. */
+/** The reason why a bot stopped by itself. */
 public final class BotException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -16,7 +16,7 @@ public final class BotException extends RuntimeException {
         return new BotException(message, 2);
     }
 
-    /** The arena does not want this bot, or not any more. Trying again would not help. */
+    /** The arena rejects this bot, or no longer accepts it. Trying again would not help. */
     static BotException rejected(String message) {
         return new BotException(message, 1);
     }

@@ -1,8 +1,8 @@
 package rubble.bot;
 
-/** What an author writes. It is asked in several threads at once, so a long thought in one game holds up no other. */
+/** The function a bot author writes. It is called in several threads at once, so a slow answer in one game does not delay others. */
 @FunctionalInterface
 public interface Chooser {
-    /** The answer to a question. Whatever it throws is logged, and that question stays unanswered. */
+    /** Returns the answer to a question. Whatever it throws is logged, and that question stays unanswered. */
     Answer choose(Turn turn) throws Exception;
 }

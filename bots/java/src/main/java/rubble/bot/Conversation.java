@@ -16,7 +16,7 @@ import rubble.v1.Bot.PlayRequest;
 import rubble.v1.Bot.PlayResponse;
 import rubble.v1.BotServiceGrpc;
 
-/** One stream, from Hello to its end. Lives in the loop, which is also the channel's executor. */
+/** One stream, from Hello to its end. Runs in the loop thread, which is also the channel's executor. */
 final class Conversation implements ClientResponseObserver<PlayRequest, PlayResponse> {
     private static final int AT_ONCE = 256; // choices in one message
     private static final Metadata.Key<String> AUTHORIZATION =
@@ -48,7 +48,7 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
         requests.onNext(PlayRequest.newBuilder().setHello(hello).build());
     }
 
-    /** Say it soon: answers that are ready together travel together. */
+    /** Queues a choice: answers that are ready together are sent in one message. */
     void send(Choice choice) {
         outbox.add(choice);
         if (!isFlushing) {
@@ -68,7 +68,7 @@ final class Conversation implements ClientResponseObserver<PlayRequest, PlayResp
         }
     }
 
-    /** Hang up. Whatever comes later is not heard. Gives the channel, to wait for its end. */
+    /** Closes the stream and ignores later events. Returns the channel, to wait for its end. */
     ManagedChannel close() {
         if (!isClosed) {
             isClosed = true;

@@ -3,7 +3,7 @@ package rubble.bot;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Threads that do not keep a process: whoever stops does not wait for a long thought. */
+/** Makes daemon threads, so that stopping does not wait for a slow answer. */
 final class Daemons {
     private Daemons() {}
 

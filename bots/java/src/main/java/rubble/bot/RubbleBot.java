@@ -25,16 +25,15 @@ import rubble.v1.Bot.PlayResponse;
 import sun.misc.Signal;
 
 /**
- * A bot that plays until it is told to stop: one stream to the arena, as many games on it as come, and whatever it takes to
- * keep it open.
+ * A bot that plays until it is stopped: one stream to the arena that carries all its games, with reconnection.
  *
- * <p>Everything but {@code choose} happens in one thread, the loop: nothing in here needs a lock.
+ * <p>Everything except {@code choose} runs in one thread, the loop, so no locks are needed.
  */
 public final class RubbleBot {
     static final System.Logger LOG = System.getLogger("rubble.bot");
 
     private static final String SDK = "rubble-java 0.1";
-    /** Milliseconds between two attempts to connect: doubled from the first to the second, and shortened by up to half at random. */
+    /** Milliseconds between attempts to connect: doubled from the first value up to the second, shortened by up to half at random. */
     private static final long SHORTEST_MS = 100;
     static final long LONGEST_MS = 10_000;
 
@@ -53,43 +52,43 @@ public final class RubbleBot {
     private ChannelCredentials credentials;
     private Table table;
     private Conversation conversation;
-    private int failures; // attempts in a row that led nowhere
+    private int failures; // failed attempts in a row
 
     public RubbleBot(Chooser chooser) {
         this.chooser = chooser;
     }
 
-    /** Play with the settings of the environment until told to stop, and end the process. */
+    /** Plays with the settings of the environment until stopped, and ends the process. */
     public static void run(Chooser chooser) {
         new RubbleBot(chooser).run();
     }
 
     // --------------------------------------------------------------------------------------------------- settings
-    /** Where the arena is, host:port; otherwise RUBBLE_ADDRESS says it. */
+    /** The arena's host:port; RUBBLE_ADDRESS by default. */
     public RubbleBot address(String address) {
         this.address = address;
         return this;
     }
 
-    /** The key the operator issued for this bot; otherwise it is in RUBBLE_BOT_KEY. */
+    /** The key the operator issued for this bot; RUBBLE_BOT_KEY by default. */
     public RubbleBot key(String key) {
         this.key = key;
         return this;
     }
 
-    /** A file of certificates to trust, or "system" for those of Java; empty: no TLS. Otherwise RUBBLE_CA says it. */
+    /** A file of certificates to trust, or "system" for those of Java; empty means no TLS. RUBBLE_CA by default. */
     public RubbleBot ca(String ca) {
         this.ca = ca;
         return this;
     }
 
-    /** How many games are played at once. */
+    /** The number of games played at once. */
     public RubbleBot games(int games) {
         this.games = games;
         return this;
     }
 
-    /** How many of them are thought about at once; 0: all, at most 16. */
+    /** The number of games answered at once; 0: all, at most 16. */
     public RubbleBot threads(int threads) {
         this.threads = threads;
         return this;
@@ -109,8 +108,8 @@ public final class RubbleBot {
 
     // ---------------------------------------------------------------------------------------------------- running
     /**
-     * Play until SIGTERM, Ctrl-C or {@link #stop}, and end the process: with exit code 0, or with a word about what is wrong.
-     * Logs to standard error, one line an entry unless the logging was set up otherwise.
+     * Plays until SIGTERM, Ctrl-C or {@link #stop}, and ends the process: with exit code 0, or with an error message.
+     * Logs to standard error, one line per entry unless logging is configured otherwise.
      */
     public void run() {
         String format = "java.util.logging.SimpleFormatter.format";
@@ -126,10 +125,10 @@ public final class RubbleBot {
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }
-        System.exit(0); // threads of the author's own do not keep the process
+        System.exit(0); // the author's own threads do not keep the process alive
     }
 
-    /** The same without handling signals and without ending the process. A bot plays once. */
+    /** Plays without handling signals and without ending the process. A bot plays once. */
     public void play() throws InterruptedException {
         require("RUBBLE_ADDRESS", address, "host:port of the arena");
         require("RUBBLE_BOT_KEY", key, "the key the operator issued for this bot");
@@ -146,12 +145,12 @@ public final class RubbleBot {
         LOG.log(INFO, "stopped");
     }
 
-    /** Leave the arena now; may be called from any thread. The arena keeps the games until their clocks run out. */
+    /** Leaves the arena now; may be called from any thread. The arena keeps the games until their clocks run out. */
     public void stop() {
         end.complete(null);
     }
 
-    /** The channel goes before the loop it works in. */
+    /** Closes the channel before the loop it runs in. */
     private void leave() throws InterruptedException {
         table.close();
         var channel = CompletableFuture.supplyAsync(this::hangUp, loop).join();
@@ -161,7 +160,7 @@ public final class RubbleBot {
         loop.shutdownNow();
     }
 
-    /** Open a stream; in the loop. */
+    /** Opens a stream; runs in the loop. */
     private void connect() {
         if (end.isDone()) {
             return;
@@ -191,7 +190,7 @@ public final class RubbleBot {
         }
     }
 
-    /** The stream has ended without our doing: come back after a pause, if that may help. */
+    /** Handles the end of a stream that the bot did not close: reconnects after a pause if that may help. */
     private void ended(Status status) {
         if (end.isDone()) {
             return;
@@ -216,7 +215,7 @@ public final class RubbleBot {
     }
 
     // ------------------------------------------------------------------------------------------------- connecting
-    /** A new stream is a new connection, perhaps to another copy. */
+    /** Every stream has its own connection, perhaps to another copy. */
     private ManagedChannel channel() {
         return Grpc.newChannelBuilder(address, credentials)
                 .keepAliveTime(20, TimeUnit.SECONDS) // notice a dead connection while waiting for a turn
@@ -250,7 +249,7 @@ public final class RubbleBot {
         }
     }
 
-    /** What went wrong, if trying again may help; otherwise BotException. */
+    /** Returns what went wrong if trying again may help; throws BotException otherwise. */
     private static String judge(Status status) {
         String details = status.getDescription() == null ? "" : status.getDescription();
         switch (status.getCode()) {

@@ -21,10 +21,10 @@ import rubble.v1.Bot.Refused;
 import rubble.v1.Common.Fault;
 
 /**
- * The games this bot plays, whatever stream they come by. What was answered is remembered until the next question: after a
+ * The games of a bot across all streams. An answer is kept until the next question: after a
  * reconnect the arena asks again, and the same question gets the same answer.
  *
- * <p>Lives in the loop; only {@code choose} is asked elsewhere.
+ * <p>Runs in the loop; only {@code choose} is called in other threads.
  */
 final class Table {
     private static final int NOTE = 1000; // characters of a note
@@ -34,7 +34,7 @@ final class Table {
     private static final class Game {
         final GameStart start;
         Question question;
-        /** Announced on the present stream: answers may be sent. */
+        /** Whether the game is announced on the current stream, so that answers may be sent. */
         boolean isHere = true;
 
         Game(GameStart start) {
@@ -42,7 +42,7 @@ final class Table {
         }
     }
 
-    /** A question and how far its answer is. */
+    /** A question and the state of its answer. */
     private static final class Question {
         Turn turn;
         Choice choice;
@@ -75,25 +75,25 @@ final class Table {
         this.onOver = onOver;
     }
 
-    /** Another stream. No game is on it until the arena says so; whatever did not arrive is asked for again. */
+    /** Begins another stream. The arena announces its games, and asks again for every answer that did not arrive. */
     void moveTo(Conversation next) {
         conversation = next;
         games.values().forEach(game -> game.isHere = false);
     }
 
-    /** No more thoughts, and nobody waits for those that are being thought. */
+    /** Stops the thinking; threads that still think are not waited for. */
     void close() {
         thinkers.shutdownNow();
     }
 
-    // ---------------------------------------------------------------------------------------------------- hearing
+    // ---------------------------------------------------------------------------------------------------- events
     void hear(PlayEvent event) {
         switch (event.getEventCase()) {
             case TURN -> ask(event.getTurn());
             case GAME_START -> begin(event.getGameStart());
             case GAME_OVER -> finish(event.getGameOver());
             case REFUSED -> reconsider(event.getRefused());
-            default -> {} // of a newer arena than this bot knows
+            default -> {} // an event this SDK does not know, from a newer arena
         }
     }
 
@@ -136,7 +136,7 @@ final class Table {
                 return;
             }
             if (!known.isGivenUp) {
-                return; // the answer goes out as soon as there is one
+                return; // the answer is sent as soon as it is ready
             }
         }
         GameStart start = game.start;
@@ -150,7 +150,7 @@ final class Table {
         return known.number() == asked.getTurn() && known.legalActions().equals(asked.getLegalActionsList());
     }
 
-    /** Log what was refused; if the question is still open, ask again, with the reason. */
+    /** Logs the refusal; if the question is still open, asks again with the reason. */
     private void reconsider(Refused refused) {
         LOG.log(WARNING, "%s: answer %d refused: %s (%s)"
                 .formatted(refused.getSession(), refused.getTurn(), refused.getMessage(), refused.getReason()));
@@ -160,7 +160,7 @@ final class Table {
                 || question.turn.number() != refused.getTurn()) {
             return;
         }
-        // The arena may be in trouble: do not add to it.
+        // Avoids adding load to an arena in trouble.
         long pause = Math.min(RubbleBot.LONGEST_MS, FIRST_REFUSAL_MS << Math.min(question.refusals++, 20));
         question.turn = question.turn.withRefused(refused.getReason());
         question.choice = null;
@@ -170,7 +170,7 @@ final class Table {
     // -------------------------------------------------------------------------------------------------- answering
     private void think(Game game, Question question) {
         if (game.question != question) {
-            return; // it was asked something else meanwhile
+            return; // a newer question has replaced it
         }
         Turn turn = question.turn;
         if (!thinkers.isShutdown()) {
@@ -183,7 +183,7 @@ final class Table {
         }
     }
 
-    /** In a thread of its own: what {@code choose} says, or null if it fails. */
+    /** Runs in a separate thread: returns the answer of {@code choose}, or null if it fails. */
     private Choice choice(Turn turn) {
         try {
             Answer answer = chooser.choose(turn);
@@ -199,8 +199,8 @@ final class Table {
                 throw new IllegalArgumentException("index %d; expected 0 or more".formatted(answer.index()));
             }
             return choice.setIndex(answer.index()).build();
-        } catch (Throwable failed) { // also a stack that overflowed: it costs this question and no other
-            if (!thinkers.isShutdown()) { // else it was interrupted, and nobody waits
+        } catch (Throwable failed) { // also a stack overflow: it affects only this question
+            if (!thinkers.isShutdown()) { // else it was interrupted, and the answer is no longer needed
                 LOG.log(ERROR, "%s: choose failed on turn %d; left unanswered".formatted(turn.session(), turn.number()), failed);
             }
             return null;

@@ -6,13 +6,13 @@ import rubble.v1.Common.Clock;
 import rubble.v1.Common.View;
 
 /**
- * A question, and all there is to know for the answer.
+ * A question with everything needed to answer it.
  *
- * @param number counts the questions put to this seat in this session
- * @param view what this seat knows of the table: a message of the game's own, or a Struct for games without one
- * @param legalActions everything that may be answered, never empty
+ * @param number the number of this question to this seat in this session, from 1
+ * @param view what this seat knows of the table: the game's own message, or a Struct for games without one
+ * @param legalActions all possible answers, never empty
  * @param clock milliseconds left, as the arena counted them when it asked
- * @param refused why the last answer to this very question was refused; empty the first time
+ * @param refused why the last answer to this question was refused; empty the first time
  */
 public record Turn(
         String session,

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import rubble.v1.Bot.PlayEvent;
 import rubble.v1.Bot.TakenOver;
 
-/** Everything the SDK does so that an author need not. */
+/** Tests of the SDK. */
 @Timeout(60)
 class RubbleBotTest {
     @Test
@@ -48,7 +48,7 @@ class RubbleBotTest {
             bot.play();
         }
 
-        assertEquals(games, thoughts.get(), "the same question is thought about once");
+        assertEquals(games, thoughts.get(), "the same question is passed to choose once");
         assertEquals(answers.get(0), answers.get(1), "and gets the same answer");
         assertTrue(messages.get() < games / 5, messages + " messages");
     }
@@ -97,7 +97,7 @@ class RubbleBotTest {
             var thinking = new CountDownLatch(1);
             var bot = new RubbleBot(turn -> {
                 thinking.countDown();
-                while (!isStopped.get()) { // deaf to interruption, as a search is
+                while (!isStopped.get()) { // ignores interruption, as a search does
                     Thread.onSpinWait();
                 }
                 return Answer.of(0);

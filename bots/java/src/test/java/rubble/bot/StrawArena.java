@@ -23,9 +23,9 @@ import rubble.v1.Bot.Welcome;
 import rubble.v1.BotServiceGrpc;
 import rubble.v1.Common.Action;
 
-/** A server that says what a test wants. */
+/** A fake arena that follows a script. */
 final class StrawArena extends BotServiceGrpc.BotServiceImplBase implements AutoCloseable {
-    /** What it says to a choice. {@code stream} counts from 1. */
+    /** Its reply to a choice. {@code stream} counts from 1. */
     interface Script {
         void hear(int stream, List<Choice> choices, StreamObserver<PlayResponse> bot);
     }
@@ -50,7 +50,7 @@ final class StrawArena extends BotServiceGrpc.BotServiceImplBase implements Auto
         server.shutdownNow();
     }
 
-    /** Greets, starts all games in one message and asks all questions in another. */
+    /** Sends Welcome, starts all games in one message and asks all questions in another. */
     @Override
     public StreamObserver<PlayRequest> play(StreamObserver<PlayResponse> bot) {
         int stream = streams.incrementAndGet();
