@@ -34,11 +34,11 @@ play: $(READY) ## Play two real tournaments on this machine, and see their table
 	@# While the first is played, bots in other languages are built for the second, as far as they can be had; RETRY=1 tries again
 	@# what could not be built before.
 	@mkdir -p .rubble/play; \
-	RETRY=$(RETRY) $(BIN)/python -m tools.guests rosters/relief.toml .rubble/play/relief.toml > .rubble/play/guests.txt & \
+	RETRY=$(RETRY) $(BIN)/python -m tools.starters rosters/relief.toml .rubble/play/relief.toml > .rubble/play/starters.txt & \
 	$(BIN)/rubble run rosters/san-francisco.toml --out .rubble/play/san-francisco; \
-	wait; cat .rubble/play/guests.txt
+	wait; cat .rubble/play/starters.txt
 	@$(BIN)/rubble run .rubble/play/relief.toml --out .rubble/play/relief || { test $$? = 1 && rm -rf .rubble/play/relief && \
-		echo "Once more, without the guests:" && $(BIN)/rubble run rosters/relief.toml --out .rubble/play/relief; }
+		echo "Once more, without the starters:" && $(BIN)/rubble run rosters/relief.toml --out .rubble/play/relief; }
 	@printf '%s\n' '' 'Next, try:' \
 		'  $(BIN)/rubble play --game sf1906-2e --bots greedy      play yourself, against a bot' \
 		'  $(BIN)/rubble roster new roster.toml                   a tournament of your own; then: $(BIN)/rubble run roster.toml' \
@@ -80,11 +80,11 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 .PHONY: lint
-lint: $(READY) ## Format, lint, strict types, import arrows
+lint: $(READY) ## Format, lint, strict types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make format puts these in order" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy $(wildcard $(SOURCES))
-	@$(BIN)/python -m pytest -q tests/house/test_arrows.py
+	@$(BIN)/python -m pytest -q tests/project/test_imports.py
 	@# The contract with bots.
 	@$(BIN)/buf lint
 	@# Against the last release: what bots rely on is not taken away. The first release has nothing to compare with.
@@ -99,7 +99,7 @@ deploy-check: $(READY) deploy-tools ## Check deploy/: compose, images, manifests
 	@$(BIN)/python -m pytest -q -rs -m "not slow" tests/deploy
 
 .PHONY: format
-format: $(READY) ## Put the code into the house's format
+format: $(READY) ## Put the code into the project's format
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 

@@ -8,7 +8,7 @@ from service.engine import engine_kind
 from service.games import all_games
 from service.games.chance import seeds_of
 from service.games.core import AnyGame
-from service.games.playing import play_on, player_streams
+from service.games.playing import play_on, player_draws
 
 #: The tables that are measured: game and seats.
 TABLES = (("sf1906-2e", 4), ("relief", 3))
@@ -25,7 +25,7 @@ def random_games(game: AnyGame, seats: int) -> Turn:
     def turn() -> dict[str, int]:
         index = next(indexes)
         state = game.setup(seats, options, seeds_of(SEED, index))
-        return {"decisions": play_on(game, state, players, player_streams(SEED, index, seats)), "games": 1}
+        return {"decisions": play_on(game, state, players, player_draws(SEED, index, seats)), "games": 1}
 
     return turn
 
@@ -34,8 +34,8 @@ def copies(game: AnyGame, seats: int, *, deep: bool) -> Turn:
     """A turn copies one state from the middle of a game a hundred times."""
     state = game.new(seats, {}, seeds_of(SEED))
     players = [game.players["random"]] * seats
-    length = play_on(game, game.copy(state), players, player_streams(SEED, 0, seats))
-    play_on(game, state, players, player_streams(SEED, 0, seats), plies=length // 2)
+    length = play_on(game, game.copy(state), players, player_draws(SEED, 0, seats))
+    play_on(game, state, players, player_draws(SEED, 0, seats), plies=length // 2)
 
     def turn() -> dict[str, int]:
         for _ in range(COPIES):

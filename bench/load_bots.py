@@ -60,8 +60,8 @@ class Load:
         order = self._order
         async with grpc.aio.insecure_channel(order["address"], _CHANNEL) as operator:
             self._stub = session_pb2_grpc.SessionServiceStub(operator)
-            door = asyncio.Semaphore(_AT_ONCE)
-            bots = [asyncio.create_task(self._live(bot, door)) for pair in order["pairs"] for bot in pair]
+            at_once = asyncio.Semaphore(_AT_ONCE)
+            bots = [asyncio.create_task(self._live(bot, at_once)) for pair in order["pairs"] for bot in pair]
             while self._welcome < len(bots):
                 await asyncio.sleep(_LOOK_S)  # polling interval
                 for task in bots:
@@ -89,7 +89,7 @@ class Load:
         """Starts new games until the end time, then plays every game to its end."""
         self._end = end
         for pair in range(self._order["games"]):
-            self._spawn(self._lay(pair))
+            self._spawn(self._create(pair))
         number = 0
         while time.monotonic() < end or (self._busy() and time.monotonic() < end + patience_s):
             due = begin + number / self._order["rate"]
@@ -129,7 +129,7 @@ class Load:
             self.errors["stream broke at a write"] += 1  # the question is asked again on the next stream
 
     # ----------------------------------------------------------------------------------------------------------- games
-    async def _lay(self, pair: int) -> None:
+    async def _create(self, pair: int) -> None:
         """Creates a new game for a pair; retries until it succeeds."""
         names = [bot["name"] for bot in self._order["pairs"][pair]]
         session = f"{self._order['name']}-{pair}-{self.begun}"
@@ -163,16 +163,16 @@ class Load:
             store.pop(session, None)
         del self._pair_of[session]
         if time.monotonic() < self._end:
-            self._spawn(self._lay(pair))
+            self._spawn(self._create(pair))
 
     # ------------------------------------------------------------------------------------------------------------- bots
-    async def _live(self, bot: dict[str, str], door: asyncio.Semaphore) -> None:
+    async def _live(self, bot: dict[str, str], at_once: asyncio.Semaphore) -> None:
         """Runs one bot, which reconnects when its stream breaks."""
         async with grpc.aio.insecure_channel(self._order["address"], _CHANNEL) as channel:
             is_first = True
             while True:
                 try:
-                    await self._converse(channel, bot, door, is_first)
+                    await self._converse(channel, bot, at_once, is_first)
                     self.errors["stream ended"] += 1
                 except grpc.aio.AioRpcError as error:
                     self.errors[f"Play {error.code().name}"] += 1
@@ -182,9 +182,9 @@ class Load:
                 await asyncio.sleep(_PAUSE_S)
 
     async def _converse(
-        self, channel: grpc.aio.Channel, bot: dict[str, str], door: asyncio.Semaphore, is_first: bool
+        self, channel: grpc.aio.Channel, bot: dict[str, str], at_once: asyncio.Semaphore, is_first: bool
     ) -> None:
-        async with door if is_first else contextlib.nullcontext():
+        async with at_once if is_first else contextlib.nullcontext():
             call: Any = bot_pb2_grpc.BotServiceStub(channel).Play(metadata=(("authorization", f"Bearer {bot['key']}"),))
             hello = bot_pb2.Hello(bot_key=bot["key"], sdk="load", max_parallel_games=4)
             await call.write(bot_pb2.PlayRequest(hello=hello))

@@ -12,14 +12,14 @@ from scipy import stats
 
 from bench.measured import Measured, between
 from orchestrator.ratings import davidson_luce, openskill_ladder
-from orchestrator.ratings.openskill_ladder import Rung
+from orchestrator.ratings.openskill_ladder import LadderRating
 from orchestrator.ratings.points import Floats, Ints, rank_points
 from orchestrator.ratings.results import Results, tables
 from orchestrator.schedule import Duplicate
 from orchestrator.schedule.ids import seeds_of
 from orchestrator.schedule.matchmaking import Candidate, pick
 from service import games
-from service.games.chance import SEED_BYTES, Seeds, Stream
+from service.games.chance import SEED_BYTES, Draws, Seeds
 from service.games.core import AnyGame, Seat
 from service.games.playing import Player, play_on
 
@@ -30,9 +30,9 @@ _SECRET: Final = b"what duplicate deals are worth.."
 def distracted(game: AnyGame, share: float) -> Player:
     """Returns the greedy player with some random actions: two of them are close in strength, so games are not decided at once."""
 
-    def choose(state: Any, seat: Seat, stream: Stream) -> Any:
-        player = "random" if stream.below(1000) < 1000 * share else "greedy"
-        return game.players[player](state, seat, stream)
+    def choose(state: Any, seat: Seat, draws: Draws) -> Any:
+        player = "random" if draws.below(1000) < 1000 * share else "greedy"
+        return game.players[player](state, seat, draws)
 
     return choose
 
@@ -52,7 +52,7 @@ def played_blocks(
                 chance.shuffle(seating)
             drawn = seeds_of(_SECRET, int(rotate), block, rotation, duplicate)
             state = game.new(players, {}, Seeds(drawn.table, drawn.deck))
-            play_on(game, state, [bots[bot] for bot in seating], _streams(drawn.deck, rotation, players))
+            play_on(game, state, [bots[bot] for bot in seating], _draws_by_seat(drawn.deck, rotation, players))
             outcome = game.outcome(state)
             assert outcome is not None
             own = seating.index(0)
@@ -68,10 +68,10 @@ def _lead(values: Any, own: int) -> float:
     return float(values[own]) - sum(others) / len(others)
 
 
-def _streams(deck: bytes, rotation: int, players: int) -> list[Stream]:
+def _draws_by_seat(deck: bytes, rotation: int, players: int) -> list[Draws]:
     """Returns a random stream for each seat, different in every game."""
     return [
-        Stream(blake2b(deck, digest_size=SEED_BYTES, person=f"{rotation}/{seat}".encode()).digest(), "player")
+        Draws(blake2b(deck, digest_size=SEED_BYTES, person=f"{rotation}/{seat}".encode()).digest(), "player")
         for seat in range(players)
     ]
 
@@ -109,7 +109,7 @@ _SEAT: Final = np.array([0.3, 0.1, -0.1, -0.3])
 class Ladder:
     """A running ladder: ratings, games, and all results."""
 
-    rungs: list[Rung]
+    ratings: list[LadderRating]
     games: list[int]
     seats: list[Ints]
     ranks: list[Ints]
@@ -118,7 +118,7 @@ class Ladder:
 
 def play_ladder(chance: random.Random, rng: np.random.Generator, blocks: int) -> Ladder:
     """Plays a ladder from its first game: one table after the other, each in all rotations."""
-    fresh = Rung(25.0, 25.0 / 3)
+    fresh = LadderRating(25.0, 25.0 / 3)
     ladder = Ladder([fresh] * _BOTS, [0] * _BOTS, [], [])
     for _ in range(blocks):
         table = pick(chance, _candidates(ladder), _PLAYERS)
@@ -131,7 +131,7 @@ def play_ladder(chance: random.Random, rng: np.random.Generator, blocks: int) ->
 def _candidates(ladder: Ladder) -> list[Candidate]:
     return [
         Candidate(rung.mu, games_, f"owner {number % _OWNERS}")
-        for number, (rung, games_) in enumerate(zip(ladder.rungs, ladder.games, strict=True))
+        for number, (rung, games_) in enumerate(zip(ladder.ratings, ladder.games, strict=True))
     ]
 
 
@@ -143,9 +143,9 @@ def play_block(rng: np.random.Generator, ladder: Ladder, table: tuple[int, ...])
     local = {number: place for place, number in enumerate(table)}  # only the four at the table are rated
     rows = np.vectorize(local.__getitem__)(seats)
     results = tables(_PLAYERS, rows, ranks, np.zeros(_PLAYERS, dtype=np.int64))
-    after = openskill_ladder.ladder(results, [ladder.rungs[number] for number in table])
+    after = openskill_ladder.ladder(results, [ladder.ratings[number] for number in table])
     for number, rung in zip(table, after, strict=True):
-        ladder.rungs[number] = rung
+        ladder.ratings[number] = rung
         ladder.games[number] += _PLAYERS
     ladder.seats.append(seats)
     ladder.ranks.append(ranks)
@@ -164,7 +164,7 @@ def ladders(runs: int = 5, entrants: int = 60, seed: int = 11) -> Iterator[Measu
     ladder = None
     for run in range(runs):
         ladder = play_ladder(random.Random(seed + run), np.random.default_rng([seed, run]), 750)
-        mu = [rung.mu for rung in ladder.rungs]
+        mu = [rung.mu for rung in ladder.ratings]
         taus.append(float(stats.kendalltau(davidson_luce.fit(all_played(ladder)).theta, _THETA).statistic))
         live.append(float(stats.kendalltau(mu, _THETA).statistic))
         spread.append(max(ladder.games) / min(ladder.games))
@@ -178,14 +178,14 @@ def ladders(runs: int = 5, entrants: int = 60, seed: int = 11) -> Iterator[Measu
     for run in range(entrants):
         chance, rng = random.Random(seed + 100 + run), np.random.default_rng([seed, 100, run])
         new = (run * 7) % _BOTS
-        around = Ladder(list(ladder.rungs), list(ladder.games), [], [])
-        around.rungs[new], around.games[new] = Rung(25.0, 25.0 / 3), 0
+        around = Ladder(list(ladder.ratings), list(ladder.games), [], [])
+        around.ratings[new], around.games[new] = LadderRating(25.0, 25.0 / 3), 0
         for _ in range(5):
             table = pick(chance, _candidates(around), _PLAYERS, anchor=new)
             assert table is not None
             play_block(rng, around, table)
-        own = around.rungs[new].mu
-        errors.append(abs(sum(rung.mu < own for rung in around.rungs) - new))
+        own = around.ratings[new].mu
+        errors.append(abs(sum(rung.mu < own for rung in around.ratings) - new))
     yield between(
         check, f"a new entrant after 20 games: places off, of 40, mean of {entrants}", float(np.mean(errors)), high=4.5
     )

@@ -19,11 +19,11 @@ from typing import Any, Final
 from rich.table import Table
 
 from bench.rounds import Measure, Rounds, Spread
-from bench.service_house import House, Server
+from bench.service_processes import Server, ServiceProcesses
 from service.engine import engine_kind
 from service.sessions import keys
 from service.sessions.entries import Acted
-from service.sessions.link import RedisClient, connect
+from service.sessions.redis_client import RedisClient, connect
 from service.sessions.redis_store import RedisStore
 from service.sessions.stored import decode_entry
 
@@ -78,8 +78,8 @@ SERVICE_NUMBERS: Final = ("N6", "N7", "N7b", "N7c", "N8", "N9", "N9b", "N11", "N
 class ServiceBench:
     """The variants; each measures one slice."""
 
-    def __init__(self, house: House, arena_games: int) -> None:
-        self._house = house
+    def __init__(self, processes: ServiceProcesses, arena_games: int) -> None:
+        self._processes = processes
         self._arena_games = arena_games
         self._slices = itertools.count()
         self._sizes = {"request": 40.0, "response": 30.0, "turn": 0.0, "choice": 0.0, "batch": 0.0}
@@ -93,7 +93,7 @@ class ServiceBench:
             "bare 1": partial(self.bare, 1),
             f"bare {GAMES}": partial(self.bare, GAMES),
             "play": self.play,
-            "play before": lambda seconds: self.play(seconds, self._house.copy_before),
+            "play before": lambda seconds: self.play(seconds, self._processes.copy_before),
             "echo": self.echo,
             "play 8 on 1": partial(self.play_apart, 1),
             "play 8 on 2": partial(self.play_apart, 2),
@@ -113,21 +113,21 @@ class ServiceBench:
     # ---------------------------------------------------------------------------------------------------------- variants
     def act(self, games: int, seconds: float) -> dict[str, float]:
         """Makes unary calls: half of the callers in each process."""
-        copy = self._house.copy()
+        copy = self._processes.copy()
         shares = [games] if games == 1 else [games // 2] * 2
         requests = [self._request("act", copy, number, games=share) for number, share in enumerate(shares)]
         answers, counted = self._slice(requests, seconds, [copy])
         self._sizes |= {name: value for answer in answers for name, value in answer["size"].items()}
         sessions = [session for answer in answers for session in answer["sessions"]]
         self._check(sessions, sum(answer["sent"] for answer in answers))
-        self._blob = self._house.redis.hget(keys.session(sessions[0]), "b")
-        self._house.redis.flushall()
+        self._blob = self._processes.redis.hget(keys.session(sessions[0]), "b")
+        self._processes.redis.flushall()
         return counted
 
     def play(self, seconds: float, copy: Server | None = None) -> dict[str, float]:
         """Plays with four bots, two in each process, all of them in all games."""
         names = [f"bench-{seat}" for seat in range(SEATS)]
-        copy = copy or self._house.copy()
+        copy = copy or self._processes.copy()
         requests = []
         for number in range(2):
             own = names[2 * number : 2 * number + 2]
@@ -137,7 +137,7 @@ class ServiceBench:
 
     def play_apart(self, copies: int, seconds: float) -> dict[str, float]:
         """Plays with eight bots, four in each process; the games of a process stay on one copy of the service."""
-        used = [self._house.copy(number % copies) for number in range(2)]
+        used = [self._processes.copy(number % copies) for number in range(2)]
         requests = []
         for number, copy in enumerate(used):
             names = [f"bench-{number}-{seat}" for seat in range(SEATS)]
@@ -146,7 +146,7 @@ class ServiceBench:
 
     def arena(self, games: int, seats: int = SEATS, copy: Server | None = None) -> dict[str, float]:
         """Plays ``games`` games, from the creation of the first session to the end of the last game."""
-        copy = copy or self._house.copy()
+        copy = copy or self._processes.copy()
         names = [f"bench-{seat}" for seat in range(seats)]
         requests = []
         for number in range(2):
@@ -159,31 +159,36 @@ class ServiceBench:
         seconds = max(answer["last_over"] for answer in answers) - begin
         sent = sum(answer["sent"] for answer in answers)
         self._check([session for answer in answers for session in answer["sessions"]], sent)
-        self._house.redis.flushall()
+        self._processes.redis.flushall()
         return {"games": games / seconds, "moves": sent / seconds, "cpu_us": (copy.cpu_s() - cpu) / sent * 1e6}
 
     def bare(self, callers: int, seconds: float) -> dict[str, float]:
         """Measures the upper bound of ``act``."""
         names = [_KEY.format(number) for number in range(callers)]
         for name in names:
-            self._house.redis.hset(name, mapping={"r": 0, "b": self._blob})
+            self._processes.redis.hset(name, mapping={"r": 0, "b": self._blob})
         shares = [names] if callers == 1 else [names[: callers // 2], names[callers // 2 :]]
         size = int(max(0, self._sizes["request"] - len(names[0])))
         requests = [
-            {"case": "bare", "address": self._house.bare.address, "keys": share, "bytes": size} for share in shares
+            {"case": "bare", "address": self._processes.bare.address, "keys": share, "bytes": size} for share in shares
         ]
-        answers, counted = self._slice(requests, seconds, [self._house.bare])
-        saved = sum(int(self._house.redis.hget(name, "r")) for name in names)
+        answers, counted = self._slice(requests, seconds, [self._processes.bare])
+        saved = sum(int(self._processes.redis.hget(name, "r")) for name in names)
         if saved != (sent := sum(answer["sent"] for answer in answers)):
             raise NotSaved(f"the bare server answered {sent} times and wrote {saved} times")
-        self._house.redis.flushall()
+        self._processes.redis.flushall()
         return counted
 
     def echo(self, seconds: float) -> dict[str, float]:
         """Measures the upper bound of ``play``: the same number of streams, each with its share of the games in every message."""
-        request = {"case": "echo", "address": self._house.bare.address, "streams": SEATS // 2, "batch": GAMES // SEATS}
+        request = {
+            "case": "echo",
+            "address": self._processes.bare.address,
+            "streams": SEATS // 2,
+            "batch": GAMES // SEATS,
+        }
         request |= {"turn": self._sizes["turn"], "choice": self._sizes["choice"]}
-        _, counted = self._slice([dict(request), dict(request)], seconds, [self._house.bare])
+        _, counted = self._slice([dict(request), dict(request)], seconds, [self._processes.bare])
         return counted
 
     # ----------------------------------------------------------------------------------------------- absolute figures
@@ -191,29 +196,29 @@ class ServiceBench:
         """Returns the bytes of a session in Redis in mid-game, after its end, and after it is forgotten; medians."""
         found = {}
         for stage, plies in (("live", 120), ("ended", 100_000)):
-            copy = self._house.copy()
+            copy = self._processes.copy()
             answers, _ = self._slice([self._request("act", copy, 0, games=games, plies=plies)], None, [copy])
             sessions = answers[0]["sessions"]
             self._check(sessions, answers[0]["sent"])
             found[stage] = statistics.median(map(self._bytes_of, sessions))
-        asyncio.run(_forget(self._house.redis_url, sessions))
-        left = [key for session in sessions for key in self._house.redis.scan_iter(f"*{session}*")]
-        found["forgotten"] = float(sum(self._house.redis.memory_usage(key, samples=0) or 0 for key in left))
+        asyncio.run(_forget(self._processes.redis_url, sessions))
+        left = [key for session in sessions for key in self._processes.redis.scan_iter(f"*{session}*")]
+        found["forgotten"] = float(sum(self._processes.redis.memory_usage(key, samples=0) or 0 for key in left))
         found["forgotten"] += sum(
-            self._house.redis.zscore(key, session) is not None
+            self._processes.redis.zscore(key, session) is not None
             for key in (keys.DUE, keys.SESSIONS)
             for session in sessions
         )
-        self._house.redis.flushall()
+        self._processes.redis.flushall()
         return found
 
     def _bytes_of(self, session: str) -> int:
-        sizes = [self._house.redis.memory_usage(key(session), samples=0) for key in (keys.session, keys.log)]
+        sizes = [self._processes.redis.memory_usage(key(session), samples=0) for key in (keys.session, keys.log)]
         return sum(size or 0 for size in sizes)
 
     def memory(self, games: int) -> dict[str, float]:
         """Returns the memory of a new copy of the service after a hundredth of the short games of two players, and after all."""
-        copy = self._house.new_copy()
+        copy = self._processes.new_copy()
         first = max(2, games // 100)
         self._short_games(first, copy)
         before = copy.memory()
@@ -232,11 +237,11 @@ class ServiceBench:
     # ------------------------------------------------------------------------------------------------------------ inside
     def _request(self, case: str, copy: Server, number: int, **more: Any) -> dict[str, Any]:
         name = f"s{next(self._slices)}-{number}"
-        request = {"case": case, "address": copy.address, "operator": self._house.operator, "name": name}
+        request = {"case": case, "address": copy.address, "operator": self._processes.operator, "name": name}
         return {**request, "game": GAME, "seats": SEATS, "begin": 0, "end": 0, **more}
 
     def _bots(self, copy: Server, number: int, own: list[str], table: list[str], games: int) -> dict[str, Any]:
-        bots = [{"name": name, "key": self._house.key(name)} for name in own]
+        bots = [{"name": name, "key": self._processes.key(name)} for name in own]
         return self._request("play", copy, number, bots=bots, table=table, games=games)
 
     def _play(self, requests: list[dict[str, Any]], seconds: float, copies: list[Server]) -> dict[str, float]:
@@ -246,14 +251,14 @@ class ServiceBench:
             raise NotSaved(f"{len(refused)} choices were refused, such as {refused[0]}")
         self._sizes |= answers[0]["size"]
         self._check([s for answer in answers for s in answer["sessions"]], sum(answer["sent"] for answer in answers))
-        self._house.redis.flushall()
+        self._processes.redis.flushall()
         return counted
 
     def _slice(
         self, requests: list[dict[str, Any]], seconds: float | None, servers: list[Server]
     ) -> tuple[list[dict[str, Any]], dict[str, float]]:
         """Runs one slice in one process of callers per request; without seconds until they are done."""
-        callers = self._house.callers[: len(requests)]
+        callers = self._processes.callers[: len(requests)]
         begin = time.monotonic() + _WARM_S
         span = {"begin": begin, "end": begin + (seconds if seconds is not None else 1e9)}
         for caller, request in zip(callers, requests, strict=True):
@@ -291,7 +296,7 @@ class ServiceBench:
         """Checks that every move sent is in the log of its session, and that every log is as long as its revision."""
         end = time.monotonic() + _SAVED_S
         while True:
-            pipe = self._house.redis.pipeline(transaction=False)
+            pipe = self._processes.redis.pipeline(transaction=False)
             for session in sessions:
                 pipe.hget(keys.session(session), "r")
                 pipe.lrange(keys.log(session), 0, -1)
@@ -349,9 +354,9 @@ def measure_service(
     report: dict[str, Any] = {"results": [], "variants": [], "left_out": []}
     report["left_out"] = [f"{goal.number} {goal.about}" for goal in wanted if goal not in possible]
     load = os.getloadavg()[0]
-    with House(against) as house:
-        about = _versions(house)
-        bench = ServiceBench(house, GAMES)
+    with ServiceProcesses(against) as processes:
+        about = _versions(processes)
+        bench = ServiceBench(processes, GAMES)
         measures = bench.measures()
         if rivals is not None:
             measures["rivals:catanatron"] = rivals
@@ -374,8 +379,8 @@ def measure_service(
     return report
 
 
-def _versions(house: House) -> dict[str, str]:
-    server = house.redis.info("server")
+def _versions(processes: ServiceProcesses) -> dict[str, str]:
+    server = processes.redis.info("server")
     found = {name: version(name) for name in ("grpcio", "redis", "hiredis", "uvloop", "msgspec", "protobuf")}
     return {**found, "server": str(server.get("valkey_version") or server["redis_version"]), "rules": engine_kind()}
 

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import uvloop
 
-from service.sessions.link import connect
+from service.sessions.redis_client import connect
 
 #: KEYS: the hash. ARGV: expected revision, new revision, blob.
 _CAS = """

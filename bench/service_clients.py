@@ -45,7 +45,7 @@ class Tables:
         self._metadata = (("authorization", f"Bearer {slice_['operator']}"),)
         self.laid: list[str] = []
 
-    async def lay(self, bots: list[str]) -> tuple[str, list[str]]:
+    async def create(self, bots: list[str]) -> tuple[str, list[str]]:
         """Creates a session with these bots; returns it and the tokens of its open seats."""
         session = f"{self._slice['name']}-{len(self.laid)}"
         self.laid.append(session)
@@ -108,7 +108,7 @@ async def act(slice_: dict[str, Any]) -> dict[str, Any]:
         plies = slice_.get("plies", 0)
 
         async def play() -> None:
-            session, tokens = await tables.lay([""] * slice_["seats"])
+            session, tokens = await tables.create([""] * slice_["seats"])
             metadata = [(("authorization", f"Bearer {token}"),) for token in tokens]
             state = game.new(slice_["seats"], {}, _seeds(session))
             turns = [0] * slice_["seats"]
@@ -178,7 +178,7 @@ class Bots:
             print(json.dumps({"ready": True}), flush=True)
             go = json.loads(await _line())  # all bots of all processes are connected
             self.tally.begin, self.tally.end = go["begin"], go["end"]
-            await asyncio.gather(*(self._lay() for _ in range(slice_["games"])))
+            await asyncio.gather(*(self._create() for _ in range(slice_["games"])))
             if self._left:
                 await self._done.wait()
                 print(json.dumps({"done": True}), flush=True)
@@ -203,14 +203,14 @@ class Bots:
             },
         )
 
-    async def _lay(self) -> None:
+    async def _create(self) -> None:
         assert self._tables is not None
         total = self._slice.get("total", 0)
         if total and len(self._tables.laid) >= total:
             return
         if not total and time.monotonic() >= self.tally.end:
             return
-        await self._tables.lay(self._slice["table"])
+        await self._tables.create(self._slice["table"])
 
     async def _converse(self, channel: grpc.aio.Channel, bot: dict[str, str]) -> None:
         call: Any = bot_pb2_grpc.BotServiceStub(channel).Play(metadata=(("authorization", f"Bearer {bot['key']}"),))
@@ -267,7 +267,7 @@ class Bots:
         if self._plies:
             assert self._tables is not None
             self._spawn(self._tables.forget(session))
-        self._spawn(self._lay())
+        self._spawn(self._create())
         if self.over == self._left:
             self._done.set()
 

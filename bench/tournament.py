@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench.rounds import Measure, Rounds
 from bench.service import ServiceBench
-from bench.service_house import House
+from bench.service_processes import ServiceProcesses
 from bench.workers import ROOT
 from service.lifetime import ends_with_us
 
@@ -137,10 +137,10 @@ def main() -> None:
     parser.add_argument("--without-arena", action="store_true", help="leave out the bench's own arena")
     arguments = parser.parse_args()
     choices = [["--concurrency", number] for number in arguments.concurrency.split(",") if number] or [[]]
-    with House() as house:
+    with ServiceProcesses() as processes:
         measures: dict[str, Measure] = {}
         if not arguments.without_arena:
-            bench = ServiceBench(house, arguments.games)
+            bench = ServiceBench(processes, arguments.games)
             measures["arena"] = lambda _: bench.arena(arguments.games, _SEATS)
         for flags in choices:
             name = " ".join(["rubble run", *flags[1:]])

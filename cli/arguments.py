@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from service import games
-from service.games.core import AnyGame, BadSetup, Eye, OptionValue
+from service.games.core import AnyGame, BadSetup, OptionValue, Viewer
 from service.games.playing import Player
 
 LARGEST_SEED = 2**63 - 1
@@ -19,7 +19,7 @@ Players = Annotated[
 Seed = Annotated[str, typer.Option("--seed", metavar="S", help="The number that decides every card and every choice.")]
 Policies = Annotated[
     list[str] | None,
-    typer.Option("--policy", metavar="NAME", help="A house player: once for all seats, or repeated once a seat."),
+    typer.Option("--policy", metavar="NAME", help="A built-in player: once for all seats, or repeated once a seat."),
 ]
 GivenOptions = Annotated[
     list[str] | None,
@@ -67,7 +67,7 @@ def read_players(text: str | None, game: AnyGame) -> int:
 
 
 def read_policies(texts: Sequence[str] | None, game: AnyGame, players: int) -> list[str]:
-    """The names of the house players, one a seat."""
+    """The names of the built-in players, one a seat."""
     names = list(texts or ["random"])
     for name in names:
         if name not in game.players:
@@ -80,7 +80,7 @@ def read_policies(texts: Sequence[str] | None, game: AnyGame, players: int) -> l
 
 
 def players_of(game: AnyGame, policies: Sequence[str]) -> list[Player]:
-    """The house players of these names."""
+    """The built-in players of these names."""
     return [game.players[name] for name in policies]
 
 
@@ -105,10 +105,10 @@ def read_options(texts: Sequence[str] | None, game: AnyGame, players: int) -> di
     return game.complete(players, given)
 
 
-def read_eye(text: str, players: int) -> Eye:
+def read_viewer(text: str, players: int) -> Viewer:
     """Whoever looks at the table."""
     if text == "spectator":
         return None
     if re.fullmatch(r"[0-9]{1,3}", text) and int(text) < players:
         return int(text)
-    raise BadSetup("--eye", text, f"spectator, or a seat from 0 to {players - 1}")
+    raise BadSetup("--viewer", text, f"spectator, or a seat from 0 to {players - 1}")

@@ -27,7 +27,7 @@ PASSED, FAILED, BAD_INPUT = 0, 1, 2
 _STYLES = {"pass": "green", "fail": "bold red", "skip": "yellow"}
 
 app = typer.Typer(
-    help="Start a bot of your own, check one, and see which come with the house.",
+    help="Start a bot of your own, check one, and see which come with Rubble.",
     no_args_is_help=False,
     rich_markup_mode="rich",
     add_completion=False,
@@ -80,7 +80,7 @@ def check(
 ) -> int:
     """Is this bot fit for the arena? Numbered checks against a real service.
 
-    A service with a Redis of its own is started for it, and a gate in front of it that cuts lines, refuses answers and says
+    A service with a Redis of its own is started for it, and a proxy in front of it that cuts lines, refuses answers and says
     unheard-of things. Exit codes: 0 all passed, 1 a check failed, 2 bad input.
 
     [dim]$[/] rubble bot check -- python bots/python/bot.py
@@ -110,14 +110,14 @@ def check(
 
 
 def _check(settings: "Settings", numbers: frozenset[int], json: bool) -> int:
-    from cli.bot_check.guest import CannotStart
-    from cli.children import Broken, at_sigterm
+    from cli.bot_check.bot_process import CannotStart
+    from cli.processes import ProcessDied, at_sigterm
     from service.config import CannotListen
 
     try:
         with at_sigterm():
             findings = asyncio.run(_run(settings, numbers))
-    except (CannotListen, CannotStart, Broken) as error:
+    except (CannotListen, CannotStart, ProcessDied) as error:
         complain(str(error))
         return BAD_INPUT
     if json:
@@ -130,11 +130,11 @@ def _check(settings: "Settings", numbers: frozenset[int], json: bool) -> int:
 async def _run(settings: "Settings", numbers: frozenset[int]) -> "list[Finding]":
     from cli.bot_check import run
 
-    async with run.opened() as house, run.received(house, settings) as kit:
+    async with run.opened() as service, run.received(service, settings) as kit:
         checks = run.chosen(kit, numbers)
         _check_numbers(numbers, checks)
         if not settings.command:
-            error_console().print(f"waiting for the bot at {kit.gate.address} (RUBBLE_ADDRESS={kit.gate.address})")
+            error_console().print(f"waiting for the bot at {kit.proxy.address} (RUBBLE_ADDRESS={kit.proxy.address})")
         progress = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=error_console(), transient=True
         )

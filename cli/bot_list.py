@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bots.house import PLAYERS
+from bots.bundled import PLAYERS
 from cli.bot_new import ROOT, languages
 from service import games
 

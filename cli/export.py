@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from cli.tournament import AnyDesk
+    from cli.tournament import AnyTournaments
 
 #: A name with an ending, in the folder itself or in one below it.
 _EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.[a-z0-9]{1,8}")
 
 
-def write_export(desk: "AnyDesk", tournament: str, out: Path, *, without_replays: bool = False) -> int:
+def write_export(tournaments: "AnyTournaments", tournament: str, out: Path, *, without_replays: bool = False) -> int:
     """Write standings.json, results.csv, report.html, roster.toml and the replays, for their owner alone; how many files."""
     count = 0
-    for name, data in desk.export(tournament, without_replays=without_replays):
+    for name, data in tournaments.export(tournament, without_replays=without_replays):
         path = out / _safe(name)
         for folder in (out, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def write_export(desk: "AnyDesk", tournament: str, out: Path, *, without_replays
 
 def _safe(name: str) -> Path:
     """A relative path that stays where it should, whatever a server says; BadField."""
-    from orchestrator.desk_errors import BadField
+    from orchestrator.errors import BadField
 
     if not _EXPORTED.fullmatch(name):
         raise BadField("path", name, "the name of a file inside the export, such as replays/1f.jsonl")

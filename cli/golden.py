@@ -11,7 +11,7 @@ from typing import Any, Final
 from service import games
 from service.games.chance import SEED_BYTES, Seeds
 from service.games.core import AnyGame, BadSetup, Options, Outcome, Refused, Unreadable, plain
-from service.games.playing import Player, player_streams
+from service.games.playing import Player, player_draws
 
 FORMAT: Final = 2
 Line = dict[str, Any]
@@ -60,15 +60,15 @@ def write(
     *,
     full: bool,
 ) -> Iterator[Line]:
-    """One game by house players, from its first line to its last; ``full`` writes the views out."""
+    """One game by built-in players, from its first line to its last; ``full`` writes the views out."""
     state = game.new(seats, options, seeds)
     yield _header(game, seats, options, seeds)
-    streams = player_streams(number, index, seats)
+    draws_by_seat = player_draws(number, index, seats)
     ply = 0
     while acting := game.to_act(state):
         seat = acting[0]
         line = _position(game, state, seats, ply, full=full)
-        action = players[seat](state, seat, streams[seat])
+        action = players[seat](state, seat, draws_by_seat[seat])
         yield line | {"seat": seat, "legal": _legal(game, state, seat), "choice": game.text(action)}
         game.apply(state, seat, action)
         ply += 1

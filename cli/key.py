@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.table import Table
 
-from cli.arena import NoToken, operator_token, read_card
+from cli.arena_address import NoToken, operator_token, read_address
 from cli.arguments import Json
 from cli.terminal import complain, console, print_json
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DEFAULT_ADDRESS: Final = "127.0.0.1:50051"
 
 app = typer.Typer(
-    help="Issue and revoke the keys bots show at the door.",
+    help="Issue and revoke the keys that bots connect with.",
     no_args_is_help=False,
     rich_markup_mode="rich",
     add_completion=False,
@@ -68,13 +68,13 @@ class BadName(Exception):
 
 def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], None]") -> int:
     """Do something as the operator; every failure is one line. Without an address the arena of the state folder is asked."""
-    from orchestrator.client import ArenaClient, Door, ServiceError
+    from orchestrator.client import ArenaClient, ServiceAccess, ServiceError
 
-    card = None if address else read_card(Path(state_dir))
-    address = address or (card.service if card is not None else _DEFAULT_ADDRESS)
-    ca = os.environ.get("RUBBLE_CA", "") or (card.ca if card is not None else "")
+    arena_address = None if address else read_address(Path(state_dir))
+    address = address or (arena_address.service if arena_address is not None else _DEFAULT_ADDRESS)
+    ca = os.environ.get("RUBBLE_CA", "") or (arena_address.ca if arena_address is not None else "")
     try:
-        with ArenaClient(Door(address, operator_token(state_dir), ca)) as client:
+        with ArenaClient(ServiceAccess(address, operator_token(state_dir), ca)) as client:
             work(client)
     except (NoToken, BadName, OSError) as error:
         complain(str(error))

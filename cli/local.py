@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from cli.arena import operator_token
-from cli.children import Broken, Child, Command, Supervisor, inherited
+from cli.arena_address import operator_token
+from cli.processes import ChildProcess, Command, ProcessDied, Supervisor, inherited
 from orchestrator.api.settings import ApiSettings
-from orchestrator.client import Door
+from orchestrator.client import ServiceAccess
 from orchestrator.settings import Settings
 from service.config import CannotListen
 from service.embedded import EmbeddedRedis
 
-__all__ = ["ArenaSettings", "Broken", "LocalArena"]
+__all__ = ["ArenaSettings", "LocalArena", "ProcessDied"]
 
 #: What each process says when it is ready.
 _READY: Final = {"service": "serving on ", "worker": "worker ready", "beat": "beat ready", "api": "api on "}
@@ -104,19 +104,19 @@ class LocalArena:
             self._kept.start(name, partial(self._command, name))
 
     def wait_until_ready(self, *names: str) -> None:
-        """Until these processes say that they are; Broken if one ends before."""
+        """Until these processes say that they are; ProcessDied if one ends before."""
         for name in names:
             child = self.child(name)
             child.wait_for(_READY[name])
             if name in self.metrics:
                 child.wait_for("metrics on ")
 
-    def child(self, name: str) -> Child:
+    def child(self, name: str) -> ChildProcess:
         """One of the processes, as it runs now."""
         return self._kept.child(name)
 
     def keep(self, seconds: float) -> None:
-        """For so long, or until a process ends: start again what has died. Broken when something keeps dying."""
+        """For so long, or until a process ends: start again what has died. ProcessDied when something keeps dying."""
         self._kept.keep(seconds)
 
     def stop(self) -> None:
@@ -127,10 +127,10 @@ class LocalArena:
 
     # -------------------------------------------------------------------------------------------------------- processes
     @property
-    def door(self) -> Door:
+    def access(self) -> ServiceAccess:
         """Where our own processes find the service; NoToken before it has made its token."""
         token = self._wanted.operator_token or operator_token(self._wanted.state_dir.resolve())
-        return Door(self.service_address, token, self._wanted.ca)
+        return ServiceAccess(self.service_address, token, self._wanted.ca)
 
     def _serve(self) -> Command:
         """Secrets go by the environment: every user of a machine can read the command lines on it."""
@@ -154,7 +154,7 @@ class LocalArena:
         return Settings(
             book=wanted.book,
             broker=self.broker,
-            door=self.door,
+            access=self.access,
             folder=wanted.work_dir.resolve(),
             concurrency=wanted.concurrency,
             window=wanted.window,
@@ -166,7 +166,7 @@ class LocalArena:
         cert, key = self._wanted.tls_cert, self._wanted.tls_key
         return ApiSettings(
             book=self._wanted.book,
-            door=self.door,
+            access=self.access,
             listen=self.api_address,
             bot_address=self.service_address,
             metrics=self.metrics.get("api", ""),

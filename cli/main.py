@@ -1,4 +1,6 @@
-"""The door of ``rubble``. It imports nothing at first, so that whoever changes their mind at once sees no traceback either."""
+"""The entry point of ``rubble``. It imports nothing at first, so that whoever changes their mind at once sees no traceback
+either.
+"""
 
 import sys
 

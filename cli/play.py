@@ -1,4 +1,4 @@
-"""``rubble play``: a person at the table, against bots of the house, through the same doors as everybody else."""
+"""``rubble play``: a person at the table, against bundled bots, over the same API as everybody else."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from cli.terminal import complain, console
 from service.games.core import AnyGame, BadSetup
 
 FAILED: Final = 1
-HOUSE: Final = ("greedy", "random", "mcts")
+BUNDLED: Final = ("greedy", "random", "mcts")
 
 
 def command(
@@ -40,7 +40,7 @@ def command(
     ] = None,
     replays: Annotated[str, typer.Option("--replays", metavar="DIR", help="Where the replay is kept.")] = "replays",
 ) -> int:
-    """Play a game yourself, against bots of the house.
+    """Play a game yourself, against bundled bots.
 
     Starts a service of its own, which lives as long as the game does. Answer with the number of an action or with its notation.
 
@@ -58,17 +58,19 @@ def command(
 
     import grpc
 
-    from cli import seat as seats
-    from cli.children import at_sigterm
-    from cli.household import Broken, Household
+    from cli import human_player as seats
+    from cli.local_service import LocalService, ProcessDied
+    from cli.processes import at_sigterm
 
     try:
-        with Household() as household, at_sigterm():
-            where, token = seats.service(household, address)
+        with LocalService() as local_service, at_sigterm():
+            where, token = seats.service(local_service, address)
             with seats.open_channel(where) as channel:
-                chair = seats.take_seats(household, channel, where, token, found, own, opponents, number, options)
-                return seats.Evening(chair, household, console(), Path(replays)).play()
-    except Broken as error:
+                human_seat = seats.take_seats(
+                    local_service, channel, where, token, found, own, opponents, number, options
+                )
+                return seats.HumanGame(human_seat, local_service, console(), Path(replays)).play()
+    except ProcessDied as error:
         complain(str(error))
     except grpc.RpcError as error:
         complain(f"the service says {error.code().name}: {error.details()}")
@@ -79,8 +81,8 @@ def command(
 def _read_bots(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in HOUSE:
-            raise BadSetup("--bots", name, "one of " + ", ".join(HOUSE))
+        if name not in BUNDLED:
+            raise BadSetup("--bots", name, "one of " + ", ".join(BUNDLED))
     return names
 
 

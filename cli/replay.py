@@ -17,11 +17,11 @@ from rich.text import Text
 from cli import arguments
 from cli.show import draw, sheet
 from cli.terminal import complain, console, count_of, print_json
-from service.games.core import BadSetup, Eye
-from service.games.log import Sight, sights
-from service.sessions.entries import Acted, AnswerRefused, Ended, Entry, Forfeited, HouseActed, Revealed, action_of
+from service.games.core import BadSetup, Viewer
+from service.games.log import Visibility, visibilities
+from service.sessions.entries import Acted, AnswerRefused, AutomatonActed, Ended, Entry, Forfeited, Revealed, action_of
 from service.sessions.replay import BadReplay, OutcomeLine, Replay, decode_replay, read_replay
-from service.sessions.replay_verify import Verdict, game_of, tables, verify_replay
+from service.sessions.replay_verify import Verification, game_of, tables, verify_replay
 
 GOOD, BAD = 0, 1
 #: The largest file that is read, in bytes. A long game has a few hundred thousand.
@@ -41,7 +41,7 @@ def _replay(context: typer.Context) -> None:
     """Verify replay files, and look at them.
 
     [dim]$[/] rubble replay verify replays/*.jsonl
-    [dim]$[/] rubble replay show game.jsonl --eye 0
+    [dim]$[/] rubble replay show game.jsonl --viewer 0
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -78,23 +78,23 @@ def verify(
     contents = [_read(file) for file in files]
     verdicts = []
     for file, data in zip(files, contents, strict=True):
-        verdict = _judge(data, pin, partial)
-        verdicts.append(verdict)
+        verification = _verify(data, pin, partial)
+        verdicts.append(verification)
         if not json:
-            _tell(file, verdict, is_proven=_is_proven(verdict, partial))
+            _tell(file, verification, is_proven=_is_proven(verification, partial))
     if json:
         print_json(
             [
-                _described(file, verdict) | {"proven": _is_proven(verdict, partial)}
-                for file, verdict in zip(files, verdicts, strict=True)
+                _described(file, verification) | {"proven": _is_proven(verification, partial)}
+                for file, verification in zip(files, verdicts, strict=True)
             ]
         )
-    return GOOD if all(_is_proven(verdict, partial) for verdict in verdicts) else BAD
+    return GOOD if all(_is_proven(verification, partial) for verification in verdicts) else BAD
 
 
-def _is_proven(verdict: Verdict, partial: bool) -> bool:
+def _is_proven(verification: Verification, partial: bool) -> bool:
     """Whether a file is what it says. Anybody can cut the seeds off and write the chain anew."""
-    return verdict.ok and (verdict.is_replayed or partial or verdict.pinned == verdict.lines)
+    return verification.ok and (verification.is_replayed or partial or verification.pinned == verification.lines)
 
 
 def _read(file: str) -> bytes:
@@ -110,42 +110,44 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _judge(data: bytes, pin: str = "", partial: bool = False) -> Verdict:
+def _verify(data: bytes, pin: str = "", partial: bool = False) -> Verification:
     try:
         text = decode_replay(data)
     except BadReplay as bad:
-        return Verdict(False, bad.line, bad.reason)
+        return Verification(False, bad.line, bad.reason)
     return verify_replay(text, pin=pin, allow_partial=partial)
 
 
-def _tell(file: str, verdict: Verdict, *, is_proven: bool) -> None:
+def _tell(file: str, verification: Verification, *, is_proven: bool) -> None:
     name = _printable(file)
-    if not verdict.ok:
-        facts = _printable(f": line {verdict.line}: {verdict.reason}")
+    if not verification.ok:
+        facts = _printable(f": line {verification.line}: {verification.reason}")
         line = Text.assemble(f"{name}: ", ("BAD", "bold red"), facts)
     else:
-        pinned = f" · pinned up to line {verdict.pinned} of {verdict.lines}" if verdict.pinned else ""
-        facts = f": {verdict.game} · session {verdict.session} · {verdict.reason}{pinned} · hash {verdict.hash}"
-        word = ("good", "green" if verdict.is_replayed else "yellow") if is_proven else ("NOT PROVEN", "bold yellow")
+        pinned = f" · pinned up to line {verification.pinned} of {verification.lines}" if verification.pinned else ""
+        facts = f": {verification.game} · session {verification.session} · {verification.reason}{pinned} · hash {verification.hash}"
+        word = (
+            ("good", "green" if verification.is_replayed else "yellow") if is_proven else ("NOT PROVEN", "bold yellow")
+        )
         line = Text.assemble(f"{name}: ", word, _printable(facts))
         if not is_proven:
             line.append("; --partial accepts it, --hash compares it with a hash you know")
     console().print(line, soft_wrap=True)
 
 
-def _described(file: str, verdict: Verdict) -> dict[str, Any]:
+def _described(file: str, verification: Verification) -> dict[str, Any]:
     return {
         "file": file,
-        "ok": verdict.ok,
-        "line": verdict.line,
-        "reason": verdict.reason,
-        "replayed": verdict.is_replayed,
-        "session": verdict.session,
-        "game": verdict.game,
-        "lines": verdict.lines,
-        "actions": verdict.actions,
-        "pinned": verdict.pinned,
-        "hash": verdict.hash,
+        "ok": verification.ok,
+        "line": verification.line,
+        "reason": verification.reason,
+        "replayed": verification.is_replayed,
+        "session": verification.session,
+        "game": verification.game,
+        "lines": verification.lines,
+        "actions": verification.actions,
+        "pinned": verification.pinned,
+        "hash": verification.hash,
     }
 
 
@@ -158,8 +160,9 @@ def show(
         typer.Option("--at", metavar="N", help="Only the table after revision N; 0 is before the first move."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every table, one below the other.")] = False,
-    eye: Annotated[
-        str, typer.Option("--eye", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator.")
+    viewer: Annotated[
+        str,
+        typer.Option("--viewer", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator."),
     ] = "spectator",
     plain: Annotated[bool, typer.Option("--plain", help="No colours and no keys.")] = False,
 ) -> int:
@@ -168,17 +171,17 @@ def show(
     Where there is no terminal, every entry is listed, then the last table and the score sheet. The file is verified first.
 
     [dim]$[/] rubble replay show game.jsonl
-    [dim]$[/] rubble replay show game.jsonl --at 40 --eye 0
+    [dim]$[/] rubble replay show game.jsonl --at 40 --viewer 0
     """
     if at is not None and everything:
         raise BadSetup("--all", f"--at {at}", "one of the two")
     data = _read(file)
-    verdict = _judge(data, partial=True)
-    if not verdict.ok:
-        complain(_printable(f"{file}: line {verdict.line}: {verdict.reason}"))
+    verification = _verify(data, partial=True)
+    if not verification.ok:
+        complain(_printable(f"{file}: line {verification.line}: {verification.reason}"))
         return BAD
     replay = _tamed(read_replay(decode_replay(data)))
-    looking = arguments.read_eye(eye, len(replay.bots))
+    looking = arguments.read_viewer(viewer, len(replay.bots))
     last = len(replay.entries)
     place = None if at is None else arguments.read_number("--at", at, 0, last)
     out = console()
@@ -187,11 +190,11 @@ def show(
     if replay.seeds is None:
         if place is not None or everything:
             raise BadSetup(
-                "FILE", file, f"a replay with its seeds, for without them no table can be drawn ({verdict.reason})"
+                "FILE", file, f"a replay with its seeds, for without them no table can be drawn ({verification.reason})"
             )
-        out.print(_Book(replay, looking, verdict.reason).summary(), soft_wrap=True)
+        out.print(_ReplayPager(replay, looking, verification.reason).summary(), soft_wrap=True)
         return GOOD
-    book = _Book(replay, looking, verdict.reason)
+    book = _ReplayPager(replay, looking, verification.reason)
     if place is not None:
         out.print(book.page(place), soft_wrap=True)
     elif everything:
@@ -204,19 +207,19 @@ def show(
     return GOOD
 
 
-class _Book:
-    """A replay, ready to be leafed through by one pair of eyes."""
+class _ReplayPager:
+    """A replay, ready to be leafed through by one viewer."""
 
-    def __init__(self, replay: Replay, eye: Eye, told: str) -> None:
+    def __init__(self, replay: Replay, viewer: Viewer, told: str) -> None:
         self.replay = replay
-        self.eye = eye
+        self.viewer = viewer
         self.told = told
         self.states = list(tables(replay)) if replay.seeds is not None else []
 
     def heading(self, place: int | None) -> Text:
         """What one looks at."""
         replay = self.replay
-        who = "a spectator" if self.eye is None else f"seat {self.eye}"
+        who = "a spectator" if self.viewer is None else f"seat {self.viewer}"
         at = f" · revision {place} of {len(replay.entries)}" if place is not None else f" · {self.told}"
         seen = f" · seen by {who}" if self.states else ""
         facts = f" · session {replay.session} · {count_of(len(replay.bots), 'player')}{at}{seen}"
@@ -233,7 +236,9 @@ class _Book:
         first = max(0, place - LAST_ENTRIES)
         entries = self.replay.entries[first:place]
         is_secret = game_of(self.replay).is_secret(self.states[place])
-        seen = sights([action_of(entry) for entry in entries], self.eye, is_secret=is_secret, is_revealed=False)
+        seen = visibilities(
+            [action_of(entry) for entry in entries], self.viewer, is_secret=is_secret, is_revealed=False
+        )
         parts: list[RenderableType] = [Text(), self.heading(place), self.bots(), Text(), self.table(place), Text()]
         parts += [
             self.said(revision, entry, sight).append("  ←" if revision == place else "", "bold")
@@ -246,22 +251,22 @@ class _Book:
     def table(self, place: int) -> Text:
         """The picture of the table after so many entries."""
         game = game_of(self.replay)
-        return draw(game.picture(game.view(self.states[place], self.eye)))
+        return draw(game.picture(game.view(self.states[place], self.viewer)))
 
-    def said(self, revision: int, entry: Entry, sight: Sight = Sight.WHOLE) -> Text:
+    def said(self, revision: int, entry: Entry, sight: Visibility = Visibility.WHOLE) -> Text:
         """An entry as a line; while it is secret, others learn only that something was said."""
         line = Text(f"{revision:>5}  ", style="dim")
         if not isinstance(entry, Ended | Revealed):
             line.append(f"seat {entry.seat}  ", style="cyan")
-        if sight is not Sight.WHOLE:
+        if sight is not Visibility.WHOLE:
             return line.append("(in secret)", style="dim")
         note = ""
         match entry:
             case Acted():
                 line.append(entry.action, style="bold").append(f"  {entry.think_ms:,} ms", style="dim")
                 note = entry.note
-            case HouseActed():
-                line.append(entry.action).append("  by the house", style="dim")
+            case AutomatonActed():
+                line.append(entry.action).append("  by the automaton", style="dim")
             case AnswerRefused():
                 line.append(f"refused: {entry.reason}", style="red")
                 note = entry.note
@@ -342,7 +347,7 @@ def _keys() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _step(out: Console, book: _Book, last: int) -> None:
+def _step(out: Console, book: _ReplayPager, last: int) -> None:
     """Leaf through the book, key by key."""
     place = 0
     told = ""

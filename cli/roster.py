@@ -34,7 +34,7 @@ from service.games.playing import play_one
 GOOD, BAD = 0, 2
 #: The largest file that is read, in bytes.
 LARGEST_FILE = 2**20
-#: So many games by house players tell how long a match is.
+#: So many games by built-in players tell how long a match is.
 PILOT_GAMES = 3
 #: The pace of `rubble run` with greedy and random on two busy cores, eight matches at once: 9,002 decisions took 19.5 s, and
 #: starting and ending everything some seconds. mcts thinks this long about an answer, if its clock allows it.
@@ -136,7 +136,7 @@ def check(
 
 def absent(roster: Roster, file: str) -> list[Problem]:
     """What commands of a roster need and this machine lacks. A roster for other machines is good all the same."""
-    from orchestrator.stable.stable import search_path
+    from orchestrator.bot_processes.pool import search_path
 
     lines = lines_of(roster.text)
     found = []
@@ -191,7 +191,7 @@ def _listed(problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 
 def _pilot(roster: Roster) -> float:
-    """Decisions in a match, as the house players need them."""
+    """Decisions in a match, as the built-in players need them."""
     game = all_games()[roster.game]
     players = [game.players["greedy"]] * roster.players
     played = [play_one(game, roster.players, roster.options, players, 1906, at) for at in range(PILOT_GAMES)]

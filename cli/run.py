@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from cli.children import READY_S, at_sigterm, keep_private
+from cli.processes import READY_S, at_sigterm, keep_private
 from cli.terminal import complain, own_command
 from cli.tournament import notes as notes_of
 from service.games.core import BadSetup
 
 if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help does not need it
     from cli.local import ArenaSettings, LocalArena
-    from orchestrator.at_once import Asked, AtOnce
     from orchestrator.book import Book, Tournament
     from orchestrator.client import ArenaClient
-    from orchestrator.desk import Desk
+    from orchestrator.concurrency import Concurrency, ConcurrencyInput
     from orchestrator.ratings.table import Standing
     from orchestrator.roster import Roster
+    from orchestrator.tournaments import Tournaments
 
 #: Between two looks at which remote bots are there, in seconds.
 _LOOK_S: Final = 0.5
@@ -92,11 +92,11 @@ def command(
     from cli.arguments import read_address, read_number
     from cli.local import LocalArena
     from cli.roster import absent, example, load, read_text, refuse
-    from orchestrator.at_once import choose, chosen, usable_cores
+    from orchestrator.bot_processes.pool import BotCannotStart
+    from orchestrator.concurrency import choose, chosen, usable_cores
     from orchestrator.roster import BadRoster, plan_problem
     from orchestrator.schedule import BadPlan
     from orchestrator.settings import BadSetting
-    from orchestrator.stable.stable import BotCannotStart
     from service.config import CannotListen
     from service.embedded import InUse
     from service.games import all_games
@@ -194,11 +194,11 @@ def _failures() -> tuple[type[Exception], ...]:
     from redis.exceptions import RedisError
     from sqlalchemy.exc import SQLAlchemyError
 
-    from cli.children import Broken
+    from cli.processes import ProcessDied
     from orchestrator.client import ServiceError
     from service.embedded import EmbeddedError
 
-    return (Broken, EmbeddedError, ServiceError, RedisError, SQLAlchemyError)
+    return (ProcessDied, EmbeddedError, ServiceError, RedisError, SQLAlchemyError)
 
 
 def _goes_on(folder: Path) -> str:
@@ -215,9 +215,9 @@ def _is_planned(folder: Path) -> bool:
     return _planned(folder) is not None
 
 
-def _planned(folder: Path) -> "Asked | None":
+def _planned(folder: Path) -> "ConcurrencyInput | None":
     """What the tournament in a folder asks of this machine; None if there is none."""
-    from orchestrator.at_once import Asked
+    from orchestrator.concurrency import ConcurrencyInput
     from orchestrator.spec import Spec
 
     file = folder / "book.sqlite"
@@ -234,14 +234,14 @@ def _planned(folder: Path) -> "Asked | None":
         return None
     spec = Spec.from_json(row[0])
     bots = tuple((bot.bundled, bot.remote) for bot in spec.bots)
-    return Asked(bots, spec.players, spec.time_control, row[1], spec.format == "compare")
+    return ConcurrencyInput(bots, spec.players, spec.time_control, row[1], spec.format == "compare")
 
 
-def _asked_by_roster(roster: "Roster", planned: int) -> "Asked":
-    from orchestrator.at_once import Asked
+def _asked_by_roster(roster: "Roster", planned: int) -> "ConcurrencyInput":
+    from orchestrator.concurrency import ConcurrencyInput
 
     bots = tuple((bot.bundled, bot.remote) for bot in roster.bots)
-    return Asked(bots, roster.players, roster.time_control, planned, roster.format == "compare")
+    return ConcurrencyInput(bots, roster.players, roster.time_control, planned, roster.format == "compare")
 
 
 def _hold(folder: Path) -> None:
@@ -253,7 +253,7 @@ def _hold(folder: Path) -> None:
         book.set_state(book.tournaments()[0].id, PAUSED, only_from=(RUNNING, WAITING))
 
 
-def _arena(folder: Path, at_once: "AtOnce", listen: str) -> "ArenaSettings":
+def _arena(folder: Path, at_once: "Concurrency", listen: str) -> "ArenaSettings":
     """Everything in the folder of the run; the operator's token is known to nobody else."""
     from cli.local import ArenaSettings
     from orchestrator.private import private_paths
@@ -281,39 +281,45 @@ def _play(
     from cli.roster import read_text
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
+    from orchestrator.bot_processes.pool import protections, unconfined
     from orchestrator.client import ArenaClient
-    from orchestrator.desk import Desk
     from orchestrator.roster import UNPROTECTED
-    from orchestrator.stable.stable import protections, unconfined
+    from orchestrator.tournaments import Tournaments
 
     with contextlib.closing(Book(arena.book)) as book:
-        desk = Desk(book, read=lambda text: read_text(text, "roster.toml") if roster is None else roster)
+        tournaments = Tournaments(book, read=lambda text: read_text(text, "roster.toml") if roster is None else roster)
         if roster is not None:
-            tournament = book.tournament(desk.create(roster.text, folder=beside, is_paused=True).tournament.id)
+            tournament = book.tournament(tournaments.create(roster.text, folder=beside, is_paused=True).tournament.id)
         else:
             tournament = book.tournaments()[0]
         if tournament.is_reproducible:
             console.print(UNPROTECTED, style="yellow", highlight=False)
-        with ArenaClient(arena.door) as client:
-            for words in unconfined(tournament.spec.bot_limits, client.door.address):
+        with ArenaClient(arena.access) as client:
+            for words in unconfined(tournament.spec.bot_limits, client.access.address):
                 console.print(words, style="yellow", highlight=False, markup=False, soft_wrap=True)
-            words = protections(tournament.spec.bot_limits, client.door.address)
+            words = protections(tournament.spec.bot_limits, client.access.address)
             if words and not terms.quiet:
                 console.print(words, style="dim", highlight=False, markup=False)
             arena.wait_until_ready("service")
             _start_bots(arena, tournament)
             _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
-        _watch(arena, desk, tournament, folder, console, quiet=terms.quiet)
-        _tell(desk, book, tournament, folder)
+        _watch(arena, tournaments, tournament, folder, console, quiet=terms.quiet)
+        _tell(tournaments, book, tournament, folder)
     return _OVER
 
 
 def _watch(
-    arena: "LocalArena", desk: "Desk", tournament: "Tournament", folder: Path, console: Console, *, quiet: bool
+    arena: "LocalArena",
+    tournaments: "Tournaments",
+    tournament: "Tournament",
+    folder: Path,
+    console: Console,
+    *,
+    quiet: bool,
 ) -> None:
     """Until all matches are over; _Stopped if nobody can go on with them."""
-    from cli.screen import is_watched
+    from cli.live_table import is_watched
     from cli.watch import looks, shown
     from orchestrator.celery_app import make_app, send_tick
     from rubble.v1 import tournament_pb2
@@ -324,26 +330,26 @@ def _watch(
             raise _Stopped(f"there is no room left in {folder}; make some")
 
     send_tick(make_app(arena.broker))
-    seen = looks(desk, tournament.id, standings=is_watched(console, quiet=quiet), pause=pause)
+    seen = looks(tournaments, tournament.id, standings=is_watched(console, quiet=quiet), pause=pause)
     with contextlib.closing(shown(seen, console, tournament.name, quiet=quiet)) as updates:
         for update in updates:
             if update.tournament.state == tournament_pb2.TOURNAMENT_STATE_PAUSED:
                 raise _Stopped(update.tournament.reason or "the tournament was paused")
 
 
-def _tell(desk: "Desk", book: "Book", tournament: "Tournament", folder: Path) -> None:
+def _tell(tournaments: "Tournaments", book: "Book", tournament: "Tournament", folder: Path) -> None:
     """Write everything down, and show the table."""
     from cli.export import write_export
     from orchestrator.messages import standings_of
-    from orchestrator.report.evidence import gather
     from orchestrator.report.page import verdict
+    from orchestrator.report.report_data import read_report_data
     from orchestrator.report.terminal import standings_table
 
-    write_export(desk, tournament.id, folder)
-    final = standings_of(desk.standings(tournament.id))
+    write_export(tournaments, tournament.id, folder)
+    final = standings_of(tournaments.standings(tournament.id))
     Console().print(standings_table(replace(final, notes=()), title=tournament.name, width=Console().width))
-    said = [verdict(gather(book, tournament.id))] if tournament.spec.format == "compare" else []
-    for words in dict.fromkeys([*said, *final.notes, *notes_of(desk.tournament(tournament.id))]):
+    said = [verdict(read_report_data(book, tournament.id))] if tournament.spec.format == "compare" else []
+    for words in dict.fromkeys([*said, *final.notes, *notes_of(tournaments.tournament(tournament.id))]):
         Console().print(words, highlight=False, markup=False)
     for words in _faults(final.entrants, folder / "arena" / "bots" / tournament.id):
         Console().print(words, highlight=False, markup=False, soft_wrap=True)
@@ -365,9 +371,9 @@ def _faults(lines: "Sequence[Standing]", logs: Path) -> Iterator[str]:
 
 def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
     """Every bot of ours starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
+    from orchestrator.bot_processes.pool import START_S, BotCannotStart
     from orchestrator.bot_starts import SAID, Started
     from orchestrator.celery_app import START_BOTS, make_app
-    from orchestrator.stable.stable import START_S, BotCannotStart
 
     make_app(arena.broker).send_task(START_BOTS, (tournament.id,))
     came = Started.read(arena.child("worker").wait_for(f"{SAID}{tournament.id} ", START_S + READY_S))
@@ -387,7 +393,7 @@ def _call_remote_bots(
     wanted = remote_bots(tournament)
     for entrant, bot in wanted.items():
         key = read_key(keys, entrant) or client.issue_key(bot)
-        file = write_key(keys, entrant, _dialled(client.door.address), key)
+        file = write_key(keys, entrant, _dialled(client.access.address), key)
         console.print(
             f"{entrant} is remote; the address to dial and its key are in {file}", highlight=False, soft_wrap=True
         )

@@ -54,7 +54,7 @@ def command(
     from service.config import BadSetting, read_settings
     from service.embedded import EmbeddedError
     from service.serve import serve
-    from service.sessions.link import BadAddress
+    from service.sessions.redis_client import BadAddress
 
     flags: dict[str, object] = {
         "listen": listen,

@@ -1,4 +1,4 @@
-"""``rubble show``: one table, as one pair of eyes sees it."""
+"""``rubble show``: one table, as one viewer sees it."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,9 +11,9 @@ from rich.text import Text
 from cli import arguments
 from cli.terminal import console, count_of
 from service.games.chance import seeds_of
-from service.games.core import AnyGame, Eye, Outcome, Picture, Result
+from service.games.core import AnyGame, Outcome, Picture, Result, Viewer
 from service.games.log import History
-from service.games.playing import play_on, player_streams
+from service.games.playing import play_on, player_draws
 
 MOST_PLIES = 10**6
 #: How much of the log, and how many legal actions, are worth a reader's time.
@@ -28,31 +28,32 @@ def command(
     plies: Annotated[
         str, typer.Option("--plies", metavar="K", help="How many decisions are made before you look.")
     ] = "0",
-    eye: Annotated[
-        str, typer.Option("--eye", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator.")
+    viewer: Annotated[
+        str,
+        typer.Option("--viewer", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator."),
     ] = "spectator",
     policy: arguments.Policies = None,
     option: arguments.GivenOptions = None,
 ) -> None:
-    """Draw the table after some decisions of house players, exactly as far as one pair of eyes may see it.
+    """Draw the table after some decisions of built-in players, exactly as far as one viewer may see it.
 
     The same seed and policies give the game that `rubble simulate` plays first.
 
-    [dim]$[/] rubble show --game sf1906-2e --players 3 --seed 7 --plies 40 --eye 0
+    [dim]$[/] rubble show --game sf1906-2e --players 3 --seed 7 --plies 40 --viewer 0
     [dim]$[/] rubble show --game relief --policy greedy --plies 100000
     """
     found = arguments.read_game(game)
     seats = arguments.read_players(players, found)
     number = arguments.read_seed(seed)
     limit = arguments.read_number("--plies", plies, 0, MOST_PLIES)
-    looking = arguments.read_eye(eye, seats)
+    looking = arguments.read_viewer(viewer, seats)
     policies = arguments.read_policies(policy, found, seats)
     options = arguments.read_options(option, found, seats)
 
     state = found.new(seats, options, seeds_of(number))
     history = History(found)
     deciders = arguments.players_of(found, policies)
-    made = play_on(found, state, deciders, player_streams(number, 0, seats), plies=limit, apply=history.play)
+    made = play_on(found, state, deciders, player_draws(number, 0, seats), plies=limit, apply=history.play)
 
     who = "a spectator" if looking is None else f"seat {looking}"
     heading = f" · {count_of(seats, 'player')} · seed {number} · after {count_of(made, 'decision')} · seen by {who}"
@@ -73,12 +74,12 @@ def draw(picture: Picture) -> Text:
     return Text("\n").join(Text.assemble(*line) for line in picture)
 
 
-def _to_act(game: AnyGame, state: object, eye: Eye) -> list[RenderableType]:
+def _to_act(game: AnyGame, state: object, viewer: Viewer) -> list[RenderableType]:
     acting = game.to_act(state)
     word = "seat" if len(acting) == 1 else "seats"
     parts: list[RenderableType] = [Text(f"to act: {word} {', '.join(str(seat) for seat in acting)}")]
-    if eye is not None and eye in acting:
-        choices = [game.text(action) for action in game.legal_actions(state, eye)]
+    if viewer is not None and viewer in acting:
+        choices = [game.text(action) for action in game.legal_actions(state, viewer)]
         more = f" … and {len(choices) - FIRST_CHOICES} more" if len(choices) > FIRST_CHOICES else ""
         parts.append(Text("may say: " + " | ".join(choices[:FIRST_CHOICES]) + more))
     return parts

@@ -1,4 +1,4 @@
-"""``rubble simulate``: many games by house players, and what came of them."""
+"""``rubble simulate``: many games by built-in players, and what came of them."""
 
 import sys
 import time
@@ -27,7 +27,7 @@ BAR_WIDTH = 20
 
 @dataclass
 class Line:
-    """What one place at the table has gathered: a seat, or a player of the house without one."""
+    """What one place at the table has gathered: a seat, or a player of the game without one."""
 
     name: str
     points: int = 0
@@ -79,9 +79,9 @@ def command(
     option: arguments.GivenOptions = None,
     json: arguments.Json = False,
 ) -> None:
-    """Play many games with house players and count who won.
+    """Play many games with built-in players and count who won.
 
-    A shared victory is split: each of k winners gets 1/k of a win. What the seats do not win, the house has won.
+    A shared victory is split: each of k winners gets 1/k of a win. What the seats do not win, the game has won.
     The digest is a hash over every action of every game: equal for equal arguments, on every machine.
 
     [dim]$[/] rubble simulate --game relief --players 3 --games 200 --seed 7

@@ -55,7 +55,7 @@ def complain(message: str, *, said: str = "") -> None:
 
 
 def _harmless(text: str) -> str:
-    """A guest's words move no cursor and set no colour: what does not print is shown as a mark."""
+    """A bot's words move no cursor and set no colour: what does not print is shown as a mark."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text.expandtabs())
 
 

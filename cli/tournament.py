@@ -20,10 +20,10 @@ from cli.terminal import complain, console, count_of, own_command, print_json
 
 if TYPE_CHECKING:  # the book takes a second to import; --help does not need it
     from orchestrator.api.client import TournamentClient
-    from orchestrator.desk import Desk
+    from orchestrator.tournaments import Tournaments
     from rubble.v1 import tournament_pb2
 
-AnyDesk: TypeAlias = "Desk | TournamentClient"
+AnyTournaments: TypeAlias = "Tournaments | TournamentClient"
 
 app = typer.Typer(
     help="Create, follow, pause, report and export tournaments of a hosted arena.",
@@ -70,8 +70,8 @@ def _tournament(context: typer.Context) -> None:
         print(context.get_help())
 
 
-# ------------------------------------------------------------------------------------------------------------- the desk
-class _Where(Exception):
+# ------------------------------------------------------------------------------------------------------------ where tournaments are
+class NothingToAsk(Exception):
     """Nobody to ask; says what was expected."""
 
 
@@ -80,7 +80,7 @@ def _book_url(url: str) -> str:
         return url
     file = Path(url) / "book.sqlite"
     if not file.exists():
-        raise _Where(
+        raise NothingToAsk(
             f"--book: {url!r} is neither an address nor the folder of a run; expected one with book.sqlite in it"
         )
     return f"sqlite:///{file.resolve()}"
@@ -94,70 +94,74 @@ def _check_file(url: str) -> None:
     try:
         parts = make_url(url)
     except ArgumentError:
-        raise _Where(f"--book: {url!r} is no address of a book; expected sqlite:///FILE or postgresql://…") from None
+        raise NothingToAsk(
+            f"--book: {url!r} is no address of a book; expected sqlite:///FILE or postgresql://…"
+        ) from None
     if parts.get_backend_name() == "sqlite" and not Path(parts.database or "").is_file():
-        raise _Where(f"--book: there is no book {parts.database!r}; expected the file of an arena or a run")
+        raise NothingToAsk(f"--book: there is no book {parts.database!r}; expected the file of an arena or a run")
 
 
-def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyDesk:
-    """The desk that is asked for: a book, an API, or the arena that runs in the state folder."""
-    from cli.arena import operator_token, read_card, secret_address
+def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyTournaments:
+    """The tournaments that are asked for: a book, an API, or the arena that runs in the state folder."""
+    from cli.arena_address import operator_token, read_address, secret_address
 
     if not api and (book := secret_address("--book", book)):
         from cli.roster import read_text
         from orchestrator.book import Book
-        from orchestrator.desk import Desk
+        from orchestrator.tournaments import Tournaments
 
         url = _book_url(book)
         if not roster:
             _check_file(url)
         opened = Book(url)
         stack.callback(opened.close)
-        return Desk(opened, read=lambda text: read_text(text, roster))
+        return Tournaments(opened, read=lambda text: read_text(text, roster))
     from orchestrator.api.client import TournamentClient
-    from orchestrator.client import Door
+    from orchestrator.client import ServiceAccess
 
-    card = None if api else read_card(Path(state_dir))
-    if not api and card is None:
-        raise _Where(
+    arena_address = None if api else read_address(Path(state_dir))
+    if not api and arena_address is None:
+        raise NothingToAsk(
             f"no arena runs in {state_dir!r} (--state-dir), and no other is named; start one with `{own_command()} up`, or "
             f"expected --api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
         )
     token = operator_token(state_dir)
-    address, ca = (card.api, card.ca) if card is not None else (api, "")
-    return stack.enter_context(TournamentClient(Door(address, token, os.environ.get("RUBBLE_CA", "") or ca)))
+    address, ca = (arena_address.api, arena_address.ca) if arena_address is not None else (api, "")
+    return stack.enter_context(TournamentClient(ServiceAccess(address, token, os.environ.get("RUBBLE_CA", "") or ca)))
 
 
-def _with_desk(book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], int | None]", roster: str = "") -> int:
-    """Do something at the desk; every failure is one line.
+def _with_tournaments(
+    book: str, api: str, state_dir: str, work: "Callable[[AnyTournaments], int | None]", roster: str = ""
+) -> int:
+    """Do something with tournaments; every failure is one line.
 
     ``roster`` is the name of the file that is entered, for what is wrong in it; a book that is only read must be there.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from cli.arena import NoToken
+    from cli.arena_address import NoToken
     from orchestrator.book import UnknownTournament
     from orchestrator.client import ServiceError
-    from orchestrator.desk_errors import DeskError
+    from orchestrator.errors import TournamentError
     from orchestrator.roster import BadRoster
     from orchestrator.settings import BadSetting
 
     with ExitStack() as stack:
         try:
-            desk = _open(book, api, state_dir, stack, roster)
-        except (_Where, NoToken, BadSetting) as error:
+            tournaments = _open(book, api, state_dir, stack, roster)
+        except (NothingToAsk, NoToken, BadSetting) as error:
             complain(str(error))
             return _BAD_INPUT
         except (SQLAlchemyError, ImportError) as error:
             complain(f"--book: cannot be opened: {str(error).splitlines()[0]}")
             return _BAD_INPUT
         try:
-            return work(desk) or 0
+            return work(tournaments) or 0
         except BadRoster as error:
             for problem in error.problems:
                 print(" ".join(str(problem).split()), file=sys.stderr)
             return _BAD_INPUT
-        except (UnknownTournament, DeskError) as error:
+        except (UnknownTournament, TournamentError) as error:
             complain(str(error))
             return _BAD_INPUT
         except ServiceError as error:
@@ -186,14 +190,14 @@ def create(
     """
     from cli.roster import file_text
 
-    def enter(desk: AnyDesk) -> int:
+    def enter(tournaments: AnyTournaments) -> int:
         from orchestrator.client import ServiceError
         from orchestrator.roster import UNPROTECTED
 
         text = file_text(roster)
         try:
             # Behind an API that was named there may be other machines; an arena that was found here shares our files.
-            made = desk.create(text, folder="" if api else str(Path(roster).resolve().parent))
+            made = tournaments.create(text, folder="" if api else str(Path(roster).resolve().parent))
         except ServiceError as error:  # an API knows no file's name
             if error.reason != "BAD_ROSTER":
                 raise
@@ -213,7 +217,7 @@ def create(
         _hand_out_keys(made, Path(keys) if keys else Path(state_dir) / "keys" / found.id)
         return 0
 
-    return _with_desk(book, api, state_dir, enter, roster)
+    return _with_tournaments(book, api, state_dir, enter, roster)
 
 
 def _hand_out_keys(made: "tournament_pb2.CreateTournamentResponse", folder: Path) -> None:
@@ -241,23 +245,23 @@ def key(
 ) -> int:
     """Make another key for a remote bot. It is shown once and kept nowhere; earlier ones stay good."""
 
-    def issue(desk: AnyDesk) -> None:
+    def issue(tournaments: AnyTournaments) -> None:
         from cli.keys import write_key
 
-        made = desk.issue_key(tournament, entrant)
+        made = tournaments.issue_key(tournament, entrant)
         print(write_key(Path(out), made.entrant, made.address, made.bot_key) if out else made.bot_key)
 
-    return _with_desk(book, api, state_dir, issue)
+    return _with_tournaments(book, api, state_dir, issue)
 
 
 @app.command("list")
 def list_all(json: Json = False, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
     """All tournaments, the latest first."""
 
-    def show(desk: AnyDesk) -> None:
+    def show(tournaments: AnyTournaments) -> None:
         from orchestrator.messages import state_word
 
-        found = list(_all(desk))
+        found = list(_all(tournaments))
         if json:
             print_json([plain(one) for one in found])
             return
@@ -269,13 +273,13 @@ def list_all(json: Json = False, book: BookUrl = "", api: ApiAddress = "", state
             )
         console().print(table if found else "no tournaments there")
 
-    return _with_desk(book, api, state_dir, show)
+    return _with_tournaments(book, api, state_dir, show)
 
 
-def _all(desk: AnyDesk) -> "Iterator[tournament_pb2.Tournament]":
+def _all(tournaments: AnyTournaments) -> "Iterator[tournament_pb2.Tournament]":
     token = ""
     while True:
-        page = desk.tournaments(page_token=token)
+        page = tournaments.tournaments(page_token=token)
         yield from page.tournaments
         token = page.next_page_token
         if not token:
@@ -332,13 +336,13 @@ def show_one(
 ) -> int:
     """The table of a tournament so far."""
 
-    def show(desk: AnyDesk) -> None:
+    def show(tournaments: AnyTournaments) -> None:
         from orchestrator.messages import standings_of, state_word
         from orchestrator.report.files import plain_table
         from orchestrator.report.terminal import standings_table
 
-        found = desk.tournament(tournament)
-        standings = standings_of(desk.standings(found.id))
+        found = tournaments.tournament(tournament)
+        standings = standings_of(tournaments.standings(found.id))
         if json:
             print_json(plain(found) | {"tournament": found.id, "players": found.players} | plain_table(standings))
             return
@@ -350,7 +354,7 @@ def show_one(
         for note in notes(found):
             console().print(note, markup=False)
 
-    return _with_desk(book, api, state_dir, show)
+    return _with_tournaments(book, api, state_dir, show)
 
 
 @app.command("watch")
@@ -369,7 +373,7 @@ def watch(
     """
     from cli.watch import follow
 
-    return _with_desk(book, api, state_dir, lambda desk: follow(desk, tournament, json=json))
+    return _with_tournaments(book, api, state_dir, lambda tournaments: follow(tournaments, tournament, json=json))
 
 
 @app.command("report")
@@ -382,14 +386,14 @@ def report(
 ) -> int:
     """Write report.html, one page that needs nothing beside it. `export` writes everything."""
 
-    def write(desk: AnyDesk) -> None:
-        page = desk.report(tournament)
+    def write(tournaments: AnyTournaments) -> None:
+        page = tournaments.report(tournament)
         path = Path(out) / "report.html"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
         print(path)
 
-    return _with_desk(book, api, state_dir, write)
+    return _with_tournaments(book, api, state_dir, write)
 
 
 @app.command("export")
@@ -403,11 +407,11 @@ def export(
 ) -> int:
     """Write standings.json, results.csv, report.html, roster.toml and the replays, for you alone."""
 
-    def write(desk: AnyDesk) -> None:
-        count = write_export(desk, tournament, Path(out), without_replays=without_replays)
+    def write(tournaments: AnyTournaments) -> None:
+        count = write_export(tournaments, tournament, Path(out), without_replays=without_replays)
         print(f"{count_of(count, 'file')} in {out}")
 
-    return _with_desk(book, api, state_dir, write)
+    return _with_tournaments(book, api, state_dir, write)
 
 
 @app.command("prune")
@@ -427,7 +431,7 @@ def prune(
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from cli.arena import secret_address
+    from cli.arena_address import secret_address
     from cli.arguments import read_number
     from orchestrator.book import Book
     from orchestrator.settings import BadSetting
@@ -436,14 +440,14 @@ def prune(
     try:
         address = secret_address("--book", book) or (state_dir if (Path(state_dir) / "book.sqlite").exists() else "")
         if not address:
-            raise _Where(
+            raise NothingToAsk(
                 f"--book: there is no book in {state_dir!r}, and no other is named; expected --book URL (RUBBLE_BOOK), such as "
                 "the folder of a run"
             )
         url = _book_url(address)
         _check_file(url)
         opened = Book(url)
-    except (_Where, BadSetting) as error:
+    except (NothingToAsk, BadSetting) as error:
         complain(str(error))
         return _BAD_INPUT
     except (SQLAlchemyError, ImportError) as error:
@@ -476,30 +480,30 @@ def prune(
 
 
 def _change(
-    book: str, api: str, state_dir: str, work: "Callable[[AnyDesk], tournament_pb2.Tournament]", told: str
+    book: str, api: str, state_dir: str, work: "Callable[[AnyTournaments], tournament_pb2.Tournament]", told: str
 ) -> int:
-    def change(desk: AnyDesk) -> None:
-        found = work(desk)
+    def change(tournaments: AnyTournaments) -> None:
+        found = work(tournaments)
         print(f"{found.id} {found.name}: {told}")
 
-    return _with_desk(book, api, state_dir, change)
+    return _with_tournaments(book, api, state_dir, change)
 
 
 @app.command("pause")
 def pause(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
     """Begin no more matches; those that run are played to their end."""
     told = "paused; running matches are played to their end"
-    return _change(book, api, state_dir, lambda desk: desk.pause(tournament), told)
+    return _change(book, api, state_dir, lambda tournaments: tournaments.pause(tournament), told)
 
 
 @app.command("resume")
 def resume(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
     """Go on with a tournament that is paused, or waits for its remote bots no longer."""
-    return _change(book, api, state_dir, lambda desk: desk.resume(tournament), "goes on")
+    return _change(book, api, state_dir, lambda tournaments: tournaments.resume(tournament), "goes on")
 
 
 @app.command("cancel")
 def cancel(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
     """Drop whatever has not been played; results so far are kept."""
     told = "cancelled; what has been played is kept"
-    return _change(book, api, state_dir, lambda desk: desk.cancel(tournament), told)
+    return _change(book, api, state_dir, lambda tournaments: tournaments.cancel(tournament), told)

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import typer
 
 from cli import up_flags
-from cli.arena import Card, NoToken, remove_card, secret_address, without_password, write_card
-from cli.children import at_sigterm
+from cli.arena_address import ArenaAddress, NoToken, remove_address, secret_address, without_password, write_address
+from cli.processes import at_sigterm
 from cli.terminal import complain, console, own_command
 from cli.up_flags import BadChoice
 
@@ -116,8 +116,8 @@ def command(
     [dim]$[/] rubble up --listen arena.example:50051 --api arena.example:50052 --tls-cert arena.pem --tls-key arena.key
     """
     from cli.arguments import read_number
-    from cli.children import Broken, keep_private
     from cli.local import ArenaSettings, LocalArena
+    from cli.processes import ProcessDied, keep_private
     from orchestrator.private import private_paths
     from orchestrator.settings import BadSetting
     from service.config import CannotListen
@@ -156,13 +156,13 @@ def command(
                 while True:
                     arena.keep(_LOOK_S)
             finally:
-                remove_card(state)
+                remove_address(state)
     except KeyboardInterrupt:
         return 0  # that is how it is stopped
     except (BadChoice, BadSetting, CannotListen) as error:
         complain(str(error))
         return _BAD_INPUT
-    except (Broken, EmbeddedError, NoToken) as error:
+    except (ProcessDied, EmbeddedError, NoToken) as error:
         complain(str(error))
         return _FAILED
 
@@ -175,22 +175,24 @@ def _start(arena: "LocalArena", wanted: "ArenaSettings") -> None:
         console().print(f"[bold red]WARNING[/] {warning}")
     arena.start_orchestrator()
     arena.wait_until_ready(*arena.roles)
-    write_card(wanted.state_dir, Card(os.getpid(), arena.service_address, arena.api_address, arena.metrics, wanted.ca))
+    write_address(
+        wanted.state_dir, ArenaAddress(os.getpid(), arena.service_address, arena.api_address, arena.metrics, wanted.ca)
+    )
     _say_where_everything_is(arena, wanted)
 
 
 def _check_certificate(arena: "LocalArena", ca: str) -> None:
-    """Our own worker and bots must get in by the certificate; Broken if it does not name the host they dial."""
-    from cli.children import Broken
+    """Our own worker and bots must get in by the certificate; ProcessDied if it does not name the host they dial."""
+    from cli.processes import ProcessDied
     from orchestrator.client import ArenaClient, ServiceError
 
     if not ca:
         return
     try:
-        with ArenaClient(arena.door) as client:
+        with ArenaClient(arena.access) as client:
             client.connected()
     except ServiceError as error:
-        raise Broken(
+        raise ProcessDied(
             f"nobody gets in at {arena.service_address} with {ca}: {error}; expected a --tls-cert that names the host of "
             f"--listen, by an authority in --ca"
         ) from None

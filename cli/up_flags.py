@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from cli.arena import without_password
+from cli.arena_address import without_password
 
 #: These answer scrapes, on ports in a row.
 _MEASURED: Final = ("service", "worker", "beat", "api")

@@ -1,4 +1,4 @@
-"""``rubble vectors``: golden games for people who write the rules again in another language, and the judge of what they wrote."""
+"""``rubble vectors``: golden games for people who write the rules again in another language, and a check of what they wrote."""
 
 from collections.abc import Sequence
 from pathlib import Path

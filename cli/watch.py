@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from cli.screen import Paced, is_watched, plain_line, screen
+from cli.live_table import Paced, is_watched, live_table, plain_line
 from cli.terminal import complain, error_console
 
 if TYPE_CHECKING:
-    from cli.tournament import AnyDesk
-    from orchestrator.desk import Desk
+    from cli.tournament import AnyTournaments
+    from orchestrator.tournaments import Tournaments
     from rubble.v1 import tournament_pb2
 
     Updates = Generator[tournament_pb2.WatchTournamentResponse, None, None]
@@ -27,7 +27,7 @@ _LINE_S: Final = 5.0
 _DONE, _CANCELLED = 0, 1
 
 
-def follow(desk: "AnyDesk", name: str, *, json: bool) -> int:
+def follow(tournaments: "AnyTournaments", name: str, *, json: bool) -> int:
     """Show how a tournament stands until it is over; the exit code."""
     from cli.tournament import notes, plain
     from orchestrator.messages import standings_of, state_word
@@ -40,7 +40,7 @@ def follow(desk: "AnyDesk", name: str, *, json: bool) -> int:
     last: tournament_pb2.Tournament | None = None
     printed = -_LINE_S
     said: set[str] = set()
-    for update in shown(updates(desk, name, standings=is_live), console, name, quiet=json):
+    for update in shown(updates(tournaments, name, standings=is_live), console, name, quiet=json):
         last = update.tournament
         if json:
             print(json_module.dumps(plain(last), ensure_ascii=False), flush=True)
@@ -55,7 +55,7 @@ def follow(desk: "AnyDesk", name: str, *, json: bool) -> int:
     if not json:
         if last.progress.played:
             out = Console()
-            out.print(standings_table(standings_of(desk.standings(last.id)), width=out.width))
+            out.print(standings_table(standings_of(tournaments.standings(last.id)), width=out.width))
         print(plain_line(last.name, state_word(last.state), last.progress), flush=True)
     return _CANCELLED if last.state == tournament_pb2.TOURNAMENT_STATE_CANCELLED else _DONE
 
@@ -66,7 +66,7 @@ def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Upda
     from orchestrator.messages import standings_of
     from orchestrator.report.terminal import standings_table
 
-    with screen(console, name, quiet=quiet) as show:
+    with live_table(console, name, quiet=quiet) as show:
         for update in seen:
             table = None
             if update.standings.games:
@@ -75,19 +75,19 @@ def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Upda
             yield update
 
 
-def updates(desk: "AnyDesk", name: str, *, standings: bool) -> "Updates":
+def updates(tournaments: "AnyTournaments", name: str, *, standings: bool) -> "Updates":
     """How a tournament stands whenever that has changed, to its end."""
     from orchestrator.api.client import TournamentClient
     from orchestrator.client import ServiceError
     from orchestrator.messages import is_over
 
-    if not isinstance(desk, TournamentClient):
-        yield from looks(desk, name, standings=standings)
+    if not isinstance(tournaments, TournamentClient):
+        yield from looks(tournaments, name, standings=standings)
         return
-    desk.tournament(name)  # an unknown one is an error at once
+    tournaments.tournament(name)  # an unknown one is an error at once
     while True:
         try:
-            for update in desk.watch(name, standings=standings):
+            for update in tournaments.watch(name, standings=standings):
                 yield update
                 if is_over(update.tournament):
                     return
@@ -98,19 +98,21 @@ def updates(desk: "AnyDesk", name: str, *, standings: bool) -> "Updates":
         time.sleep(_AGAIN_S)
 
 
-def looks(desk: "Desk", name: str, *, standings: bool, pause: Callable[[float], None] = time.sleep) -> "Updates":
+def looks(
+    tournaments: "Tournaments", name: str, *, standings: bool, pause: Callable[[float], None] = time.sleep
+) -> "Updates":
     """The same from a book. ``pause`` is called with the seconds between two looks."""
     from orchestrator.messages import is_over
     from rubble.v1 import tournament_pb2
 
     told = tournament_pb2.Tournament()
-    table = Paced(lambda: desk.standings_so_far(name))
+    table = Paced(lambda: tournaments.standings_so_far(name))
     drawn = 0
     while True:
-        now = desk.tournament(name)
+        now = tournaments.tournament(name)
         update = tournament_pb2.WatchTournamentResponse(tournament=now)
         if standings and is_over(now):
-            update.standings.CopyFrom(desk.standings(name))
+            update.standings.CopyFrom(tournaments.standings(name))
         elif standings and now.progress.played != drawn and (so_far := table.if_due()) is not None:
             drawn = now.progress.played
             update.standings.CopyFrom(so_far)

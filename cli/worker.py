@@ -11,7 +11,7 @@ Metrics = Annotated[
 
 
 def _start(arguments: list[str], **settings: str) -> int:
-    from cli.children import keep_private
+    from cli.processes import keep_private
     from orchestrator.__main__ import main
 
     keep_private()

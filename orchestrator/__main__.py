@@ -54,7 +54,7 @@ def _run(role: str, arguments: Sequence[str]) -> None:
     except BadSetting as error:
         print(f"rubble {role}: {error}", file=sys.stderr)
         sys.exit(_BAD_SETTING)
-    logs.configure("info", "logfmt", [settings.door.operator_token])
+    logs.configure("info", "logfmt", [settings.access.operator_token])
     stop = _serve_metrics(settings, role)
     try:
         _beat() if role == "beat" else _work(settings, is_beat="--beat" in arguments)

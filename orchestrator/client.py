@@ -76,7 +76,7 @@ def raised(error: grpc.RpcError) -> ServiceError:
 
 
 @dataclass(frozen=True)
-class Door:
+class ServiceAccess:
     """Where the service is, and how to come in. Handed to workers through the environment, never by command line."""
 
     address: str
@@ -84,16 +84,16 @@ class Door:
     ca_file: str = ""
 
     def __repr__(self) -> str:
-        return f"Door({self.address})"
+        return f"ServiceAccess({self.address})"
 
 
-def open_channel(door: Door) -> grpc.Channel:
+def open_channel(access: ServiceAccess) -> grpc.Channel:
     """A channel to whoever answers there."""
     options = [("grpc.max_receive_message_length", 64 << 20), ("grpc.keepalive_time_ms", 30_000)]
-    if door.ca_file:
-        credentials = grpc.ssl_channel_credentials(Path(door.ca_file).read_bytes())
-        return grpc.secure_channel(door.address, credentials, options)
-    return grpc.insecure_channel(door.address, options)
+    if access.ca_file:
+        credentials = grpc.ssl_channel_credentials(Path(access.ca_file).read_bytes())
+        return grpc.secure_channel(access.address, credentials, options)
+    return grpc.insecure_channel(access.address, options)
 
 
 def _set(event: threading.Event, _: object) -> None:
@@ -103,10 +103,10 @@ def _set(event: threading.Event, _: object) -> None:
 class ArenaClient:
     """The service, for operators. Safe to use from several threads."""
 
-    def __init__(self, door: Door) -> None:
-        self.door = door
-        self._metadata = (("authorization", f"Bearer {door.operator_token}"),)
-        self._channel = open_channel(door)
+    def __init__(self, access: ServiceAccess) -> None:
+        self.access = access
+        self._metadata = (("authorization", f"Bearer {access.operator_token}"),)
+        self._channel = open_channel(access)
         self._games = game_pb2_grpc.GameServiceStub(self._channel)
         self._sessions = session_pb2_grpc.SessionServiceStub(self._channel)
         self._bots = bot_pb2_grpc.BotServiceStub(self._channel)

@@ -15,7 +15,7 @@ class Control:
 
     def __init__(self, app: Celery, settings: Settings) -> None:
         self._book = Book(settings.book)
-        self._client = ArenaClient(settings.door)
+        self._client = ArenaClient(settings.access)
         self._dispatcher = Dispatcher(app, self._book, settings.window)
         self._upkeep = Upkeep(self._book, self._client)
 

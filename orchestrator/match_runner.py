@@ -14,12 +14,12 @@ from orchestrator import metrics, referee
 from orchestrator.archive import Archive
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import PAUSED, QUEUED, RECORDED, RUNNING
+from orchestrator.bot_processes.pool import BotCannotStart, BotPool
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
 from orchestrator.records import Game
 from orchestrator.schedule import redealt
 from orchestrator.slots import Slots
-from orchestrator.stable.stable import BotCannotStart, Stable
 from orchestrator.stalls import StallWatch
 from service import logs
 
@@ -118,7 +118,7 @@ class MatchRunner:
         except _Leaving:
             self._book.give_back(match)
             return
-        except referee.OurFault as error:
+        except referee.VoidMatch as error:
             self._begin_anew(tournament, match, str(error))
             return
         except ServiceError as error:
@@ -184,25 +184,25 @@ class MatchRunner:
     # ---------------------------------------------------------------------------------------------------------- playing
     def play_session(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> referee.Played:
         """Play a match that was begun in the book, or go on with it, with the bots of its slot."""
-        still_at_it = self.watch(match)
-        still_at_it()
+        heartbeat = self.watch(match)
+        heartbeat()
         withdrawn = self._withdrawn(match)
         slot = match.slot
         assert slot is not None
-        stable = self._slots.stable(tournament, slot)
+        bot_pool = self._slots.bot_pool(tournament, slot)
         entrants = [tournament.spec.entrants[index] for index in match.seats]
         coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
 
-        def bring() -> bool:
-            return self._slots.take(slot) and self._bring(stable, coming, match, still_at_it)
+        def start() -> bool:
+            return self._slots.take(slot) and self._start(bot_pool, coming, match, heartbeat)
 
-        has_bots = bring()
+        has_bots = start()
 
         def look() -> None:
             """If the worker whose bots play has died meanwhile, bring them back."""
             nonlocal has_bots
-            still_at_it()
-            has_bots = has_bots or bring()
+            heartbeat()
+            has_bots = has_bots or start()
 
         remote = remote_bots(tournament)
 
@@ -215,11 +215,11 @@ class MatchRunner:
             return "its bots went to another worker meanwhile" if is_lost else ""
 
         try:
-            with stable.game(coming, match.session, was_handed_out=not taken_up.is_new, still_at_it=still_at_it):
+            with bot_pool.game(coming, match.session, was_handed_out=not taken_up.is_new, heartbeat=heartbeat):
                 return referee.play(
                     self._client,
                     match,
-                    [stable.arena_name(entrant, match.session) for entrant in entrants],
+                    [bot_pool.arena_name(entrant, match.session) for entrant in entrants],
                     _terms(tournament),
                     look,
                     withdrawn,
@@ -227,15 +227,15 @@ class MatchRunner:
                     our_outage=our_outage,
                 )
         finally:
-            stable.dismiss(coming, match.session)
+            bot_pool.stop_after_game(coming, match.session)
 
-    def _bring(self, stable: Stable, entrants: Sequence[str], match: Match, still_at_it: Callable[[], None]) -> bool:
+    def _start(self, bot_pool: BotPool, entrants: Sequence[str], match: Match, heartbeat: Callable[[], None]) -> bool:
         """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
         try:
-            stable.ready(entrants, match.session, still_at_it=still_at_it)
+            bot_pool.wait_until_ready(entrants, match.session, heartbeat=heartbeat)
         except BotCannotStart as error:
             metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
-            _LOG.error("%s", error)  # its seat is played by the house, and it ranks last: see NO_SHOW
+            _LOG.error("%s", error)  # its seat is played by the automaton, and it ranks last: see NO_SHOW
             self._book.note(match.tournament, f"Bot {error.name!r} {error.why}; its words are in its worker's log.")
         except ServiceError as error:
             _LOG.warning("bots could not be checked: %s", error)
@@ -246,7 +246,7 @@ class MatchRunner:
         """What is called again and again while a match is played: it extends the lease, or ends the watch."""
         last = time.monotonic()  # the match has just been begun, or handed to us
 
-        def still_at_it() -> None:
+        def heartbeat() -> None:
             nonlocal last
             if self._leaving.is_set():
                 raise _Leaving
@@ -258,7 +258,7 @@ class MatchRunner:
                     # The game goes on, and its bots with it; another may come to watch it too.
                     _LOG.warning("the book does not answer (%s); the match goes on", type(error).__name__)
 
-        return still_at_it
+        return heartbeat
 
     def _withdrawn(self, match: Match) -> frozenset[int]:
         """The seats of a match whose entrants take no further part."""

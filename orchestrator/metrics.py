@@ -17,7 +17,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from orchestrator.book import Book, Census
+from orchestrator.book import ArenaCounts, Book
 from orchestrator.book.tables import CANCELLED, DONE, PAUSED, PLAYING, QUEUED, RUNNING, WAITING
 
 WORKER: Final = CollectorRegistry()
@@ -153,20 +153,20 @@ class ArenaCollector(Collector):
             return list(self._families)
 
     def _read(self) -> Iterable[Metric]:
-        census, waiting = self._census(), self._messages()
-        yield _gauge("rubble_book_up", "1 while the book answers.", float(census is not None))
+        arena_counts, waiting = self._arena_counts(), self._messages()
+        yield _gauge("rubble_book_up", "1 while the book answers.", float(arena_counts is not None))
         yield _gauge("rubble_broker_up", "1 while the broker answers.", float(waiting is not None))
         yield _gauge("rubble_dispatch_window", "Matches that may be out at once.", self._window)
         if waiting is not None:
             yield _gauge("rubble_queue_messages", "Messages in the broker's queue.", waiting)
-        if census is not None:
-            yield from _families(census)
+        if arena_counts is not None:
+            yield from _families(arena_counts)
 
-    def _census(self) -> Census | None:
+    def _arena_counts(self) -> ArenaCounts | None:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            return self._book.census()
+            return self._book.arena_counts()
         except SQLAlchemyError:
             return None  # told as rubble_book_up 0
 
@@ -179,25 +179,27 @@ class ArenaCollector(Collector):
             return None  # told as rubble_broker_up 0
 
 
-def _families(census: Census) -> Iterable[Metric]:
+def _families(arena_counts: ArenaCounts) -> Iterable[Metric]:
     tournaments = GaugeMetricFamily("rubble_tournaments", "Tournaments in the book.", labels=["state"])
     for state in (WAITING, RUNNING, PAUSED, DONE, CANCELLED):
-        tournaments.add_metric([state], census.tournaments.get(state, 0))
+        tournaments.add_metric([state], arena_counts.tournaments.get(state, 0))
     yield tournaments
     matches = GaugeMetricFamily("rubble_matches", "Matches of tournaments that are not over.", labels=["state"])
-    for state, count in census.matches.items():
+    for state, count in arena_counts.matches.items():
         matches.add_metric([state], count)
     yield matches
     yield _gauge(
-        "rubble_dispatch_window_used", "Matches that are out.", census.matches[QUEUED] + census.matches[PLAYING]
+        "rubble_dispatch_window_used",
+        "Matches that are out.",
+        arena_counts.matches[QUEUED] + arena_counts.matches[PLAYING],
     )
     yield _gauge(
         "rubble_queue_age_seconds",
         "How long the match that waits longest for a worker has been waiting.",
-        census.queue_age_ms / 1000,
+        arena_counts.queue_age_ms / 1000,
     )
     yield _gauge(
-        "rubble_entrants_withdrawn", "Entrants withdrawn from tournaments that are not over.", census.withdrawn
+        "rubble_entrants_withdrawn", "Entrants withdrawn from tournaments that are not over.", arena_counts.withdrawn
     )
 
 

@@ -48,7 +48,7 @@ class _Line(msgspec.Struct):
 _read_line: Final = msgspec.json.Decoder(_Line).decode
 
 
-class OurFault(Exception):
+class VoidMatch(Exception):
     """The match could not be played to its end and no bot is to blame: it is void and played again."""
 
 
@@ -78,13 +78,13 @@ def play(
     match: Match,
     bots: Sequence[str],
     terms: Terms,
-    still_at_it: Callable[[], None],
+    heartbeat: Callable[[], None],
     withdrawn: Collection[int] = (),
     *,
     has_changed_hands: bool = False,
     our_outage: Callable[[Collection[int]], str] = lambda _: "",
 ) -> Played:
-    """Play a match, or go on with it. ``still_at_it`` is called every few seconds. OurFault if it has to be played again.
+    """Play a match, or go on with it. ``heartbeat`` is called every few seconds. VoidMatch if it has to be played again.
 
     The seats in ``withdrawn`` belong to entrants that take no further part: they are given up before the first move.
     ``has_changed_hands``: another process watched it before, and its bots may have been away between the two. ``our_outage``
@@ -95,52 +95,52 @@ def play(
     seeds = (match.table_seed, match.deck_seed)
     begun: session_pb2.Session = _patiently(
         end,
-        still_at_it,
+        heartbeat,
         lambda: client.create_session(
             match.session, terms.game, bots, terms.options, seeds, terms.time_control, sealed=terms.sealed
         ),
     )
     for seat in withdrawn:
-        _patiently(end, still_at_it, partial(_resign, client, match.session, seat))
+        _patiently(end, heartbeat, partial(_resign, client, match.session, seat))
     while True:
-        still_at_it()
+        heartbeat()
         if time.monotonic() >= end:
             # What it takes to ask is no part of the limit; the others go on, and each of them has the whole limit again.
             begun = _patiently(
-                time.monotonic() + _READ_S, still_at_it, partial(_decide_by_clocks, client, match, terms, begun)
+                time.monotonic() + _READ_S, heartbeat, partial(_decide_by_clocks, client, match, terms, begun)
             )
             end = time.monotonic() + terms.match_seconds
-        ended = partial(client.wait_for_end, match.session, still_at_it, end)
-        session = _patiently(end + _READ_S, still_at_it, ended)
+        ended = partial(client.wait_for_end, match.session, heartbeat, end)
+        session = _patiently(end + _READ_S, heartbeat, ended)
         if session is not None:
             break
     end = max(end, time.monotonic() + _READ_S)  # it is played: whatever it takes to read it, it counts
-    replay = _patiently(end, still_at_it, lambda: client.replay(match.session))
+    replay = _patiently(end, heartbeat, lambda: client.replay(match.session))
     recorded = _recorded(match, session, replay, withdrawn)
     if outage := next((seat.outage for seat in session.seats if seat.outage), ""):
-        raise OurFault(f"the service was in trouble when a clock of match {match.id} ran out: {outage}")
+        raise VoidMatch(f"the service was in trouble when a clock of match {match.id} ran out: {outage}")
     by_clock = [seat for seat, fault in enumerate(recorded.faults) if fault in _BY_CLOCK]
     if by_clock and (outage := our_outage(by_clock)):
-        raise OurFault(f"a clock of match {match.id} ran out, and {outage}")
+        raise VoidMatch(f"a clock of match {match.id} ran out, and {outage}")
     if has_changed_hands and match.voids < VOID_LIMIT and by_clock:
         # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start. They may be
         # back before anybody looks at the clocks, and look slow.
-        raise OurFault(f"a clock of match {match.id} ran out when the match changed hands")
+        raise VoidMatch(f"a clock of match {match.id} ran out when the match changed hands")
     if match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
-        connected = _patiently(end, still_at_it, client.connected)
+        connected = _patiently(end, heartbeat, client.connected)
         if _nobody_came(recorded) and not any(bot in connected for bot in bots):
-            raise OurFault(f"no bot of match {match.id} is connected")
+            raise VoidMatch(f"no bot of match {match.id} is connected")
         for bot, fault in zip(bots, recorded.faults, strict=True):
             if fault == "NO_SHOW" and bot in connected and connected[bot].since_ms < session.created_at_ms:
                 # Whoever is here and has room is seated without being asked.
-                raise OurFault(f"bot {bot} had no room for match {match.id}")
+                raise VoidMatch(f"bot {bot} had no room for match {match.id}")
     return Played(recorded, replay)
 
 
 def _decide_by_clocks(
     client: ArenaClient, match: Match, terms: Terms, begun: session_pb2.Session
 ) -> session_pb2.Session:
-    """Forfeit the seat that has used the most time since a look at the session; how it stands. OurFault if the time was ours.
+    """Forfeit the seat that has used the most time since a look at the session; how it stands. VoidMatch if the time was ours.
 
     A seat that thinks as slowly as its clocks allow may make a match too long and no clock run out. Such a match counts:
     a bot that is about to lose would otherwise rather play for ever.
@@ -154,7 +154,7 @@ def _decide_by_clocks(
     told = f"match {match.id} has lasted longer than {terms.match_seconds:.0f} s"
     if sum(used.values()) < terms.match_seconds * 1000 / 2:
         _give_up(client, match.session)
-        raise OurFault(f"{told}, and its seats used only {sum(used.values()) / 1000:.1f} s of it")
+        raise VoidMatch(f"{told}, and its seats used only {sum(used.values()) / 1000:.1f} s of it")
     slowest = max(used, key=lambda seat: used[seat])
     _LOG.warning("%s; seat %s used the most of it (%.1f s) and is forfeited", told, slowest, used[slowest] / 1000)
     _resign(client, match.session, slowest, common_pb2.FAULT_MATCH_LIMIT)
@@ -180,19 +180,19 @@ def _nobody_came(recorded: Game) -> bool:
     return len(recorded.faults) > 1 and bool(faults) and all(fault in _ABSENT for fault in faults)
 
 
-def _patiently(end: float, still_at_it: Callable[[], None], call: Callable[[], Any]) -> Any:
+def _patiently(end: float, heartbeat: Callable[[], None], call: Callable[[], Any]) -> Any:
     """A call that is made again while the service is away, until the time is over."""
     while True:
         try:
             return call()
         except ServiceError as error:
             if error.reason == "UNKNOWN_SESSION":
-                raise OurFault(str(error)) from None
+                raise VoidMatch(str(error)) from None
             if not error.is_passing:
                 raise
             if time.monotonic() > end:
-                raise OurFault(f"the service does not answer: {error}") from None
-        still_at_it()
+                raise VoidMatch(f"the service does not answer: {error}") from None
+        heartbeat()
         time.sleep(_PAUSE_S)  # between two tries at a service that is away
 
 
@@ -205,9 +205,9 @@ def _give_up(client: ArenaClient, session: str) -> None:
 
 
 def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Game:
-    """What is written down of an ended session; OurFault if it tells nothing about the bots."""
+    """What is written down of an ended session; VoidMatch if it tells nothing about the bots."""
     if session.status != session_pb2.SESSION_STATUS_FINISHED:
-        raise OurFault(f"session {session.session} was cancelled")
+        raise VoidMatch(f"session {session.session} was cancelled")
     faults = tuple(
         WITHDRAWN if number in withdrawn else _FAULT_WORDS.get(seat.fault, "")
         for number, seat in enumerate(session.seats)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from orchestrator.client import Door
+from orchestrator.client import ServiceAccess
 from orchestrator.private import absolute, address_paths, private_paths, write_hidden
 
 #: What RUBBLE_BROKER is to be.
@@ -31,7 +31,7 @@ class Settings:
     book: str
     #: Celery's broker: redis://…, redis+socket:///path, or amqp://… for RabbitMQ.
     broker: str
-    door: Door
+    access: ServiceAccess
     #: Scratch folders and output of bots.
     folder: Path
     #: Matches this worker watches at once. They wait more than they compute.
@@ -53,9 +53,9 @@ class Settings:
         return {
             "RUBBLE_BOOK": self.book,
             "RUBBLE_BROKER": self.broker,
-            "RUBBLE_ADDRESS": self.door.address,
-            "RUBBLE_OPERATOR_TOKEN": self.door.operator_token,
-            "RUBBLE_CA": self.door.ca_file,
+            "RUBBLE_ADDRESS": self.access.address,
+            "RUBBLE_OPERATOR_TOKEN": self.access.operator_token,
+            "RUBBLE_CA": self.access.ca_file,
             "RUBBLE_WORK_DIR": str(self.folder),
             "RUBBLE_CONCURRENCY": str(self.concurrency),
             "RUBBLE_WINDOW": str(self.window),
@@ -120,7 +120,9 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),
         broker=secret(env, "RUBBLE_BROKER", BROKER_EXPECTED),
-        door=Door(needed(env, "RUBBLE_ADDRESS", "host:port of the service"), token, env.get("RUBBLE_CA", "")),
+        access=ServiceAccess(
+            needed(env, "RUBBLE_ADDRESS", "host:port of the service"), token, env.get("RUBBLE_CA", "")
+        ),
         folder=Path(env.get("RUBBLE_WORK_DIR", ".rubble/work")),
         concurrency=concurrency,
         window=_number(env, "RUBBLE_WINDOW", 4 * concurrency, 1, 100_000),

@@ -15,9 +15,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.book import Book, Tournament
 from orchestrator.book.tables import CANCELLED, DONE
+from orchestrator.bot_processes.pool import BotPool, unconfined
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.settings import Settings, owner_name
-from orchestrator.stable.stable import Stable, unconfined
 
 _LOG: Final = logging.getLogger(__name__)
 #: A slot nobody has held for this long may be taken over.
@@ -34,7 +34,7 @@ class Slots:
         self._settings = settings
         self._owner = owner_name()
         self._lock = threading.Lock()
-        self._stables: dict[tuple[str, int], Stable] = {}
+        self._bot_pools: dict[tuple[str, int], BotPool] = {}
         self._tournaments: dict[str, Tournament] = {}
         #: Matches under way, by tournament.
         self._playing: Counter[str] = Counter()
@@ -49,8 +49,8 @@ class Slots:
         """End the bots and give the slots back."""
         self._closing.set()
         with self._lock:
-            for stable in self._stables.values():
-                stable.close()
+            for bot_pool in self._bot_pools.values():
+                bot_pool.close()
         self._book.release_slots(self._owner)
 
     def tournament(self, tournament: str) -> Tournament:
@@ -58,20 +58,20 @@ class Slots:
         with self._lock:
             if tournament not in self._tournaments:
                 found = self._tournaments[tournament] = self._book.tournament(tournament)
-                for words in unconfined(found.spec.bot_limits, self._settings.door.address):
+                for words in unconfined(found.spec.bot_limits, self._settings.access.address):
                     self._book.note(tournament, words)
             return self._tournaments[tournament]
 
-    def stable(self, tournament: Tournament, slot: int) -> Stable:
+    def bot_pool(self, tournament: Tournament, slot: int) -> BotPool:
         """The bots of a tournament in a slot."""
         with self._lock:
             key = (tournament.id, slot)
-            if key not in self._stables:
+            if key not in self._bot_pools:
                 folder = self._settings.folder / tournament.id / f"slot-{slot}"
                 entries = tournament.spec.bots
                 limits, hidden = tournament.spec.bot_limits, self._settings.private
-                self._stables[key] = Stable(self._client, tournament.id, slot, entries, folder, limits, hidden)
-            return self._stables[key]
+                self._bot_pools[key] = BotPool(self._client, tournament.id, slot, entries, folder, limits, hidden)
+            return self._bot_pools[key]
 
     def losses(self) -> Counter[int]:
         """How often each slot went to another worker, so far."""
@@ -103,7 +103,7 @@ class Slots:
         """Say again and again that our slots are ours."""
         while not self._closing.wait(_HOLD_S):
             try:
-                self._send_home()
+                self._stop_finished()
             except SQLAlchemyError as error:
                 _LOG.warning("the book does not answer (%s); trying again", type(error).__name__)
             for slot in list(self._held):
@@ -111,31 +111,31 @@ class Slots:
                     if self._book.hold_slot(self._owner, SLOT_MS, slot) != slot:
                         self._lose(slot)
                     elif slot != self.own:
-                        self._bring_back(slot)
+                        self._restart_bots(slot)
                 except ServiceError as error:
                     _LOG.warning("bots of slot %s could not be brought back: %s; trying again", slot, error)
                 except Exception:
                     _LOG.exception("slot %s could not be held; trying again", slot)
 
-    def _bring_back(self, slot: int) -> None:
+    def _restart_bots(self, slot: int) -> None:
         """All bots that play under an adopted slot: other workers may watch over their matches, but only we can start them."""
         for match in self._book.begun_in(slot):
             tournament = self.tournament(match.tournament)
             entrants = [tournament.spec.entrants[index] for index in match.seats]
-            self.stable(tournament, slot).bring(entrants, match.session)
+            self.bot_pool(tournament, slot).start(entrants, match.session)
 
-    def _send_home(self) -> None:
+    def _stop_finished(self) -> None:
         """The bots of tournaments that are over go; nothing is kept of these."""
         with self._lock:
             known = set(self._tournaments) - set(self._playing)
         over = [id_ for id_, state in self._book.states(known).items() if state in (DONE, CANCELLED)] if known else []
         with self._lock:
             idle = [id_ for id_ in over if id_ not in self._playing]
-            going = [self._stables.pop(key) for key in list(self._stables) if key[0] in idle]
+            going = [self._bot_pools.pop(key) for key in list(self._bot_pools) if key[0] in idle]
             for id_ in idle:
                 self._tournaments.pop(id_, None)
-        for stable in going:
-            stable.close()
+        for bot_pool in going:
+            bot_pool.close()
 
     def _lose(self, slot: int) -> None:
         """We were away for so long that another worker has taken our slot: the bots of these names are with it now."""
@@ -143,9 +143,9 @@ class Slots:
         with self._lock:
             self._losses[slot] += 1
             self._held.discard(slot)
-            lost = [self._stables.pop(key) for key in list(self._stables) if key[1] == slot]
+            lost = [self._bot_pools.pop(key) for key in list(self._bot_pools) if key[1] == slot]
             if slot == self.own:
                 self.own = self._book.hold_slot(self._owner, SLOT_MS)
                 self._held.add(self.own)
-        for stable in lost:
-            stable.close()
+        for bot_pool in lost:
+            bot_pool.close()

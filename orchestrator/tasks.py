@@ -12,12 +12,12 @@ from celery import Task, signals
 from kombu.exceptions import OperationalError
 from sqlalchemy.exc import SQLAlchemyError
 
+from orchestrator.bot_processes.pool import BotCannotStart
 from orchestrator.bot_starts import Started
 from orchestrator.celery_app import PLAY_MATCH, START_BOTS, TICK, make_app, send_tick
 from orchestrator.control import Control
 from orchestrator.match_runner import MatchRunner
 from orchestrator.settings import BROKER_EXPECTED, read_settings, secret
-from orchestrator.stable.stable import BotCannotStart
 from orchestrator.worker import Worker
 
 _LOG: Final = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator import conduct, metrics
+from orchestrator import fault_policy, metrics
 from orchestrator.archive import Archive
 from orchestrator.book import Book, Progress, Tournament
 from orchestrator.book.tables import DONE, RUNNING, WAITING
@@ -58,7 +58,7 @@ class Upkeep:
             return
         is_comparison = tournament.spec.format == "compare"
         if is_comparison:
-            from orchestrator.report import evidence  # noqa: F401  # takes a second once, which is no reason to look less often
+            from orchestrator.report import report_data  # noqa: F401  # takes a second once, which is no reason to look less often
         began = time.monotonic()
         if progress.faults != seen.faults:
             self._withdraw(tournament)
@@ -73,17 +73,17 @@ class Upkeep:
             return  # it is about the two: whoever forfeits loses, and that is the answer
         gone = {found.entrant for found in self._book.withdrawals(tournament.id)}
         schedule = self._book.schedule(tournament.id)
-        verdicts = conduct.to_withdraw(self._book.games(tournament.id), schedule, tournament.spec.players)
-        for verdict in verdicts:
-            if verdict.entrant in gone:
+        decisions = fault_policy.to_withdraw(self._book.games(tournament.id), schedule, tournament.spec.players)
+        for decision in decisions:
+            if decision.entrant in gone:
                 continue
-            name = tournament.spec.entrants[verdict.entrant]
-            if self._book.withdraw(tournament.id, verdict.entrant, verdict.reason, is_removed=verdict.is_removed):
+            name = tournament.spec.entrants[decision.entrant]
+            if self._book.withdraw(tournament.id, decision.entrant, decision.reason, is_removed=decision.is_removed):
                 metrics.WITHDRAWALS.inc()
-                _LOG.warning("%s: %s is withdrawn: it %s", tournament.name, name, verdict.reason)
+                _LOG.warning("%s: %s is withdrawn: it %s", tournament.name, name, decision.reason)
 
     def _stop_if_decided(self, tournament: Tournament) -> None:
-        from orchestrator.report.evidence import answer_so_far  # the statistics take a second to import
+        from orchestrator.report.report_data import answer_so_far  # the statistics take a second to import
 
         answer = answer_so_far(self._book, tournament)
         if answer is not None and answer.is_decided:
@@ -100,7 +100,7 @@ class Upkeep:
             self._book.set_state(tournament.id, RUNNING, only_from=(WAITING,))
 
     def finish(self, tournament: Tournament) -> bool:
-        """All matches are over: judge their conduct a last time, archive what is not archived yet, and say so.
+        """All matches are over: apply the fault policy a last time, archive what is not archived yet, and say so.
 
         False if the service is away. Seeds that are not archived now are lost with its sessions, so the end waits for it.
         """

@@ -19,7 +19,7 @@ class Worker:
 
     def __init__(self, settings: Settings, runner: type[MatchRunner] = MatchRunner) -> None:
         self.book = Book(settings.book)
-        self._client = ArenaClient(settings.door)
+        self._client = ArenaClient(settings.access)
         self._slots = Slots(self.book, self._client, settings)
         self.runner = runner(self.book, self._client, self._slots, Archive(self.book, self._client))
         self._concurrency = settings.concurrency
@@ -45,11 +45,11 @@ class Worker:
         """Start the bots of a tournament that run here and wait until they are connected, or BotCannotStart."""
         tournament = self._slots.tournament(tournament_id)
         local = [entry.name for entry in tournament.spec.bots if not entry.remote]
-        stable = self._slots.stable(tournament, self._slots.own)
+        bot_pool = self._slots.bot_pool(tournament, self._slots.own)
         try:
-            stable.ready(local)
+            bot_pool.wait_until_ready(local)
         finally:
-            stable.dismiss(local, "")  # those that are started anew for every game
+            bot_pool.stop_after_game(local, "")  # those that are started anew for every game
 
     def leave(self) -> None:
         """Begin nothing more, and let go of what is being played within seconds. To be called before ``close``."""

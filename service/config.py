@@ -142,13 +142,13 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
     _check_tls(reader, tls_cert, tls_key, tls_client_ca)
     processes = reader.get("processes", 1, _number(1, 256))
     # Copies share a port, each with a socket of its own; a path belongs to one socket.
-    listen = reader.get("listen", "127.0.0.1:50051", _address if processes == 1 else _place)
+    listen = reader.get("listen", "127.0.0.1:50051", _address if processes == 1 else _tcp_address)
     kept_in: list[Path] = []
     return Settings(
         redis=_redis_address(reader),
         listen=listen,
         processes=processes,
-        metrics=reader.get("metrics", "", _place),
+        metrics=reader.get("metrics", "", _tcp_address),
         tls_cert=tls_cert,
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
@@ -262,7 +262,7 @@ def _address(text: str) -> str:
     raise _Wrong("host:port, [IPv6 address]:port or unix:/path")
 
 
-def _place(text: str) -> str:
+def _tcp_address(text: str) -> str:
     """An address for those who cannot use a unix socket."""
     if text.startswith("unix:"):
         raise _Wrong("host:port or [IPv6 address]:port")

@@ -1,4 +1,4 @@
-"""What an operator sees: counters and clocks for Prometheus, counted at the doors. Labels are few and bounded.
+"""What an operator sees: counters and clocks for Prometheus, counted where calls arrive. Labels are few and bounded.
 
 With several processes the values of all are added up: each writes into a folder that ``PROMETHEUS_MULTIPROC_DIR`` names,
 and the parent process reads them together.
@@ -28,7 +28,9 @@ WATCHERS: Final = Gauge("rubble_watchers", "Spectators following sessions.", mul
 LIVE_SESSIONS: Final = Gauge(
     "rubble_live_sessions", "Sessions being played, in the whole arena.", multiprocess_mode="livemax"
 )
-BELL_SECONDS: Final = Histogram("rubble_doorbell_seconds", "From saving a move to hearing its doorbell.", buckets=_FAST)
+NOTIFICATION_SECONDS: Final = Histogram(
+    "rubble_notification_seconds", "From saving a move to hearing its notification.", buckets=_FAST
+)
 STORE_SECONDS: Final = Histogram("rubble_store_seconds", "Trips to Redis.", ["command"], buckets=_FAST)
 BATCH_MOVES: Final = Histogram(
     "rubble_store_batch_moves", "Moves saved in one trip.", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
@@ -40,9 +42,9 @@ REDIS_WRITABLE: Final = Gauge(
     "rubble_redis_writable", "1 while Redis takes what this copy writes.", multiprocess_mode="livemin"
 )
 LEAK_CHECKS: Final = Counter(
-    "rubble_leak_checks_total", "Positions dealt anew to see whether an eye can tell.", ["game"]
+    "rubble_leak_checks_total", "Positions dealt anew to see whether a viewer can tell.", ["game"]
 )
-LEAKS: Final = Counter("rubble_leaks_total", "Positions in which an eye was sent what it cannot know.", ["game"])
+LEAKS: Final = Counter("rubble_leaks_total", "Positions in which a viewer was sent what it cannot know.", ["game"])
 
 
 def registry() -> CollectorRegistry:

@@ -73,11 +73,11 @@ def _serve_metrics(settings: Settings, say: Say) -> Callable[[], None] | None:
 def _run_here(settings: Settings, redis_url: str, say: Say) -> None:
     from prometheus_client import REGISTRY
 
-    from service.rpc.codec.memo import MemoCollector
+    from service.rpc.codec.bytes_cache import CacheCollector
 
     logs.configure(settings.log_level, settings.log_format, settings.hidden())
     # What only one process can tell of itself: how often the codec's tables had what was asked for.
-    REGISTRY.register(MemoCollector())
+    REGISTRY.register(CacheCollector())
     stop_metrics = _serve_metrics(settings, say)
     try:
         run_copy(settings, redis_url, settings.listen, lambda address: say(f"serving on {address}"))

@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 #: Tests of these folders share arenas, tournaments and servers within a file.
 _FILES_STAY_WHOLE = tuple(
-    f"tests/{folder}/" for folder in ("bots", "deploy", "end_to_end", "hostile", "house", "orchestrator")
+    f"tests/{folder}/" for folder in ("bots", "deploy", "end_to_end", "hostile", "project", "orchestrator")
 )
 
 

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import (
-    Eye,
     Game,
     Line,
     Option,
@@ -23,6 +22,7 @@ from service.games.core import (
     Result,
     Seat,
     Unreadable,
+    Viewer,
     random_player,
     rank,
 )
@@ -57,7 +57,7 @@ MOVES: Final = {f"{verb} {card}": Move(verb, card) for verb in ("bury", "lay") f
 
 def _setup(seats: int, options: Options, seeds: Seeds) -> State:
     deck = list(range(1, CARDS + 1))
-    Stream(seeds.deck, "deck").shuffle(deck)
+    Draws(seeds.deck, "deck").shuffle(deck)
     hands = [sorted(deck.pop() for _ in range(HAND)) for _ in range(seats)]
     return State(hands, [NOTHING] * seats, [[] for _ in hands], options["burying"] == "together", 0)
 
@@ -131,18 +131,18 @@ def _copy(state: State) -> State:
     return _from_plain(_to_plain(state))
 
 
-def _view(state: State, eye: Eye) -> Plain:
+def _view(state: State, viewer: Viewer) -> Plain:
     return {
-        "eye": eye,
+        "viewer": viewer,
         "together": state.together,
         "turn": state.turn,
         "to_act": _to_act(state),
         "seats": [
             {
                 "cards": len(state.hands[seat]),
-                "hand": list(state.hands[seat]) if seat == eye else None,
+                "hand": list(state.hands[seat]) if seat == viewer else None,
                 "has_buried": state.buried[seat] != NOTHING,
-                "buried": state.buried[seat] if seat == eye else None,
+                "buried": state.buried[seat] if seat == viewer else None,
                 "laid": list(state.laid[seat]),
             }
             for seat in range(len(state.hands))
@@ -150,7 +150,7 @@ def _view(state: State, eye: Eye) -> Plain:
     }
 
 
-def _believe(seen: Plain, chance: Stream) -> State:
+def _believe(seen: Plain, chance: Draws) -> State:
     places = seen["seats"]
     known = {card for place in places for card in [*(place["hand"] or ()), place["buried"], *place["laid"]]}
     deck = [card for card in range(1, CARDS + 1) if card not in known]
@@ -163,19 +163,19 @@ def _believe(seen: Plain, chance: Stream) -> State:
     return State(hands, buried, [list(place["laid"]) for place in places], seen["together"], seen["turn"])
 
 
-def _sample(seen: Plain, seat: Seat, chance: Stream) -> State:
+def _sample(seen: Plain, seat: Seat, chance: Draws) -> State:
     return _believe(seen, chance)
 
 
-def _redeal(state: State, eye: Eye, chance: Stream) -> State:
-    return _believe(_view(state, eye), chance)
+def _redeal(state: State, viewer: Viewer, chance: Draws) -> State:
+    return _believe(_view(state, viewer), chance)
 
 
 def _picture(seen: Plain) -> Picture:
     return [[(f"seat {seat}: {place['laid']}", "bold")] for seat, place in enumerate(seen["seats"])]
 
 
-def _greedy(state: State, seat: Seat, chance: Stream) -> Move:
+def _greedy(state: State, seat: Seat, chance: Draws) -> Move:
     return _legal_actions(state, seat)[0]
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from cli.bot_check.gate import Link
-from cli.bot_check.guest import now
+from cli.bot_check.bot_process import now
 from cli.bot_check.kit import Failed, Kit, Skipped, check
-from cli.bot_check.table import question, start_of
+from cli.bot_check.kit_session import question, start_of
+from cli.bot_check.proxy import ProxiedStream
 from cli.terminal import count_of
 from rubble.v1 import bot_pb2, common_pb2
 
@@ -25,26 +25,26 @@ _MANY: Final = 2000
     needs=(1,),
 )
 async def first_answer(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     #: By session and turn: when it was first heard. A question may pass before we hear its session's name.
     asked: dict[tuple[str, int], float] = {}
     answered: dict[tuple[str, int], float] = {}
     forfeits: list[str] = []
     is_proven = False
-    hangups = kit.gate.minutes.counts["hangup"]
+    hangups = kit.proxy.transcript.counts["hangup"]
     session = ""
 
     def has_hung_up() -> bool:
-        return kit.gate.live() is None or kit.gate.minutes.counts["hangup"] > hangups
+        return kit.proxy.live() is None or kit.proxy.transcript.counts["hangup"] > hangups
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.HasField("turn"):
             asked.setdefault((event.turn.session, event.turn.turn), now())
         if session and event.game_over.session == session and event.game_over.fault:
             forfeits.append(common_pb2.Fault.Name(event.game_over.fault))
         return (event,)
 
-    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+    def on_choice(stream: ProxiedStream, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
         nonlocal is_proven
         answered.setdefault((choice.session, choice.turn), now())
         if choice.session == session:
@@ -52,7 +52,7 @@ async def first_answer(kit: Kit) -> str:
             is_proven = is_proven or (choice.turn > 1 and not forfeits and not has_hung_up())
         return (choice,)
 
-    kit.gate.on_event, kit.gate.on_choice = on_event, on_choice
+    kit.proxy.on_event, kit.proxy.on_choice = on_event, on_choice
     session = await kit.session()
     limit = kit.patience_s + 2 * (kit.settings.move_ms + kit.settings.bank_ms) / 1000
     await kit.until(
@@ -67,10 +67,10 @@ async def first_answer(kit: Kit) -> str:
 
 @check(13, "a whole game", "A game of the real service is played to its end, and no answer is refused.")
 async def a_whole_game(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session(seat=1)
     await kit.finish(session)
-    refusals = (await kit.house.look(session)).seats[1].refusals
+    refusals = (await kit.service.look(session)).seats[1].refusals
     if refusals:
         raise Failed(f"{refusals} of its answers were refused")
     return ""
@@ -78,31 +78,31 @@ async def a_whole_game(kit: Kit) -> str:
 
 async def _observed(kit: Kit, kinds: Sequence[str]) -> None:
     """No complaint of these kinds, with enough to judge by."""
-    minutes = kit.gate.minutes
-    if minutes.answers < 20 and not any(minutes.counts[kind] for kind in kinds):
+    transcript = kit.proxy.transcript
+    if transcript.answers < 20 and not any(transcript.counts[kind] for kind in kinds):
         if 5 in kit.failed:
             raise Skipped("it does not answer, as check 5 found")
-        await kit.answers(await kit.link(), 20)
-    wrong = [sentence for kind in kinds for sentence in minutes.complaints[kind]]
+        await kit.answers(await kit.stream(), 20)
+    wrong = [sentence for kind in kinds for sentence in transcript.complaints[kind]]
     if wrong:
-        count = sum(minutes.counts[kind] for kind in kinds)
+        count = sum(transcript.counts[kind] for kind in kinds)
         raise Failed(f"{wrong[0]}" + (f" (and {count - 1} more)" if count > 1 else ""))
 
 
 @check(14, "an index that exists", "Answers by index name a place in the list of legal actions.", needs=(1,))
 async def index_exists(kit: Kit) -> str:
     await _observed(kit, ["index"])
-    if not kit.gate.minutes.indices:
+    if not kit.proxy.transcript.indices:
         raise Skipped("it answers by text")
-    return count_of(kit.gate.minutes.indices, "answer")
+    return count_of(kit.proxy.transcript.indices, "answer")
 
 
 @check(15, "a text that is legal", "Answers by text name one of the legal actions, letter by letter.", needs=(1,))
 async def text_is_legal(kit: Kit) -> str:
     await _observed(kit, ["text"])
-    if not kit.gate.minutes.texts:
+    if not kit.proxy.transcript.texts:
         raise Skipped("it answers by index")
-    return count_of(kit.gate.minutes.texts, "answer")
+    return count_of(kit.proxy.transcript.texts, "answer")
 
 
 @check(
@@ -127,9 +127,9 @@ async def one_answer(kit: Kit) -> str:
 @check(18, "short notes", "A note beside an answer has at most 1000 characters.", needs=(1,))
 async def short_notes(kit: Kit) -> str:
     await _observed(kit, ["note"])
-    if not kit.gate.minutes.notes:
+    if not kit.proxy.transcript.notes:
         raise Skipped("it writes no notes")
-    return count_of(kit.gate.minutes.notes, "note")
+    return count_of(kit.proxy.transcript.notes, "note")
 
 
 @check(19, "speaks the language", "Every message is a PlayRequest, and every answer an index or a text.", needs=(1,))
@@ -140,42 +140,42 @@ async def speaks_the_language(kit: Kit) -> str:
 
 @check(20, "waits for its turn", "A bot that has a seat and is not to move says nothing.")
 async def waits_for_its_turn(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     table = kit.table()
-    kit.gate.own_games[table.name] = table.play_on
-    link.say(table.start())
+    kit.proxy.own_games[table.name] = table.play_on
+    stream.say(table.start())
     await asyncio.sleep(_QUIET_S)
-    if any(choice.session == table.name for choice in link.choices):
+    if any(choice.session == table.name for choice in stream.choices):
         raise Failed("it answered before it was asked")
-    link.say(table.turn())
+    stream.say(table.turn())
     await kit.until(lambda: bool(table.answers), "the question that came later was not answered")
-    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
     return ""
 
 
 @check(21, "many things in one message", "Four games and four questions in a single message are all heard.")
 async def many_in_one(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     tables = [kit.table(number=number) for number in range(4)]
     for table in tables:
-        kit.gate.own_games[table.name] = lambda link, choice: None
-    link.say(*[table.start() for table in tables], *[table.turn() for table in tables])
+        kit.proxy.own_games[table.name] = lambda stream, choice: None
+    stream.say(*[table.start() for table in tables], *[table.turn() for table in tables])
     await kit.until(
-        lambda: all(kit.gate.minutes.times_answered(table.name, table.number) for table in tables),
+        lambda: all(kit.proxy.transcript.times_answered(table.name, table.number) for table in tables),
         "not all of four questions were answered",
     )
-    link.say(*[bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)) for table in tables])
+    stream.say(*[bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)) for table in tables])
     return ""
 
 
 async def ask_strange(kit: Kit, texts: list[str]) -> bot_pb2.Choice:
     """One question of a game without messages of its own; the legal answer to it."""
-    link = await kit.link()
+    stream = await kit.stream()
     name = kit.new_name()
     heard: list[bot_pb2.Choice] = []
-    kit.gate.own_games[name] = lambda link, choice: heard.append(choice)
-    link.say(start_of(name), question(name, 1, texts))
-    await kit.until(lambda: bool(heard) or not link.is_open, "the question was not answered")
+    kit.proxy.own_games[name] = lambda stream, choice: heard.append(choice)
+    stream.say(start_of(name), question(name, 1, texts))
+    await kit.until(lambda: bool(heard) or not stream.is_open, "the question was not answered")
     kit.alive()
     if not heard:
         raise Failed("it hung up instead of answering")
@@ -183,7 +183,7 @@ async def ask_strange(kit: Kit, texts: list[str]) -> bot_pb2.Choice:
     said = choice.text if choice.WhichOneof("choice") == "text" else str(choice.index)
     if said not in texts and not (choice.WhichOneof("choice") == "index" and choice.index < len(texts)):
         raise Failed(f"it answered {said[:80]!r}, which is none of {len(texts)} legal actions")
-    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=name)))
+    stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=name)))
     return choice
 
 
@@ -205,22 +205,22 @@ async def long_list(kit: Kit) -> str:
     "The same question, asked again, gets the same answer or none, never another one.",
 )
 async def asked_twice(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     for number in range(3):  # by luck two guesses may agree
         table = kit.table(number=number)
         heard: list[bot_pb2.Choice] = []
-        kit.gate.own_games[table.name] = partial(_keep, heard)
-        link.say(table.start(), table.turn())
+        kit.proxy.own_games[table.name] = partial(_keep, heard)
+        stream.say(table.start(), table.turn())
         await kit.until(partial(bool, heard), "the question was not answered")
-        link.say(table.turn())
+        stream.say(table.turn())
         await asyncio.sleep(_QUIET_S / 3)
         if len({_said(choice) for choice in heard}) > 1:
             raise Failed("it answered one question in two ways: " + ", ".join(_said(choice) for choice in heard))
-        link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+        stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
     return ""
 
 
-def _keep(heard: list[bot_pb2.Choice], link: Link, choice: bot_pb2.Choice) -> None:
+def _keep(heard: list[bot_pb2.Choice], stream: ProxiedStream, choice: bot_pb2.Choice) -> None:
     heard.append(choice)
 
 
@@ -238,7 +238,7 @@ class _Spoiler:
         self.turns: list[int] = []
         self.faults: list[int] = []
 
-    def on_choice(self, link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+    def on_choice(self, stream: ProxiedStream, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
         if choice.session != self._session:
             return (choice,)
         self.turns.append(choice.turn)
@@ -246,17 +246,17 @@ class _Spoiler:
             return (choice,)
         return (bot_pb2.Choice(session=choice.session, turn=choice.turn, text=_NONSENSE),)
 
-    def on_event(self, link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(self, stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.game_over.session == self._session:
             self.faults.append(event.game_over.fault)
         return (event,)
 
 
 async def _spoil(kit: Kit, how_many: int) -> _Spoiler:
-    await kit.link()
+    await kit.stream()
     session = await kit.session()
     spoiler = _Spoiler(session, how_many)
-    kit.gate.on_choice, kit.gate.on_event = spoiler.on_choice, spoiler.on_event
+    kit.proxy.on_choice, kit.proxy.on_event = spoiler.on_choice, spoiler.on_event
     return spoiler
 
 
@@ -304,12 +304,12 @@ async def forfeited_by_refusals(kit: Kit) -> str:
     "A bot told that its question was closed leaves it alone and answers the next one.",
 )
 async def stale_answer(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session()
     refused: list[bot_pb2.Refused] = []
     turns: list[int] = []
 
-    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+    def on_choice(stream: ProxiedStream, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
         if choice.session != session:
             return (choice,)
         turns.append(choice.turn)
@@ -318,12 +318,12 @@ async def stale_answer(kit: Kit) -> str:
         # The service takes the first and refuses the second, and the bot hears of both.
         return (choice, bot_pb2.Choice(session=session, turn=choice.turn, text=_NONSENSE))
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.HasField("refused") and event.refused.session == session:
             refused.append(event.refused)
         return (event,)
 
-    kit.gate.on_choice, kit.gate.on_event = on_choice, on_event
+    kit.proxy.on_choice, kit.proxy.on_event = on_choice, on_event
     await kit.until(lambda: turns[-1:] >= [4], "the game did not go on")
     if not refused:
         raise Skipped("the service refused nothing")
@@ -334,14 +334,14 @@ async def stale_answer(kit: Kit) -> str:
 
 @check(29, "trouble at the arena", "A bot told four times that the arena is in trouble answers a fifth time.")
 async def trouble(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     table = kit.table()
     tries: list[float] = []
 
-    def take(link: Link, choice: bot_pb2.Choice) -> None:
+    def take(stream: ProxiedStream, choice: bot_pb2.Choice) -> None:
         tries.append(now())
         if len(tries) > 4:
-            table.play_on(link, choice)
+            table.play_on(stream, choice)
             return
         refused = bot_pb2.Refused(
             session=table.name,
@@ -350,22 +350,22 @@ async def trouble(kit: Kit) -> str:
             message="Redis is away; try again",
             open=True,
         )
-        link.say(bot_pb2.PlayEvent(refused=refused))
+        stream.say(bot_pb2.PlayEvent(refused=refused))
 
-    kit.gate.own_games[table.name] = take
-    link.say(table.start(), table.turn())
+    kit.proxy.own_games[table.name] = take
+    stream.say(table.start(), table.turn())
     await kit.until(lambda: len(table.answers) >= 2, f"it gave up after {count_of(len(tries), 'answer')}")
-    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
     return f"five answers in {tries[4] - tries[0]:.1f} s"
 
 
 @check(30, "a refusal out of nowhere", "A refusal of an answer the bot never gave does no harm.")
 async def refusal_out_of_nowhere(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     name = kit.new_name()
     refused = bot_pb2.Refused(session=name, turn=7, reason="STALE_TURN", message="turn 7 was answered", open=False)
-    link.say(bot_pb2.PlayEvent(refused=refused))
+    stream.say(bot_pb2.PlayEvent(refused=refused))
     await kit.goes_on()
-    if kit.gate.minutes.times_answered(name, 7):
+    if kit.proxy.transcript.times_answered(name, 7):
         raise Failed("it answered a question that was closed")
     return ""

@@ -4,11 +4,11 @@ import asyncio
 import signal
 from typing import Final
 
+from cli.bot_check.bot_process import can_watch, now
 from cli.bot_check.check_hello import must_end
-from cli.bot_check.guest import can_watch, now
-from cli.bot_check.house import GUEST
 from cli.bot_check.kit import CLOCK, Failed, Kit, Skipped, check
-from cli.bot_check.table import Table
+from cli.bot_check.kit_session import KitSession
+from cli.bot_check.service_process import CHECKED_BOT
 from cli.terminal import count_of
 
 _END_S: Final = 10.0
@@ -25,15 +25,15 @@ _WORK_S: Final = 20.0
 )
 async def taken_over(kit: Kit) -> str:
     kit.process()
-    await kit.link()
-    before = len(kit.gate.links)
-    kit.gate.excuse()
-    other = kit.house.play_as(kit.key)
+    await kit.stream()
+    before = len(kit.proxy.streams)
+    kit.proxy.excuse()
+    other = kit.service.play_as(kit.key)
     try:
         said = await must_end(kit, "another process plays with its key")
     finally:
         other.cancel()
-    if len(kit.gate.links) > before:
+    if len(kit.proxy.streams) > before:
         raise Failed("it came back and took over in its turn")
     return said
 
@@ -41,20 +41,20 @@ async def taken_over(kit: Kit) -> str:
 @check(56, "key revoked", "When its key is revoked while it plays, the bot ends with an error and a word.", needs=(1,))
 async def key_revoked(kit: Kit) -> str:
     kit.process()
-    await kit.link()
-    kit.gate.excuse()
-    await kit.house.revoke(GUEST)
+    await kit.stream()
+    kit.proxy.excuse()
+    await kit.service.revoke(CHECKED_BOT)
     try:
         return await must_end(kit, "its key was revoked")
     finally:
-        kit.key = await kit.house.key(GUEST)
+        kit.key = await kit.service.key(CHECKED_BOT)
 
 
 async def _leaves(kit: Kit, number: signal.Signals, good: tuple[int, ...]) -> str:
-    guest = kit.process()
+    bot = kit.process()
     told = now()
     kit.signal(number)
-    code = await guest.wait(_END_S)
+    code = await bot.wait(_END_S)
     if code is None:
         raise Failed(f"it still runs {_END_S:g} s after {number.name}")
     if code not in good:
@@ -67,17 +67,17 @@ async def _leaves(kit: Kit, number: signal.Signals, good: tuple[int, ...]) -> st
 @check(57, "told to stop at rest", "SIGTERM ends an idle bot with exit code 0.", needs=(1,))
 async def sigterm_at_rest(kit: Kit) -> str:
     kit.process()
-    await kit.link()
+    await kit.stream()
     return await _leaves(kit, signal.SIGTERM, (0,))
 
 
 @check(58, "told to stop in mid-game", "SIGTERM ends a bot that is being asked with exit code 0.")
 async def sigterm_in_mid_game(kit: Kit) -> str:
     kit.process()
-    link = await kit.link()
+    stream = await kit.stream()
     table = kit.table()
-    kit.gate.own_games[table.name] = table.play_on
-    link.say(table.start(), table.turn())
+    kit.proxy.own_games[table.name] = table.play_on
+    stream.say(table.start(), table.turn())
     await kit.until(lambda: len(table.answers) >= 3, "three questions were not answered")
     return await _leaves(kit, signal.SIGTERM, (0,))
 
@@ -90,37 +90,37 @@ async def sigterm_in_mid_game(kit: Kit) -> str:
 )
 async def sigterm_while_away(kit: Kit) -> str:
     kit.process()
-    await kit.link()
-    await kit.gate.close()
+    await kit.stream()
+    await kit.proxy.close()
     try:
         await asyncio.sleep(1.0)
         kit.alive()
         return await _leaves(kit, signal.SIGTERM, (0,))
     finally:
-        await kit.gate.open()
+        await kit.proxy.open()
 
 
 @check(60, "Ctrl-C", "SIGINT ends the bot with exit code 0 or 130.", needs=(1,))
 async def sigint(kit: Kit) -> str:
     kit.process()
-    await kit.link()
+    await kit.stream()
     return await _leaves(kit, signal.SIGINT, (0, 128 + signal.SIGINT))
 
 
 # ----------------------------------------------------------------------------------------------------------- manners
 @check(201, "one stream at a time", "The bot opens no second stream beside one that is good.", needs=(1,))
 async def one_stream(kit: Kit) -> str:
-    await kit.link()
-    wrong = kit.gate.minutes.counts["double"]
+    await kit.stream()
+    wrong = kit.proxy.transcript.counts["double"]
     if wrong:
         raise Failed(f"{count_of(wrong, 'time')} a stream was opened beside another that was still good")
-    return f"{count_of(len(kit.gate.links), 'stream')}, one after the other"
+    return f"{count_of(len(kit.proxy.streams), 'stream')}, one after the other"
 
 
 @check(202, "does not hang up", "The bot leaves no stream that is good.", needs=(1,))
 async def does_not_hang_up(kit: Kit) -> str:
-    await kit.link()
-    wrong = kit.gate.minutes
+    await kit.stream()
+    wrong = kit.proxy.transcript
     if wrong.counts["hangup"]:
         raise Failed(f"{count_of(wrong.counts['hangup'], 'time')}; the first: {wrong.complaints['hangup'][0]}")
     return ""
@@ -128,10 +128,10 @@ async def does_not_hang_up(kit: Kit) -> str:
 
 @check(203, "quiet on standard output", f"The bot prints at most {_STDOUT:,} bytes in the whole run.")
 async def quiet_stdout(kit: Kit) -> str:
-    guest = kit.process()
-    await kit.link()
+    bot = kit.process()
+    await kit.stream()
     await kit.goes_on()
-    said = guest.stdout_bytes + guest.stdout.bytes
+    said = bot.stdout_bytes + bot.stdout.bytes
     if said > _STDOUT:
         raise Failed(f"{said:,} bytes on standard output; expected at most {_STDOUT:,}")
     return f"{said:,} bytes"
@@ -139,10 +139,10 @@ async def quiet_stdout(kit: Kit) -> str:
 
 @check(204, "a log of reasonable size", f"The log has at most a megabyte, and {_STDERR_EACH:,} bytes an answer.")
 async def quiet_stderr(kit: Kit) -> str:
-    guest = kit.process()
-    await kit.link()
+    bot = kit.process()
+    await kit.stream()
     await kit.goes_on()
-    said, limit = guest.stderr_bytes + guest.stderr.bytes, _STDERR + _STDERR_EACH * kit.gate.minutes.answers
+    said, limit = bot.stderr_bytes + bot.stderr.bytes, _STDERR + _STDERR_EACH * kit.proxy.transcript.answers
     if said > limit:
         raise Failed(f"{said:,} bytes on standard error; expected at most {limit:,}")
     return f"{said:,} bytes"
@@ -150,29 +150,29 @@ async def quiet_stderr(kit: Kit) -> str:
 
 @check(205, "keeps its key secret", "The key appears in no output, and in no command line that other users can read.")
 async def keeps_its_key(kit: Kit) -> str:
-    guest = kit.process()
-    await kit.link()
+    bot = kit.process()
+    await kit.stream()
     await kit.goes_on()
-    guest.look(kit.key)
-    for name, output in (("standard output", guest.stdout), ("standard error", guest.stderr)):
+    bot.look(kit.key)
+    for name, output in (("standard output", bot.stdout), ("standard error", bot.stderr)):
         if output.told_secret:
-            guest.told_secret = name
-    if guest.told_secret:
-        raise Failed(f"the key can be read in {guest.told_secret}")
+            bot.told_secret = name
+    if bot.told_secret:
+        raise Failed(f"the key can be read in {bot.told_secret}")
     return ""
 
 
 @check(206, "memory within bounds", "All processes of the bot together stay below the limit (--memory-mb).")
 async def memory_bounds(kit: Kit) -> str:
-    guest = kit.process()
+    bot = kit.process()
     if not can_watch():
         raise Skipped("processes cannot be looked into on this system")
-    await kit.link()
+    await kit.stream()
     await kit.goes_on()
-    guest.look("")
-    if guest.peak_mb > kit.settings.memory_mb:
-        raise Failed(f"{guest.peak_mb} MiB at its peak; expected at most {kit.settings.memory_mb}")
-    return f"{guest.peak_mb} MiB at its peak"
+    bot.look("")
+    if bot.peak_mb > kit.settings.memory_mb:
+        raise Failed(f"{bot.peak_mb} MiB at its peak; expected at most {kit.settings.memory_mb}")
+    return f"{bot.peak_mb} MiB at its peak"
 
 
 @check(
@@ -181,13 +181,13 @@ async def memory_bounds(kit: Kit) -> str:
     f"Playing on does not cost more and more memory: at most {_GROWTH_MB} MiB for {_WORK} answers.",
 )
 async def memory_growth(kit: Kit) -> str:
-    guest = kit.process()
+    bot = kit.process()
     if not can_watch():
         raise Skipped("processes cannot be looked into on this system")
     await _work(kit, _WARM)
-    before = guest.memory_mb()
+    before = bot.memory_mb()
     done = await _work(kit, _WORK)
-    grown = guest.memory_mb() - before
+    grown = bot.memory_mb() - before
     if grown > _GROWTH_MB:
         raise Failed(f"{grown} MiB more after {done} answers; expected at most {_GROWTH_MB}")
     return f"{grown:+} MiB after {done} answers"
@@ -195,31 +195,31 @@ async def memory_growth(kit: Kit) -> str:
 
 async def _work(kit: Kit, count: int) -> int:
     """Many answers, in games one after the other; slow thinkers give fewer."""
-    link = await kit.link()
+    stream = await kit.stream()
     end = now() + _WORK_S
     done = 0
     while done < count and now() < end:
-        table = await kit.answers(link, min(20, count - done), kit.table(number=done))
+        table = await kit.answers(stream, min(20, count - done), kit.table(number=done))
         done += max(1, len(table.answers))
     return done
 
 
 @check(208, "leaves nobody behind", "When the bot has ended, so has everything it started.")
 async def leaves_nobody(kit: Kit) -> str:
-    guest = kit.process()
+    bot = kit.process()
     if not can_watch():
         raise Skipped("processes cannot be looked into on this system")
     await kit.start()
-    await kit.link()
+    await kit.stream()
     await kit.goes_on()
     kit.signal(signal.SIGTERM)
-    if await guest.wait(_END_S) is None:
+    if await bot.wait(_END_S) is None:
         kit.signal(signal.SIGKILL)
-        await guest.wait(_END_S)
+        await bot.wait(_END_S)
     try:
-        await kit.until(lambda: not guest.pids(), "its processes did not end", 2.0)
+        await kit.until(lambda: not bot.pids(), "its processes did not end", 2.0)
     except Failed:
-        raise Failed(f"{len(guest.pids())} of its processes live on after its end") from None
+        raise Failed(f"{len(bot.pids())} of its processes live on after its end") from None
     return ""
 
 
@@ -231,12 +231,12 @@ async def deterministic(kit: Kit) -> str:
         raise Skipped("it is not claimed; --deterministic claims it")
     runs: list[list[str]] = []
     for run in range(2):
-        if kit.guest is not None:
+        if kit.bot is not None:
             await kit.start()
         runs.append([])
         for index, game in enumerate(kit.games):
-            table = Table(f"same-{index}", game.id, game.max_seats, 0, index, CLOCK)
-            await kit.answers(await kit.link(), 12, table)
+            table = KitSession(f"same-{index}", game.id, game.max_seats, 0, index, CLOCK)
+            await kit.answers(await kit.stream(), 12, table)
             runs[run] += [f"{game.id}: {text}" for text in table.answers[:12]]
     for place, (first, second) in enumerate(zip(*runs, strict=False)):
         if first != second:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from cli.bot_check.guest import can_watch, now
+from cli.bot_check.bot_process import can_watch, now
 from cli.bot_check.kit import Failed, Kit, Skipped, check
 from cli.terminal import count_of
 
@@ -18,13 +18,13 @@ _FEW: Final = 5
 @check(1, "dials in", "The bot opens a stream and says Hello soon after it is started.", needs=())
 async def dials_in(kit: Kit) -> str:
     began = now()
-    await kit.link()
+    await kit.stream()
     return f"after {now() - began:.1f} s"
 
 
 @check(2, "shows its key", "Hello carries the key from RUBBLE_BOT_KEY.", needs=(1,))
 async def shows_its_key(kit: Kit) -> str:
-    hello = (await kit.link()).hello
+    hello = (await kit.stream()).hello
     if hello.bot_key != (kit.settings.own_key or kit.key):
         raise Failed("the key in Hello is not the one it was given")
     return ""
@@ -32,7 +32,7 @@ async def shows_its_key(kit: Kit) -> str:
 
 @check(3, "names its SDK", "Hello says which library speaks, so that an operator can tell.", needs=(1,))
 async def names_its_sdk(kit: Kit) -> str:
-    sdk = (await kit.link()).hello.sdk
+    sdk = (await kit.stream()).hello.sdk
     if not 1 <= len(sdk) <= 100:
         raise Failed(f"sdk has {len(sdk)} characters; expected 1 to 100")
     return repr(sdk)
@@ -40,7 +40,7 @@ async def names_its_sdk(kit: Kit) -> str:
 
 @check(4, "says how many games it plays", "Hello says how many games the bot is ready to play at once.", needs=(1,))
 async def says_how_many(kit: Kit) -> str:
-    games = (await kit.link()).hello.max_parallel_games
+    games = (await kit.stream()).hello.max_parallel_games
     if games > _MOST_GAMES:
         raise Failed(f"max_parallel_games is {games}; expected at most {_MOST_GAMES}")
     return f"{games or 1} at once"
@@ -48,30 +48,30 @@ async def says_how_many(kit: Kit) -> str:
 
 @check(6, "quiet while idle", "A bot that is not asked says nothing and stays.", needs=(1,))
 async def quiet(kit: Kit) -> str:
-    link = await kit.link()
-    counts = kit.gate.minutes.counts
+    stream = await kit.stream()
+    counts = kit.proxy.transcript.counts
     before = counts["stray"] + counts["repeat"]  # a late answer to an earlier question is nothing bad
     await asyncio.sleep(_QUIET_S)
     kit.alive()
     unasked = counts["stray"] + counts["repeat"] - before
     if unasked:
         raise Failed(f"{count_of(unasked, 'answer')} without a question in {_QUIET_S:g} s")
-    if not link.is_open:
+    if not stream.is_open:
         raise Failed("it left although nothing was wrong")
     return ""
 
 
 @check(7, "rests while idle", "A bot that is not asked leaves the processor to others.", needs=(1,))
 async def rests(kit: Kit) -> str:
-    guest = kit.process()
+    bot = kit.process()
     if not can_watch():
         raise Skipped("processes cannot be looked into on this system")
-    await kit.link()
+    await kit.stream()
     used = _QUIET_S
     for _ in range(3):  # whoever has just started may have something to finish
-        before = guest.cpu_s()
+        before = bot.cpu_s()
         await asyncio.sleep(_QUIET_S)
-        used = guest.cpu_s() - before
+        used = bot.cpu_s() - before
         if used <= _QUIET_S / 2:
             return f"{used:.2f} s of {_QUIET_S:g}"
     raise Failed(f"it used {used:.1f} s of processor time in {_QUIET_S:g} s, with nothing to do")
@@ -79,13 +79,13 @@ async def rests(kit: Kit) -> str:
 
 async def must_end(kit: Kit, what: str) -> str:
     """The bot ends by itself, with a code and a word."""
-    guest = kit.process()
-    code = await guest.wait(_END_S + kit.patience_s)
+    bot = kit.process()
+    code = await bot.wait(_END_S + kit.patience_s)
     if code is None:
         raise Failed(f"it still runs although {what}")
     if code == 0:
         raise Failed(f"it ended with exit code 0 although {what}")
-    words = guest.words()
+    words = bot.words()
     if not words:
         raise Failed(f"it ended with {kit.ending()} and without a word although {what}")
     return f"{kit.ending()}: {words[-1][:80]}"
@@ -93,18 +93,18 @@ async def must_end(kit: Kit, what: str) -> str:
 
 @check(8, "misses its key", "Without RUBBLE_BOT_KEY the bot ends with an error that names the variable.", needs=())
 async def misses_its_key(kit: Kit) -> str:
-    guest = await kit.start(RUBBLE_BOT_KEY="")
+    bot = await kit.start(RUBBLE_BOT_KEY="")
     said = await must_end(kit, "RUBBLE_BOT_KEY is not set")
-    if not any("RUBBLE_BOT_KEY" in line for line in guest.words()):
+    if not any("RUBBLE_BOT_KEY" in line for line in bot.words()):
         raise Failed("its last words do not name RUBBLE_BOT_KEY")
     return said
 
 
 @check(9, "misses its address", "Without RUBBLE_ADDRESS the bot ends with an error that names the variable.", needs=())
 async def misses_its_address(kit: Kit) -> str:
-    guest = await kit.start(RUBBLE_ADDRESS="")
+    bot = await kit.start(RUBBLE_ADDRESS="")
     said = await must_end(kit, "RUBBLE_ADDRESS is not set")
-    if not any("RUBBLE_ADDRESS" in line for line in guest.words()):
+    if not any("RUBBLE_ADDRESS" in line for line in bot.words()):
         raise Failed("its last words do not name RUBBLE_ADDRESS")
     return said
 
@@ -116,10 +116,10 @@ async def misses_its_address(kit: Kit) -> str:
     needs=(1,),
 )
 async def bad_key(kit: Kit) -> str:
-    before = len(kit.gate.links)
+    before = len(kit.proxy.streams)
     await kit.start(RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
     said = await must_end(kit, "its key was not accepted")
-    tries = len(kit.gate.links) - before
+    tries = len(kit.proxy.streams) - before
     if not 1 <= tries <= _FEW:
         raise Failed(f"it connected {count_of(tries, 'time')}; expected 1 to {_FEW}")
     return said
@@ -133,22 +133,22 @@ async def bad_key(kit: Kit) -> str:
 )
 async def waits_for_the_arena(kit: Kit) -> str:
     kit.process()
-    await kit.gate.close()
+    await kit.proxy.close()
     try:
         await kit.start()
         await asyncio.sleep(_AWAY_S)
         kit.alive()
     finally:
-        await kit.gate.open()
+        await kit.proxy.open()
     opened = now()
-    await kit.link()
+    await kit.stream()
     return f"{now() - opened:.1f} s after it opened"
 
 
 @check(12, "one Hello a stream", "Hello is the first message of a stream and no other.")
 async def one_hello(kit: Kit) -> str:
-    await kit.answers(await kit.link(), 3)
-    wrong = kit.gate.minutes.complaints["hello"]
+    await kit.answers(await kit.stream(), 3)
+    wrong = kit.proxy.transcript.complaints["hello"]
     if wrong:
         raise Failed("; ".join(wrong))
     return ""

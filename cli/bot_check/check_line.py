@@ -7,9 +7,9 @@ from typing import Final
 
 import grpc
 
-from cli.bot_check.gate import Link
-from cli.bot_check.guest import now
+from cli.bot_check.bot_process import now
 from cli.bot_check.kit import Failed, Kit, Skipped, check
+from cli.bot_check.proxy import ProxiedStream
 from cli.terminal import count_of
 from rubble.v1 import bot_pb2, common_pb2
 
@@ -26,17 +26,17 @@ class _Withhold:
 
     def __init__(self, sessions: Sequence[str]) -> None:
         self._sessions = sessions
-        self.first: Link | None = None
+        self.first: ProxiedStream | None = None
         self.open: dict[str, int] = {}
         self.faults: list[int] = []
         #: What was left on the clock, in milliseconds, when the bot was asked in the end.
         self.clocks: list[int] = []
 
-    def on_event(self, link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(self, stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.game_over.session in self._sessions:
             self.faults.append(event.game_over.fault)
-        if event.turn.session in self._sessions and (self.first is None or self.first is link):
-            self.first = link
+        if event.turn.session in self._sessions and (self.first is None or self.first is stream):
+            self.first = stream
             self.open[event.turn.session] = event.turn.turn
             return ()
         if event.turn.session in self._sessions:
@@ -55,29 +55,29 @@ async def near_the_deadline(kit: Kit) -> str:
 
 async def _ask_late(kit: Kit, left_s: float) -> str:
     """One question that is told with so much time left; empty if we were too slow ourselves, which is not the bot's fault."""
-    await kit.link()
-    before = len(kit.gate.links)
+    await kit.stream()
+    before = len(kit.proxy.streams)
     session = await kit.session(move_ms=int(1000 * (left_s + _AWAY_S)), bank_ms=0)
     late = _Withhold([session])
-    kit.gate.on_event = late.on_event
+    kit.proxy.on_event = late.on_event
     await kit.until(lambda: bool(late.open), "the service put no question")
     asked = now()
     assert late.first is not None
-    kit.gate.hold = asyncio.Event()
+    kit.proxy.hold = asyncio.Event()
     late.first.cut()
-    await kit.until(lambda: len(kit.gate.links) > before, "did not come back")
+    await kit.until(lambda: len(kit.proxy.streams) > before, "did not come back")
     await asyncio.sleep(max(0.0, asked + _AWAY_S - now()))
-    kit.gate.hold.set()
+    kit.proxy.hold.set()
     turn = late.open[session]
     await kit.until(
-        lambda: bool(kit.gate.minutes.times_answered(session, turn)) or bool(late.faults),
+        lambda: bool(kit.proxy.transcript.times_answered(session, turn)) or bool(late.faults),
         "the question was not answered",
     )
     if not late.clocks or late.clocks[0] < 900 * left_s:
-        await kit.house.cancel(session)
-        kit.gate.calm()
+        await kit.service.cancel(session)
+        kit.proxy.calm()
         return ""
-    look = await kit.house.look(session)
+    look = await kit.service.look(session)
     if look.seats[0].fault:
         fault = common_pb2.Fault.Name(look.seats[0].fault)
         raise Failed(f"it forfeited its seat with {late.clocks[0] / 1000:.1f} s left when it was asked: {fault}")
@@ -86,7 +86,7 @@ async def _ask_late(kit: Kit, left_s: float) -> str:
 
 @check(32, "a quick clock", "Twenty questions are answered with half a second each and five in reserve.")
 async def quick_clock(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session(move_ms=500, bank_ms=5000)
     await _answers_of(kit, session, 20)
     return ""
@@ -97,17 +97,17 @@ async def _answers_of(kit: Kit, session: str, count: int) -> None:
     heard: list[int] = []
     faults: list[int] = []
 
-    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+    def on_choice(stream: ProxiedStream, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
         if choice.session == session:
             heard.append(choice.turn)
         return (choice,)
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.game_over.session == session:
             faults.append(event.game_over.fault)
         return (event,)
 
-    kit.gate.on_choice, kit.gate.on_event = on_choice, on_event
+    kit.proxy.on_choice, kit.proxy.on_event = on_choice, on_event
     await kit.until(lambda: len(heard) >= count or bool(faults), f"fewer than {count} answers", 3 * kit.patience_s)
     if any(faults):
         raise Failed(f"it forfeited its seat: {common_pb2.Fault.Name(common_pb2.Fault.ValueType(faults[0]))}")
@@ -115,17 +115,17 @@ async def _answers_of(kit: Kit, session: str, count: int) -> None:
 
 @check(33, "time ran out", "A bot that is told it lost its seat by time takes it, and plays the next game.")
 async def time_ran_out(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session(move_ms=200, bank_ms=0)
     faults: list[int] = []
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.game_over.session == session:
             faults.append(event.game_over.fault)
         return (event,)
 
-    kit.gate.on_event = on_event
-    kit.gate.on_choice = lambda link, choice: () if choice.session == session else (choice,)
+    kit.proxy.on_event = on_event
+    kit.proxy.on_choice = lambda stream, choice: () if choice.session == session else (choice,)
     await kit.until(lambda: bool(faults), "the service did not forfeit the seat")
     await kit.goes_on()
     return ""
@@ -138,18 +138,18 @@ async def time_ran_out(kit: Kit) -> str:
     "A bot cut off with a question open comes back, is asked again, and plays to the end.",
 )
 async def cut_in_mid_game(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session()
     seen: list[int] = []
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.turn.session == session:
             seen.append(event.turn.turn)
             if event.turn.turn == 5 and seen.count(5) == 1:
-                link.cut()
+                stream.cut()
         return (event,)
 
-    kit.gate.on_event = on_event
+    kit.proxy.on_event = on_event
     await kit.finish(session)
     if seen.count(5) < 2:
         raise Failed("the game ended before the line was cut")
@@ -158,11 +158,11 @@ async def cut_in_mid_game(kit: Kit) -> str:
 
 @check(35, "cut off at rest", "A bot cut off while it plays nothing comes back.")
 async def cut_at_rest(kit: Kit) -> str:
-    link = await kit.link()
-    before = len(kit.gate.links)
+    stream = await kit.stream()
+    before = len(kit.proxy.streams)
     cut = now()
-    link.cut()
-    await kit.next_link(before)
+    stream.cut()
+    await kit.next_stream(before)
     back = now() - cut
     await kit.goes_on()
     return f"back after {back:.1f} s"
@@ -174,16 +174,16 @@ async def cut_at_rest(kit: Kit) -> str:
     f"{_DROPPED} questions that waited for the bot are all answered when it is back.",
 )
 async def several_at_return(kit: Kit) -> str:
-    link = await kit.link()
-    count = min(_DROPPED, max(1, link.hello.max_parallel_games))
+    stream = await kit.stream()
+    count = min(_DROPPED, max(1, stream.hello.max_parallel_games))
     sessions = [await kit.session() for _ in range(count)]
     late = _Withhold(sessions)
-    kit.gate.on_event = late.on_event
+    kit.proxy.on_event = late.on_event
     await kit.until(lambda: len(late.open) == count, "the service did not put its questions")
     assert late.first is not None
     late.first.cut()
     await kit.until(
-        lambda: all(kit.gate.minutes.times_answered(name, turn) for name, turn in late.open.items()),
+        lambda: all(kit.proxy.transcript.times_answered(name, turn) for name, turn in late.open.items()),
         f"not all of {count} questions were answered after the bot's return",
     )
     return f"{count} questions"
@@ -195,25 +195,25 @@ async def several_at_return(kit: Kit) -> str:
     "A question that was answered before the line was cut gets the same answer after it.",
 )
 async def same_answer(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     for number in range(2):
         table = kit.table(number=number)
         heard: list[str] = []
 
-        def take(link: Link, choice: bot_pb2.Choice, heard: list[str] = heard) -> None:
+        def take(stream: ProxiedStream, choice: bot_pb2.Choice, heard: list[str] = heard) -> None:
             heard.append(choice.text or f"index {choice.index}")
 
-        kit.gate.own_games[table.name] = take
-        link.say(table.start(), table.turn())
+        kit.proxy.own_games[table.name] = take
+        stream.say(table.start(), table.turn())
         await kit.until(partial(_reaches, heard, 1), "the question was not answered")
-        before = len(kit.gate.links)
-        link.cut()
-        link = await kit.next_link(before)
-        link.say(table.start(), table.turn())
+        before = len(kit.proxy.streams)
+        stream.cut()
+        stream = await kit.next_stream(before)
+        stream.say(table.start(), table.turn())
         await kit.until(partial(_reaches, heard, 2), "the question was not answered again")
         if len(set(heard)) > 1:
             raise Failed("it answered one question in two ways: " + ", ".join(heard))
-        link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+        stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
     return ""
 
 
@@ -228,18 +228,18 @@ def _reaches(heard: list[str], count: int) -> bool:
     needs=(1,),
 )
 async def stream_ends(kit: Kit) -> str:
-    link = await kit.link()
-    before = len(kit.gate.links)
-    link.cut(grpc.StatusCode.OK)
-    guest = kit.guest
+    stream = await kit.stream()
+    before = len(kit.proxy.streams)
+    stream.cut(grpc.StatusCode.OK)
+    bot = kit.bot
     await kit.until(
         lambda: (
-            any(link.is_welcome for link in kit.gate.links[before:]) or (guest is not None and not guest.is_running)
+            any(stream.is_welcome for stream in kit.proxy.streams[before:]) or (bot is not None and not bot.is_running)
         ),
         "neither came back nor ended",
     )
-    if guest is not None and not guest.is_running:
-        if guest.exit_code != 0:
+    if bot is not None and not bot.is_running:
+        if bot.exit_code != 0:
             raise Failed(f"it ended with {kit.ending()}")
         return "it ended"
     await kit.goes_on()
@@ -252,40 +252,40 @@ async def stream_ends(kit: Kit) -> str:
     "A bot told that this copy of the arena stops opens a new stream, and its game goes on there.",
 )
 async def sent_elsewhere(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     session = await kit.session()
-    told: list[Link] = []
+    told: list[ProxiedStream] = []
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.turn.session == session and event.turn.turn == 4 and not told:
-            told.append(link)
+            told.append(stream)
             return (event, bot_pb2.PlayEvent(draining=bot_pb2.Draining(reason="this copy of the service is stopping")))
         return (event,)
 
-    kit.gate.on_event = on_event
-    before = len(kit.gate.links)
+    kit.proxy.on_event = on_event
+    before = len(kit.proxy.streams)
     await kit.until(lambda: bool(told), "the game did not get so far")
-    await kit.next_link(before)
-    link.cut(grpc.StatusCode.OK)
+    await kit.next_stream(before)
+    stream.cut(grpc.StatusCode.OK)
     await kit.finish(session)
     return ""
 
 
 @check(40, "the service restarts", "A real restart of the service in mid-game costs the bot nothing.")
 async def service_restarts(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session(move_ms=kit.settings.move_ms, bank_ms=120_000)
     turns: list[int] = []
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.turn.session == session:
             turns.append(event.turn.turn)
         return (event,)
 
-    kit.gate.on_event = on_event
+    kit.proxy.on_event = on_event
     await kit.until(lambda: len(turns) >= 3, "the game did not begin")
-    await kit.house.close()
-    await kit.house.open()
+    await kit.service.close()
+    await kit.service.open()
     await kit.finish(session)
     return ""
 
@@ -296,16 +296,16 @@ async def service_restarts(kit: Kit) -> str:
     "A bot that is refused again and again waits between its attempts, and comes back in the end.",
 )
 async def pauses_grow(kit: Kit) -> str:
-    link = await kit.link()
-    with kit.gate.refusing(grpc.StatusCode.UNAVAILABLE, "not now"):
-        before = len(kit.gate.links)
-        link.cut()
+    stream = await kit.stream()
+    with kit.proxy.refusing(grpc.StatusCode.UNAVAILABLE, "not now"):
+        before = len(kit.proxy.streams)
+        stream.cut()
         await asyncio.sleep(_AWAY_S)
         kit.alive()
-        tries = len(kit.gate.links) - before
+        tries = len(kit.proxy.streams) - before
     if tries > _MOST_TRIES:
         raise Failed(f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s; expected at most {_MOST_TRIES}")
-    await kit.next_link(before)
+    await kit.next_stream(before)
     if not tries:
         raise Failed(f"not one attempt in {_AWAY_S:g} s")
     return f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s"
@@ -313,12 +313,12 @@ async def pauses_grow(kit: Kit) -> str:
 
 @check(42, "the arena is full", "A bot that is refused because the arena is full tries again.")
 async def arena_is_full(kit: Kit) -> str:
-    link = await kit.link()
-    before = len(kit.gate.links)
-    with kit.gate.refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many streams; try again later"):
-        link.cut()
-        await kit.until(lambda: len(kit.gate.links) > before, "did not come back")
-    await kit.next_link(before + 1)
+    stream = await kit.stream()
+    before = len(kit.proxy.streams)
+    with kit.proxy.refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many streams; try again later"):
+        stream.cut()
+        await kit.until(lambda: len(kit.proxy.streams) > before, "did not come back")
+    await kit.next_stream(before + 1)
     await kit.goes_on()
     return ""
 
@@ -329,18 +329,18 @@ async def arena_is_full(kit: Kit) -> str:
     "A game that ended while the bot was away is heard of and does no harm.",
 )
 async def over_while_away(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session()
     late = _Withhold([session])
-    kit.gate.on_event = late.on_event
+    kit.proxy.on_event = late.on_event
     await kit.until(lambda: bool(late.open), "the service put no question")
     assert late.first is not None
-    kit.gate.hold = asyncio.Event()
-    before = len(kit.gate.links)
+    kit.proxy.hold = asyncio.Event()
+    before = len(kit.proxy.streams)
     late.first.cut()
-    await kit.until(lambda: len(kit.gate.links) > before, "did not come back")
-    await kit.house.cancel(session)
-    kit.gate.hold.set()
+    await kit.until(lambda: len(kit.proxy.streams) > before, "did not come back")
+    await kit.service.cancel(session)
+    kit.proxy.hold.set()
     await kit.until(lambda: bool(late.faults), "the service did not tell the end")
     await kit.goes_on()
     return ""

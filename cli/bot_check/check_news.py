@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from cli.bot_check.bot_process import now
 from cli.bot_check.check_answers import ask_strange
-from cli.bot_check.gate import Link
-from cli.bot_check.guest import now
 from cli.bot_check.kit import Failed, Kit, check
-from cli.bot_check.table import question
+from cli.bot_check.kit_session import question
+from cli.bot_check.proxy import ProxiedStream
 from rubble.v1 import bot_pb2, common_pb2
 
 #: Answers in each of many games.
@@ -20,24 +20,24 @@ _UNKNOWN_EVENT: Final = b"\x0a\x07" + b"\x9a\x06\x04abcd"
 
 async def _many(kit: Kit, count: int) -> str:
     """So many games at once, a few answers in each; a game that has had its share makes room."""
-    link = await kit.link()
+    stream = await kit.stream()
     answered: dict[str, int] = {}
     done: set[str] = set()
     faults: list[str] = []
     began = moved = now()
 
-    def on_choice(link: Link, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
+    def on_choice(stream: ProxiedStream, choice: bot_pb2.Choice) -> Sequence[bot_pb2.Choice]:
         nonlocal moved
         moved = now()
         answered[choice.session] = answered.get(choice.session, 0) + 1
         return (choice,)
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.game_over.session in sessions and event.game_over.fault:
             faults.append(common_pb2.Fault.Name(event.game_over.fault))
         return (event,)
 
-    kit.gate.on_choice, kit.gate.on_event = on_choice, on_event
+    kit.proxy.on_choice, kit.proxy.on_event = on_choice, on_event
     sessions: list[str] = []
     for _ in range(count):
         sessions.append(await kit.session(move_ms=kit.settings.move_ms, bank_ms=120_000, seating_ms=600_000))
@@ -51,10 +51,10 @@ async def _many(kit: Kit, count: int) -> str:
         for name in sessions:
             if name not in done and answered.get(name, 0) >= _EACH:
                 done.add(name)
-                await kit.house.cancel(name)
+                await kit.service.cancel(name)
     if faults:
         raise Failed(f"it forfeited a seat: {faults[0]}")
-    at_once = min(count, max(1, link.hello.max_parallel_games))
+    at_once = min(count, max(1, stream.hello.max_parallel_games))
     return f"{sum(answered.values())} answers in {moved - began:.1f} s, {at_once} games at once"
 
 
@@ -70,21 +70,21 @@ async def thirty_two(kit: Kit) -> str:
 
 @check(46, "a cancelled game", "A game that the operator cancels does no harm, and the next one is played.")
 async def cancelled(kit: Kit) -> str:
-    await kit.link()
+    await kit.stream()
     session = await kit.session()
     turns: list[int] = []
     overs: list[bot_pb2.GameOver] = []
 
-    def on_event(link: Link, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
+    def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
         if event.turn.session == session:
             turns.append(event.turn.turn)
         if event.game_over.session == session:
             overs.append(event.game_over)
         return (event,)
 
-    kit.gate.on_event = on_event
+    kit.proxy.on_event = on_event
     await kit.until(lambda: len(turns) >= 2, "the game did not begin")
-    await kit.house.cancel(session)
+    await kit.service.cancel(session)
     await kit.until(lambda: bool(overs), "the service did not tell the end")
     await kit.play()
     return ""
@@ -92,11 +92,11 @@ async def cancelled(kit: Kit) -> str:
 
 @check(47, "over before it answered", "A game may end while the bot thinks; it does no harm.")
 async def over_before_answer(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     table = kit.table()
-    kit.gate.own_games[table.name] = lambda link, choice: None
+    kit.proxy.own_games[table.name] = lambda stream, choice: None
     over = bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name))
-    link.say(table.start(), table.turn(), over)
+    stream.say(table.start(), table.turn(), over)
     await kit.goes_on()
     return ""
 
@@ -109,23 +109,23 @@ async def unknown_game(kit: Kit) -> str:
 
 @check(49, "an unknown event", "A kind of event that is newer than the bot is passed over.")
 async def unknown_event(kit: Kit) -> str:
-    link = await kit.link()
-    link.say_bytes(_UNKNOWN_EVENT)
+    stream = await kit.stream()
+    stream.say_bytes(_UNKNOWN_EVENT)
     await kit.goes_on()
     return ""
 
 
 @check(50, "unknown fields", "Fields that are newer than the bot, in every message on its way, are passed over.")
 async def unknown_fields(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     table = kit.table()
     heard: list[bot_pb2.Choice] = []
-    kit.gate.own_games[table.name] = lambda link, choice: heard.append(choice)
+    kit.proxy.own_games[table.name] = lambda stream, choice: heard.append(choice)
     for event in (table.start(), table.turn()):
-        kit.gate.minutes.told(event)
-        link.say_bytes(bot_pb2.PlayResponse(events=[_newer(event)]).SerializeToString() + _UNKNOWN_FIELD)
+        kit.proxy.transcript.told(event)
+        stream.say_bytes(bot_pb2.PlayResponse(events=[_newer(event)]).SerializeToString() + _UNKNOWN_FIELD)
     await kit.until(lambda: bool(heard), "the question was not answered")
-    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
+    stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=table.name)))
     return ""
 
 
@@ -147,38 +147,38 @@ def _newer(event: bot_pb2.PlayEvent) -> bot_pb2.PlayEvent:
 
 @check(51, "an empty message", "A message without events is passed over.")
 async def empty_message(kit: Kit) -> str:
-    link = await kit.link()
-    link.say_bytes(b"")
+    stream = await kit.stream()
+    stream.say_bytes(b"")
     await kit.goes_on()
     return ""
 
 
 @check(52, "a question out of nowhere", "A question about a game that never started does no harm.")
 async def question_out_of_nowhere(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     name = kit.new_name()
-    kit.gate.own_games[name] = lambda link, choice: None
-    link.say(question(name, 1, ["stay", "go"]))
+    kit.proxy.own_games[name] = lambda stream, choice: None
+    stream.say(question(name, 1, ["stay", "go"]))
     await kit.goes_on()
-    return "answered" if kit.gate.minutes.times_answered(name, 1) else "left alone"
+    return "answered" if kit.proxy.transcript.times_answered(name, 1) else "left alone"
 
 
 @check(53, "an end out of nowhere", "The end of a game that never started does no harm.")
 async def end_out_of_nowhere(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     result = common_pb2.Result(name="green", rank=1, score=12)
     outcome = common_pb2.Outcome(seats=[result, result], ending="FINAL_YEAR")
-    link.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=kit.new_name(), outcome=outcome)))
+    stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=kit.new_name(), outcome=outcome)))
     await kit.goes_on()
     return ""
 
 
 @check(54, "a game announced twice", "A game that is announced again, as after a reconnect, is the same game.")
 async def announced_twice(kit: Kit) -> str:
-    link = await kit.link()
+    stream = await kit.stream()
     table = kit.table()
-    link.say(table.start(), table.start())
-    await kit.answers(link, 5, table)
+    stream.say(table.start(), table.start())
+    await kit.answers(stream, 5, table)
     if table.refusals:
         raise Failed(f"an answer was refused: {table.refusals[0]}")
     return ""

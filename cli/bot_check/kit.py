@@ -1,4 +1,4 @@
-"""What every check works with: the bot, the gate, the service; and how a check says what it found."""
+"""What every check works with: the bot, the proxy, the service; and how a check says what it found."""
 
 import asyncio
 import signal
@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cli.bot_check.gate import Gate, Link, ignore
-from cli.bot_check.guest import Guest, now
-from cli.bot_check.house import GUEST, House
-from cli.bot_check.table import Table
+from cli.bot_check.bot_process import BotProcess, now
+from cli.bot_check.kit_session import KitSession
+from cli.bot_check.proxy import ProxiedStream, Proxy, ignore
+from cli.bot_check.service_process import CHECKED_BOT, ServiceProcess
 from rubble.v1 import bot_pb2, common_pb2, game_pb2, session_pb2
 from service.sessions.clock import TimeControl
 
@@ -49,9 +49,9 @@ class Kit:
     """The bot and all that is around it."""
 
     settings: Settings
-    house: House
-    gate: Gate
-    guest: Guest | None
+    service: ServiceProcess
+    proxy: Proxy
+    bot: BotProcess | None
     key: str
     games: Sequence[game_pb2.GameSummary]
     #: Sessions the present check has created.
@@ -84,74 +84,74 @@ class Kit:
         self._names += 1
         return f"check-{self._names}"
 
-    def process(self) -> Guest:
+    def process(self) -> BotProcess:
         """The bot as a process; Skipped if it is not ours."""
-        if self.guest is None:
+        if self.bot is None:
             raise Skipped("the kit did not start this bot, so it cannot stop or start it")
-        return self.guest
+        return self.bot
 
     # ---------------------------------------------------------------------------------------------------------- the bot
-    async def start(self, **settings: str) -> Guest:
+    async def start(self, **settings: str) -> BotProcess:
         """A new process of the bot; ``settings`` replace the usual ones, empty ones are left out."""
-        guest = self.process()
+        bot = self.process()
         await self.stop()
-        self.gate.refusal_reason = ""
-        usual = {"RUBBLE_ADDRESS": self.gate.address, "RUBBLE_BOT_KEY": self.key}
-        await guest.start({name: value for name, value in (usual | settings).items() if value})
-        return guest
+        self.proxy.refusal_reason = ""
+        usual = {"RUBBLE_ADDRESS": self.proxy.address, "RUBBLE_BOT_KEY": self.key}
+        await bot.start({name: value for name, value in (usual | settings).items() if value})
+        return bot
 
     async def stop(self) -> None:
         """The process and its streams end; that is not the bot's doing."""
-        self.gate.excuse()
+        self.proxy.excuse()
         await self.process().stop()
-        await self.until(lambda: not any(link.is_open for link in self.gate.links), "its streams did not end")
+        await self.until(lambda: not any(stream.is_open for stream in self.proxy.streams), "its streams did not end")
 
     def signal(self, number: signal.Signals) -> None:
         """Tell the process to end, or kill it."""
-        self.gate.excuse()
+        self.proxy.excuse()
         self.process().signal(number)
 
-    async def link(self) -> Link:
+    async def stream(self) -> ProxiedStream:
         """The bot's live stream. It is started if it does not run."""
         if self._has_ended():
             await self.start()
-        found = self.gate.live()
+        found = self.proxy.live()
         if found is not None:
             return found
-        what = "did not dial in" if self.guest is not None else "nobody dialled in with the key"
+        what = "did not dial in" if self.bot is not None else "nobody dialled in with the key"
         try:
-            await self.until(lambda: self.gate.live() is not None or self._has_ended(), what)
+            await self.until(lambda: self.proxy.live() is not None or self._has_ended(), what)
         except Failed as failed:
             raise Failed(f"{failed}{self._refusal()}") from None
-        found = self.gate.live()
+        found = self.proxy.live()
         if found is None:
             raise Failed(f"it ended with {self.ending()} instead of dialling in{self._refusal()}")
         return found
 
     def _refusal(self) -> str:
         """Why its newest stream got nowhere, as the end of a sentence; empty if there was none."""
-        return f"; it was refused: {self.gate.refusal_reason}" if self.gate.refusal_reason else ""
+        return f"; it was refused: {self.proxy.refusal_reason}" if self.proxy.refusal_reason else ""
 
-    async def next_link(self, after: int, seconds: float = 0.0) -> Link:
+    async def next_stream(self, after: int, seconds: float = 0.0) -> ProxiedStream:
         """The first stream after so many, once the bot is welcome on it."""
         await self.until(
-            lambda: self._has_ended() or any(link.is_welcome for link in self.gate.links[after:]),
+            lambda: self._has_ended() or any(stream.is_welcome for stream in self.proxy.streams[after:]),
             "did not come back",
             seconds,
         )
-        if not any(link.is_welcome for link in self.gate.links[after:]):
+        if not any(stream.is_welcome for stream in self.proxy.streams[after:]):
             raise Failed(f"it ended with {self.ending()} instead of coming back")
-        return next(link for link in reversed(self.gate.links) if link.is_welcome)
+        return next(stream for stream in reversed(self.proxy.streams) if stream.is_welcome)
 
     def _has_ended(self) -> bool:
-        return self.guest is not None and not self.guest.is_running
+        return self.bot is not None and not self.bot.is_running
 
     def ending(self) -> str:
         """How the process ended, in words."""
-        guest = self.process()
-        if guest.ended_for:
-            return f"the kit's help: {guest.ended_for}"
-        code = guest.exit_code
+        bot = self.process()
+        if bot.ended_for:
+            return f"the kit's help: {bot.ended_for}"
+        code = bot.exit_code
         return "no exit code" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def alive(self) -> None:
@@ -165,19 +165,19 @@ class Kit:
     ) -> str:
         """A session of the real service with the bot on that seat."""
         clock = common_pb2.TimeControl(**control) if control else self.control
-        session = await self.house.session(game, seats, seat, clock)
+        session = await self.service.session(game, seats, seat, clock)
         self.sessions.append(session)
         return session
 
     async def finish(self, session: str) -> session_pb2.EndEvent:
         """Wait for the end of a session; Failed if the bot is at fault, or nothing happens for too long."""
-        events = self.house.watch(session)
+        events = self.service.watch(session)
         while True:
             event = await self._next(events, session)
             match event.WhichOneof("event"):
                 case "fault":
-                    look = await self.house.look(session)
-                    if look.seats[event.fault.seat].bot == GUEST:
+                    look = await self.service.look(session)
+                    if look.seats[event.fault.seat].bot == CHECKED_BOT:
                         self.alive()
                         raise Failed(f"it forfeited its seat: {common_pb2.Fault.Name(event.fault.fault)}")
                 case "end":
@@ -207,32 +207,34 @@ class Kit:
     async def goes_on(self) -> None:
         """The bot is as good as before: it answers a few questions of a new game."""
         self.alive()
-        await self.answers(await self.link(), 3)
+        await self.answers(await self.stream(), 3)
 
     # -------------------------------------------------------------------------------------------- games of the kit's own
-    def table(self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, number: int = 1906) -> Table:
+    def table(
+        self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, number: int = 1906
+    ) -> KitSession:
         """A table of the kit's own."""
-        return Table(self.new_name(), game, seats, seat, number, CLOCK)
+        return KitSession(self.new_name(), game, seats, seat, number, CLOCK)
 
-    async def answers(self, link: Link, count: int, table: Table | None = None) -> Table:
+    async def answers(self, stream: ProxiedStream, count: int, table: KitSession | None = None) -> KitSession:
         """Let the bot answer so many questions at a table of the kit's own."""
         asked = table or self.table()
         over = bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=asked.name))
 
-        def take(link: Link, choice: bot_pb2.Choice) -> None:
+        def take(stream: ProxiedStream, choice: bot_pb2.Choice) -> None:
             said = asked.take(choice)
-            link.say(said if len(asked.answers) < count else over)
+            stream.say(said if len(asked.answers) < count else over)
             if len(asked.answers) >= count:
-                self.gate.own_games[asked.name] = ignore
+                self.proxy.own_games[asked.name] = ignore
 
-        self.gate.own_games[asked.name] = take
-        link.say(asked.start(), asked.turn())
+        self.proxy.own_games[asked.name] = take
+        stream.say(asked.start(), asked.turn())
         await self.until(
-            lambda: len(asked.answers) >= count or not asked.is_asking or not link.is_open or self._has_ended(),
+            lambda: len(asked.answers) >= count or not asked.is_asking or not stream.is_open or self._has_ended(),
             f"fewer than {count} questions were answered",
         )
         self.alive()
-        if not link.is_open:
+        if not stream.is_open:
             raise Failed("it hung up in the middle of a game")
         return asked
 

@@ -1,4 +1,4 @@
-"""Running the checks: one after the other, each with a calm gate, and a fresh bot after a failure."""
+"""Running the checks: one after the other, each with a calm proxy, and a fresh bot after a failure."""
 
 import asyncio
 import contextlib
@@ -9,10 +9,10 @@ from functools import partial
 from typing import Final
 
 from cli.bot_check import check_answers, check_end, check_hello, check_line, check_news
-from cli.bot_check.gate import Gate
-from cli.bot_check.guest import Guest, now
-from cli.bot_check.house import GUEST, House
+from cli.bot_check.bot_process import BotProcess, now
 from cli.bot_check.kit import CHECKS, Check, Failed, Kit, Settings, Skipped
+from cli.bot_check.proxy import Proxy
+from cli.bot_check.service_process import CHECKED_BOT, ServiceProcess
 from cli.terminal import count_of
 from service import games
 
@@ -65,38 +65,38 @@ def _tables(seats_of: Iterable[tuple[str, range]]) -> list[Check]:
 
 
 async def _play(kit: Kit, *, game: str, seats: int, seat: int) -> str:
-    await kit.link()
+    await kit.stream()
     end = await kit.play(game, seats, seat)
     own = end.outcome.seats[seat]
     return f"seat {seat}: rank {own.rank} with {count_of(own.score, 'point')}"
 
 
 @contextlib.asynccontextmanager
-async def opened() -> AsyncIterator[House]:
+async def opened() -> AsyncIterator[ServiceProcess]:
     """A service and rivals; all of it ends with this."""
     logging.getLogger("rubble_bot").setLevel(logging.CRITICAL)  # the rivals' words are of no interest
-    house = House()
+    service = ServiceProcess()
     try:
-        await house.open()
-        await house.invite_rivals()
-        yield house
+        await service.open()
+        await service.invite_rivals()
+        yield service
     finally:
-        await house.end()
+        await service.end()
 
 
 @contextlib.asynccontextmanager
-async def received(house: House, settings: Settings) -> AsyncIterator[Kit]:
-    """One bot, and a gate for it in front of the house."""
-    guest = Guest(settings.command, settings.memory_mb) if settings.command else None
-    key = await house.key(GUEST)
-    gate = Gate(house.address, own_key=settings.own_key, real_key=key)
+async def received(service: ServiceProcess, settings: Settings) -> AsyncIterator[Kit]:
+    """One bot, and a proxy for it in front of the service."""
+    bot = BotProcess(settings.command, settings.memory_mb) if settings.command else None
+    key = await service.key(CHECKED_BOT)
+    proxy = Proxy(service.address, own_key=settings.own_key, real_key=key)
     try:
-        await gate.open(settings.listen)
-        yield Kit(settings, house, gate, guest, key, await house.games())
+        await proxy.open(settings.listen)
+        yield Kit(settings, service, proxy, bot, key, await service.games())
     finally:
-        if guest is not None:
-            await guest.stop()
-        await gate.end()
+        if bot is not None:
+            await bot.stop()
+        await proxy.end()
 
 
 def chosen(kit: Kit, only: Collection[int]) -> list[Check]:
@@ -138,11 +138,11 @@ async def _run_one(kit: Kit, check: Check) -> Finding:
         result, detail = FAIL, str(reason)
     except TimeoutError:
         result, detail = FAIL, f"it took longer than {_LONGEST_S:g} s"
-    kit.gate.calm()
-    if result == FAIL and kit.guest is not None:
-        words = tuple(kit.guest.words())
+    kit.proxy.calm()
+    if result == FAIL and kit.bot is not None:
+        words = tuple(kit.bot.words())
         await kit.stop()
     for session in kit.sessions:
-        await kit.house.cancel(session)
+        await kit.service.cancel(session)
     kit.sessions.clear()
     return Finding(check, result, detail, words, now() - began)

@@ -1,1 +1,1 @@
-"""TournamentService: the tournament desk over gRPC, a process of its own."""
+"""TournamentService: tournaments over gRPC, a process of its own."""

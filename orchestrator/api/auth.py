@@ -42,7 +42,7 @@ def is_operator() -> bool:
     return _is_operator.get()
 
 
-class Porter(grpc.aio.ServerInterceptor):
+class AuthInterceptor(grpc.aio.ServerInterceptor):
     """Knows the operator's token and nobody else's: bots and seats have no business here."""
 
     def __init__(self, operator_token: str) -> None:

@@ -1,4 +1,4 @@
-"""The tournament desk of an arena far away: the same questions, asked over gRPC."""
+"""The tournaments of a remote arena: the same questions, asked over gRPC."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import grpc
 
-from orchestrator.client import Door, open_channel, raised
+from orchestrator.client import ServiceAccess, open_channel, raised
 from rubble.v1 import tournament_pb2, tournament_pb2_grpc
 
 _CALL_S: Final = 30.0
@@ -17,11 +17,11 @@ _LONG_S: Final = 600.0
 class TournamentClient:
     """TournamentService, for the command line. ServiceError, with the API's own words, if it says no."""
 
-    def __init__(self, door: Door) -> None:
-        self.door = door
-        token = door.operator_token
+    def __init__(self, access: ServiceAccess) -> None:
+        self.access = access
+        token = access.operator_token
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
-        self._channel = open_channel(door)
+        self._channel = open_channel(access)
         self._stub = tournament_pb2_grpc.TournamentServiceStub(self._channel)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong at the desk, and the status each has: lines for the same table that the service's doors use."""
+"""What goes wrong with tournaments, and the status each has: lines for the same table that the service's interceptors use."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from grpc import StatusCode
 
 from orchestrator.book import UnknownTournament
 from orchestrator.client import ServiceError
-from orchestrator.desk_errors import BadField, BookAway, NoService, NotRemote, TournamentOver, UnknownEntrant
+from orchestrator.errors import BadField, BookAway, NoService, NotRemote, TournamentOver, UnknownEntrant
 from orchestrator.roster import BadRoster
 from service.rpc.errors import Row
 

@@ -12,23 +12,23 @@ from grpc_reflection.v1alpha import reflection
 from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator import metrics
-from orchestrator.api.auth import Porter
+from orchestrator.api.auth import AuthInterceptor
 from orchestrator.api.errors import TABLE
 from orchestrator.api.servicer import TournamentServicer, in_thread
 from orchestrator.api.settings import ApiSettings, read_api_settings
 from orchestrator.book import Book
 from orchestrator.client import ArenaClient
-from orchestrator.desk import LARGEST_ROSTER, Desk
-from orchestrator.desk_errors import BookAway
+from orchestrator.errors import BookAway
+from orchestrator.tournaments import LARGEST_ROSTER, Tournaments
 from rubble.v1 import tournament_pb2, tournament_pb2_grpc
 from service import logs
 from service.config import BadSetting as BadTls
 from service.config import is_exposed, server_credentials
-from service.rpc.errors import Answers
+from service.rpc.call_metrics import CallMetrics
+from service.rpc.errors import ErrorInterceptor
 from service.rpc.health import Health
-from service.rpc.letters import Letters
 from service.rpc.limits import message_options
-from service.rpc.meter import Meter
+from service.rpc.request_reader import RequestReader
 
 _LOG: Final = logging.getLogger(__name__)
 _SERVICE: Final = tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name
@@ -40,7 +40,7 @@ _BAD_SETTING, _CANNOT_START = 2, 1
 def serve() -> int:
     """Serve until SIGTERM or Ctrl-C; the exit code. BadSetting before anything starts."""
     settings = read_api_settings()
-    logs.configure("info", "logfmt", [settings.door.operator_token])
+    logs.configure("info", "logfmt", [settings.access.operator_token])
     try:
         server_credentials(settings)
         book = Book(settings.book)
@@ -53,26 +53,26 @@ def serve() -> int:
     if is_exposed(settings.listen, settings):
         print(f"WARNING: {settings.listen} can be reached from other machines, and nothing is encrypted", flush=True)
     try:
-        with ArenaClient(settings.door) as client:
-            return asyncio.run(_run(settings, book, Desk(book, client, bot_address=settings.bot_address)))
+        with ArenaClient(settings.access) as client:
+            return asyncio.run(_run(settings, book, Tournaments(book, client, bot_address=settings.bot_address)))
     finally:
         book.close()
 
 
-async def _run(settings: ApiSettings, book: Book, desk: Desk) -> int:
+async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> int:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    servicer = TournamentServicer(desk)
+    servicer = TournamentServicer(tournaments)
     told = Health()
     server = grpc.aio.server(
-        # The first one is the outermost: errors wrap the porter, and the meter sees what the caller sees.
+        # The first one is the outermost: errors wrap authentication, and the metrics see what the caller sees.
         interceptors=(
             logs.RequestIds(),
-            Meter(metrics.RPC_SECONDS),
-            Answers(TABLE),
-            Porter(settings.door.operator_token),
-            Letters(),
+            CallMetrics(metrics.RPC_SECONDS),
+            ErrorInterceptor(TABLE),
+            AuthInterceptor(settings.access.operator_token),
+            RequestReader(),
         ),
         options=[
             *message_options(2 * LARGEST_ROSTER),

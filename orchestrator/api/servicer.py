@@ -1,4 +1,4 @@
-"""TournamentService: translates requests into questions to the desk, and nothing else. The book waits in threads."""
+"""TournamentService: translates requests into questions to ``Tournaments``, and nothing else. The book waits in threads."""
 # ruff: noqa: N802  # the contract names the methods
 
 import asyncio
@@ -11,12 +11,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orchestrator import metrics
 from orchestrator.api.auth import is_operator
-from orchestrator.desk import Desk
-from orchestrator.desk_errors import BookAway
+from orchestrator.errors import BookAway
 from orchestrator.messages import is_over
+from orchestrator.tournaments import Tournaments
 from rubble.v1 import tournament_pb2, tournament_pb2_grpc
-from service.rpc.limits import Places
-from service.rpc.writing import hand_over
+from service.rpc.limits import ConcurrencyLimit
+from service.rpc.stream_writing import write_message
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,11 +40,11 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
 
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
-    """Tournaments, through the door."""
+    """Tournaments over gRPC."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._watchers = Places("watchers for each tournament", _WATCHERS)
+    def __init__(self, tournaments: Tournaments) -> None:
+        self._tournaments = tournaments
+        self._watchers = ConcurrencyLimit("watchers for each tournament", _WATCHERS)
         self._ending = asyncio.Event()
         #: How watched tournaments stood, and when that was asked: many who watch one ask the book once.
         self._seen: dict[str, tuple[float, asyncio.Task[tournament_pb2.Tournament]]] = {}
@@ -56,45 +56,52 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def CreateTournament(
         self, request: tournament_pb2.CreateTournamentRequest, context: Any
     ) -> tournament_pb2.CreateTournamentResponse:
-        return await in_thread(self._desk.create, request.roster, check_only=request.check_only, folder=request.folder)
+        return await in_thread(
+            self._tournaments.create, request.roster, check_only=request.check_only, folder=request.folder
+        )
 
     async def GetTournament(
         self, request: tournament_pb2.GetTournamentRequest, context: Any
     ) -> tournament_pb2.GetTournamentResponse:
-        found = await in_thread(self._desk.tournament, request.tournament, with_roster=is_operator())
+        found = await in_thread(self._tournaments.tournament, request.tournament, with_roster=is_operator())
         return tournament_pb2.GetTournamentResponse(tournament=found)
 
     async def ListTournaments(
         self, request: tournament_pb2.ListTournamentsRequest, context: Any
     ) -> tournament_pb2.ListTournamentsResponse:
         return await in_thread(
-            self._desk.tournaments, state=request.state, page_size=request.page_size, page_token=request.page_token
+            self._tournaments.tournaments,
+            state=request.state,
+            page_size=request.page_size,
+            page_token=request.page_token,
         )
 
     async def PauseTournament(
         self, request: tournament_pb2.PauseTournamentRequest, context: Any
     ) -> tournament_pb2.PauseTournamentResponse:
-        return tournament_pb2.PauseTournamentResponse(tournament=await in_thread(self._desk.pause, request.tournament))
+        return tournament_pb2.PauseTournamentResponse(
+            tournament=await in_thread(self._tournaments.pause, request.tournament)
+        )
 
     async def ResumeTournament(
         self, request: tournament_pb2.ResumeTournamentRequest, context: Any
     ) -> tournament_pb2.ResumeTournamentResponse:
         return tournament_pb2.ResumeTournamentResponse(
-            tournament=await in_thread(self._desk.resume, request.tournament)
+            tournament=await in_thread(self._tournaments.resume, request.tournament)
         )
 
     async def CancelTournament(
         self, request: tournament_pb2.CancelTournamentRequest, context: Any
     ) -> tournament_pb2.CancelTournamentResponse:
         return tournament_pb2.CancelTournamentResponse(
-            tournament=await in_thread(self._desk.cancel, request.tournament)
+            tournament=await in_thread(self._tournaments.cancel, request.tournament)
         )
 
     async def ListMatches(
         self, request: tournament_pb2.ListMatchesRequest, context: Any
     ) -> tournament_pb2.ListMatchesResponse:
         return await in_thread(
-            self._desk.matches,
+            self._tournaments.matches,
             request.tournament,
             state=request.state,
             page_size=request.page_size,
@@ -105,40 +112,40 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def GetStandings(
         self, request: tournament_pb2.GetStandingsRequest, context: Any
     ) -> tournament_pb2.GetStandingsResponse:
-        found = await in_thread(self._desk.standings, request.tournament, is_operator=is_operator())
+        found = await in_thread(self._tournaments.standings, request.tournament, is_operator=is_operator())
         return tournament_pb2.GetStandingsResponse(standings=found)
 
     async def IssueEntrantKey(
         self, request: tournament_pb2.IssueEntrantKeyRequest, context: Any
     ) -> tournament_pb2.IssueEntrantKeyResponse:
         return tournament_pb2.IssueEntrantKeyResponse(
-            key=await in_thread(self._desk.issue_key, request.tournament, request.entrant)
+            key=await in_thread(self._tournaments.issue_key, request.tournament, request.entrant)
         )
 
     # ---------------------------------------------------------------------------------------------------------- streams
     async def GetReport(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: tournament_pb2.GetReportRequest, context: Any
     ) -> None:
-        page = (await in_thread(self._desk.report, request.tournament)).encode()
+        page = (await in_thread(self._tournaments.report, request.tournament)).encode()
         for start in range(0, len(page), _PIECE):
             piece = tournament_pb2.GetReportResponse(data=page[start : start + _PIECE])
-            await hand_over(context, piece, asyncio.timeout(_PATIENCE_S))
+            await write_message(context, piece, asyncio.timeout(_PATIENCE_S))
 
     async def ExportTournament(  # type: ignore[override]  # see GetReport
         self, request: tournament_pb2.ExportTournamentRequest, context: Any
     ) -> None:
-        files = self._desk.export(request.tournament, without_replays=request.without_replays)
+        files = self._tournaments.export(request.tournament, without_replays=request.without_replays)
         while (found := await in_thread(next, files, None)) is not None:
             path, data = found
             for start in range(0, len(data) or 1, _PIECE):
                 piece = tournament_pb2.ExportTournamentResponse(path=path, data=data[start : start + _PIECE])
-                await hand_over(context, piece, asyncio.timeout(_PATIENCE_S))
+                await write_message(context, piece, asyncio.timeout(_PATIENCE_S))
 
     async def _look(self, tournament: str) -> tournament_pb2.Tournament:
         """How a tournament stands, or stood less than a second ago."""
         asked, task = self._seen.get(tournament, (-_LOOK_S, None))
         if task is None or time.monotonic() - asked >= 0.8 * _LOOK_S:
-            task = asyncio.create_task(in_thread(self._desk.tournament, tournament, with_connected=False))
+            task = asyncio.create_task(in_thread(self._tournaments.tournament, tournament, with_connected=False))
             self._seen[tournament] = (time.monotonic(), task)
         try:
             return await asyncio.shield(task)
@@ -149,7 +156,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def WatchTournament(  # type: ignore[override]  # see GetReport
         self, request: tournament_pb2.WatchTournamentRequest, context: Any
     ) -> None:
-        first = await in_thread(self._desk.tournament, request.tournament, with_connected=False)
+        first = await in_thread(self._tournaments.tournament, request.tournament, with_connected=False)
         with self._watchers.hold(first.id), metrics.TOURNAMENT_WATCHERS.track_inprogress():
             told = tournament_pb2.Tournament()
             table, computed, over = "", -_TABLE_S, (-1, -1)
@@ -159,14 +166,14 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
                 is_due = is_over(now) or time.monotonic() - computed >= _TABLE_S
                 counts = (now.progress.played, now.progress.dropped)
                 if request.standings and is_due and counts != over:
-                    standings = await in_thread(self._desk.standings, first.id, is_operator=is_operator())
+                    standings = await in_thread(self._tournaments.standings, first.id, is_operator=is_operator())
                     computed, over = time.monotonic(), counts
                     if standings.digest != table:
                         table = standings.digest
                         response.standings.CopyFrom(standings)
                 if now != told or response.HasField("standings"):
                     told = now
-                    await hand_over(context, response, asyncio.timeout(_PATIENCE_S))
+                    await write_message(context, response, asyncio.timeout(_PATIENCE_S))
                 if is_over(now):
                     return
                 try:

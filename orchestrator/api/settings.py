@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from orchestrator.client import Door
+from orchestrator.client import ServiceAccess
 from orchestrator.settings import BadSetting, address, needed, secret
 
 DEFAULT_LISTEN: Final = "127.0.0.1:50052"
@@ -18,7 +18,7 @@ class ApiSettings:
 
     book: str = field(repr=False)
     #: The service. Its operator's token is also what callers of the API prove themselves with.
-    door: Door
+    access: ServiceAccess
     listen: str
     #: Where remote bots dial in, as they know it; the service's own address if nothing else is said.
     bot_address: str
@@ -32,9 +32,9 @@ class ApiSettings:
         """The same, for a process that we start."""
         return {
             "RUBBLE_BOOK": self.book,
-            "RUBBLE_ADDRESS": self.door.address,
-            "RUBBLE_OPERATOR_TOKEN": self.door.operator_token,
-            "RUBBLE_CA": self.door.ca_file,
+            "RUBBLE_ADDRESS": self.access.address,
+            "RUBBLE_OPERATOR_TOKEN": self.access.operator_token,
+            "RUBBLE_CA": self.access.ca_file,
             "RUBBLE_API_LISTEN": self.listen,
             "RUBBLE_BOT_ADDRESS": self.bot_address,
             "RUBBLE_METRICS": self.metrics,
@@ -59,7 +59,7 @@ def read_api_settings(env: Mapping[str, str] | None = None) -> ApiSettings:
         )
     return ApiSettings(
         book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),
-        door=Door(service, token, env.get("RUBBLE_CA", "")),
+        access=ServiceAccess(service, token, env.get("RUBBLE_CA", "")),
         listen=address(env, "RUBBLE_API_LISTEN", DEFAULT_LISTEN),
         bot_address=env.get("RUBBLE_BOT_ADDRESS", "") or service,
         metrics=address(env, "RUBBLE_METRICS", ""),

@@ -2,11 +2,11 @@
 
 from orchestrator.book.book import Book
 from orchestrator.book.reading import UnknownTournament
-from orchestrator.book.rows import Census, Match, Pace, Progress, Tournament, Withdrawal
+from orchestrator.book.rows import ArenaCounts, Match, Pace, Progress, Tournament, Withdrawal
 
 __all__ = [
+    "ArenaCounts",
     "Book",
-    "Census",
     "Match",
     "Pace",
     "Progress",

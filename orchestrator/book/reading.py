@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, func, select
 
 from orchestrator.book.rows import (
-    Census,
+    ArenaCounts,
     KeptReplays,
     Match,
     Pace,
@@ -198,7 +198,7 @@ class BookReader:
                 query = query.where(matches.c.state == state)
             return [(match_of(row), None if row.payload is None else game_of(row)) for row in connection.execute(query)]
 
-    def census(self) -> Census:
+    def arena_counts(self) -> ArenaCounts:
         """The whole arena at a glance: tournaments by state; of those that are not over, matches by state."""
         now = self._now_ms()
         with self._engine.begin() as connection:
@@ -215,7 +215,7 @@ class BookReader:
             withdrawn = connection.execute(
                 select(func.count()).select_from(withdrawals).where(withdrawals.c.tournament.in_(live))
             ).scalar_one()
-        return Census(
+        return ArenaCounts(
             tournaments=tournament_counts,
             matches={state: counts.get(state, 0) for state in _STATES},
             queue_age_ms=0 if oldest is None else max(0, now - int(oldest)),

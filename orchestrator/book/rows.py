@@ -135,7 +135,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class ArenaCounts:
     """The whole arena at a glance."""
 
     tournaments: dict[str, int]

@@ -18,19 +18,19 @@ TAU = 1e-6
 
 
 @dataclass(frozen=True)
-class Rung:
+class LadderRating:
     """One entrant's place on the ladder."""
 
     mu: float
     sigma: float
 
 
-def ladder(results: Results, start: list[Rung] | None = None) -> list[Rung]:
+def ladder(results: Results, start: list[LadderRating] | None = None) -> list[LadderRating]:
     """Everybody's rating after these games, from the start or from where the ladder stood."""
     model = PlackettLuce(tau=TAU)
     first = model.rating()
-    rungs = start or [Rung(first.mu, first.sigma)] * results.entrants
-    ratings = [model.rating(mu=rung.mu, sigma=rung.sigma) for rung in rungs]
+    ladder_ratings = start or [LadderRating(first.mu, first.sigma)] * results.entrants
+    ratings = [model.rating(mu=rung.mu, sigma=rung.sigma) for rung in ladder_ratings]
     whole = bool(results.seated.all())
     places = _from_one(results)
     for row, (entrants, ranks) in enumerate(zip(results.entrant.tolist(), places.tolist(), strict=True)):
@@ -48,7 +48,7 @@ def ladder(results: Results, start: list[Rung] | None = None) -> list[Rung]:
             mu = sum(rating.mu for rating in copies) / len(copies)
             sigma = sum(rating.sigma for rating in copies) / len(copies)
             ratings[entrant] = model.rating(mu=mu, sigma=sigma)
-    return [Rung(rating.mu, rating.sigma) for rating in ratings]
+    return [LadderRating(rating.mu, rating.sigma) for rating in ratings]
 
 
 def _from_one(results: Results) -> Floats:

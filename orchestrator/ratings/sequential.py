@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Question:
+class TestSettings:
     """What is asked, and how sure the answer shall be. Effects are in standard deviations of a block."""
 
     t0: float = 0.0
@@ -66,7 +66,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TestResult:
     """The verdict, and the way to it."""
 
     verdict: Verdict
@@ -86,7 +86,7 @@ class Answer:
         return self.verdict in (Verdict.BETTER, Verdict.NOT_BETTER)
 
 
-def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: Question) -> Floats:
+def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: TestSettings) -> Floats:
     """The log likelihood ratio, for whole columns of tests at once.
 
     The ratio of two normal models fades where the effect is far beyond both of them: neither explains it. Evidence must not
@@ -100,9 +100,9 @@ def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: Questio
     return blocks / 2 * np.log(ratio)
 
 
-def decide(values: Iterable[float], question: Question | None = None) -> Answer:
+def decide(values: Iterable[float], question: TestSettings | None = None) -> TestResult:
     """Looks at block values in the order given, and stops where the test would have."""
-    question = question or Question()
+    question = question or TestSettings()
     seen = np.fromiter(values, dtype=np.float64)[: question.most_blocks]
     count = np.arange(1, len(seen) + 1)
     mean = np.cumsum(seen) / count
@@ -122,8 +122,8 @@ def decide(values: Iterable[float], question: Question | None = None) -> Answer:
         verdict = Verdict.UNDECIDED if len(seen) == question.most_blocks else Verdict.RUNNING
     trace = tuple((int(count[look]), float(ratio[look])) for look in at[at <= last])
     if last < 0:
-        return Answer(verdict, 0, 0.0, question.lower, question.upper, math.nan, math.nan, trace)
-    return Answer(
+        return TestResult(verdict, 0, 0.0, question.lower, question.upper, math.nan, math.nan, trace)
+    return TestResult(
         verdict, last + 1, float(ratio[last]), question.lower, question.upper,
         float(mean[last]), math.sqrt(float(variance[last])), trace,
     )  # fmt: skip
@@ -152,7 +152,7 @@ def block_values(results: Results, a: int, b: int, *, scores: bool = False) -> F
     return total[played] / games[played]
 
 
-def compare(games: Sequence[Game], a: int, b: int, players: int, question: Question | None = None) -> Answer:
+def compare(games: Sequence[Game], a: int, b: int, players: int, question: TestSettings | None = None) -> TestResult:
     """Is entrant ``a`` better than entrant ``b``? Takes whole blocks; the caller leaves unfinished ones out."""
     entrants = 1 + max((max(game.seats) for game in games), default=0)
     results = read(in_schedule_order(games, entrants, players), entrants, players)

@@ -4,31 +4,31 @@ import csv
 import io
 from typing import Any
 
-from orchestrator.ratings.sequential import Answer
+from orchestrator.ratings.sequential import TestResult
 from orchestrator.ratings.table import Standing, Standings
-from orchestrator.report.evidence import Evidence
+from orchestrator.report.report_data import ReportData
 
 
-def plain_standings(evidence: Evidence) -> dict[str, Any]:
+def plain_standings(report_data: ReportData) -> dict[str, Any]:
     """What ``standings.json`` holds. Keys are added, never changed."""
     return {
-        "tournament": evidence.tournament.id,
-        "game": evidence.game,
-        "players": evidence.players,
+        "tournament": report_data.tournament.id,
+        "game": report_data.game,
+        "players": report_data.players,
         "matches": {
-            "planned": evidence.progress.total,
-            "recorded": len(evidence.games),
-            "void": evidence.progress.voids,
+            "planned": report_data.progress.total,
+            "recorded": len(report_data.games),
+            "void": report_data.progress.voids,
         },
-        "entrants": [_line(line) for line in evidence.standings.entrants],
-        "digest": evidence.standings.digest,
-        "notes": list(evidence.notes),
-        "reproducible": evidence.tournament.is_reproducible,
-        "comparison": None if evidence.test is None else _comparison(evidence.test),
+        "entrants": [_line(line) for line in report_data.standings.entrants],
+        "digest": report_data.standings.digest,
+        "notes": list(report_data.notes),
+        "reproducible": report_data.tournament.is_reproducible,
+        "comparison": None if report_data.test is None else _comparison(report_data.test),
     }
 
 
-def _comparison(answer: Answer) -> dict[str, Any]:
+def _comparison(answer: TestResult) -> dict[str, Any]:
     """Whether the first entrant is better than the second: ``better``, ``not better``, ``undecided`` or ``running``, and why."""
     return {
         "verdict": str(answer.verdict),
@@ -76,16 +76,16 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def results_csv(evidence: Evidence) -> str:
+def results_csv(report_data: ReportData) -> str:
     """One row a game, in schedule order; five columns a seat."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     columns = ("entrant", "rank", "score", "fault", "think_ms")
-    seats = range(1, evidence.players + 1)
+    seats = range(1, report_data.players + 1)
     rows.writerow(["order", "block", "match", *(f"seat{seat}_{column}" for seat in seats for column in columns)])
-    for game in evidence.games:
-        row: list[object] = [game.order, game.block, evidence.match_ids.get(game.order, "")]
+    for game in report_data.games:
+        row: list[object] = [game.order, game.block, report_data.match_ids.get(game.order, "")]
         for entrant, *rest in zip(game.seats, game.ranks, game.scores, game.faults, game.think_ms, strict=True):
-            row += [evidence.names[entrant], *rest]
+            row += [report_data.names[entrant], *rest]
         rows.writerow(row)
     return text.getvalue()

@@ -21,7 +21,7 @@ from orchestrator.ratings.sequential import Verdict
 from orchestrator.ratings.table import Pair
 from orchestrator.report import plots, words
 from orchestrator.report.drawing import draw
-from orchestrator.report.evidence import Evidence, causes_of
+from orchestrator.report.report_data import ReportData, causes_of
 from orchestrator.spec import Spec
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -30,31 +30,31 @@ _TOLD: Final = ("game_version", "format", "options", "duplicate", "seed", "repro
 _PACKAGES: Final = ("rubble", "numpy", "scipy", "openskill", "matplotlib")
 
 
-def page(evidence: Evidence) -> str:
+def page(report_data: ReportData) -> str:
     """The whole report as HTML. Equal evidence gives equal bytes."""
-    table = evidence.standings
+    table = report_data.standings
     return (
         _environment()
         .get_template("report.html")
         .render(
-            evidence=evidence,
+            report_data=report_data,
             table=table,
-            tournament=evidence.tournament,
-            title=words.visible(evidence.tournament.name or evidence.tournament.id),
-            dates=words.dates(evidence.tournament.created_ms, evidence.ended_ms),
-            lead=verdict(evidence) or lead(evidence),
-            warnings=cautions(evidence),
+            tournament=report_data.tournament,
+            title=words.visible(report_data.tournament.name or report_data.tournament.id),
+            dates=words.dates(report_data.tournament.created_ms, report_data.ended_ms),
+            lead=verdict(report_data) or lead(report_data),
+            warnings=cautions(report_data),
             seats_lost=sum(sum(line.faults.values()) for line in table.entrants),
-            figures=figures(evidence),
-            crosstable=crosstable(evidence),
-            seatings=seatings(evidence),
-            causes=causes_of(evidence),
-            thinking=thinking(evidence),
-            endings=_endings(evidence),
-            cycles=[[evidence.names[entrant] for entrant in cycle] for cycle in table.cycles],
-            nash=_nash(evidence),
-            verdict=verdict(evidence),
-            plan=_plan(evidence.tournament.spec),
+            figures=figures(report_data),
+            crosstable=crosstable(report_data),
+            seatings=seatings(report_data),
+            causes=causes_of(report_data),
+            thinking=thinking(report_data),
+            endings=_endings(report_data),
+            cycles=[[report_data.names[entrant] for entrant in cycle] for cycle in table.cycles],
+            nash=_nash(report_data),
+            verdict=verdict(report_data),
+            plan=_plan(report_data.tournament.spec),
             versions=_versions(),
             style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),
         )
@@ -85,11 +85,11 @@ def _environment() -> Environment:
 
 
 # ------------------------------------------------------------------------------------------------------------- sentences
-def lead(evidence: Evidence) -> str:
+def lead(report_data: ReportData) -> str:
     """The result in a sentence or two, no surer than it is."""
-    lines = evidence.standings.entrants
+    lines = report_data.standings.entrants
     first = [line for line in lines if line.rank == 1 and line.games]
-    if not evidence.games or not first:
+    if not report_data.games or not first:
         return "No game has been compared yet."
     best = first[0]
     names = words.listed([words.visible(line.name) for line in first])
@@ -104,34 +104,34 @@ def lead(evidence: Evidence) -> str:
     return f"{told}, and these games tell {it} apart from everybody else." if others else f"{told}."
 
 
-def cautions(evidence: Evidence) -> list[str]:
+def cautions(report_data: ReportData) -> list[str]:
     """What a reader should know before believing the table."""
-    table, progress = evidence.standings, evidence.progress
-    told = [*table.notes, *evidence.notes]
+    table, progress = report_data.standings, report_data.progress
+    told = [*table.notes, *report_data.notes]
     if table.blocks < ENOUGH_BLOCKS:
         told.append(
             f"Fewer than {ENOUGH_BLOCKS} blocks make a first impression. The order may change with the next deals, and rank"
             " ranges, which know no other deals than these, are narrower than they should be."
         )
-    is_decided = evidence.test is not None and evidence.test.is_decided
+    is_decided = report_data.test is not None and report_data.test.is_decided
     if is_decided:
         told.append("A sequential test chooses when to stop, and so the points lean towards its verdict.")
     if not progress.is_over and not is_decided:
         told.append(f"The tournament is not over: {words.count(progress.left, 'match', 'matches')} still to play.")
     if progress.dropped and not is_decided:
-        why = "It was cancelled: " if evidence.tournament.state == CANCELLED else ""
+        why = "It was cancelled: " if report_data.tournament.state == CANCELLED else ""
         told.append(f"{why}{words.count(progress.dropped, 'match was', 'matches were')} never played.")
     if table.cycles:
         told.append("Strength is not one line here: some entrants beat each other in a circle. See “Head to head”.")
     return told
 
 
-def verdict(evidence: Evidence) -> str:
+def verdict(report_data: ReportData) -> str:
     """What the sequential test says, in words."""
-    test = evidence.test
+    test = report_data.test
     if test is None:
         return ""
-    one, other = (words.visible(name) for name in evidence.names[:2])
+    one, other = (words.visible(name) for name in report_data.names[:2])
     said = {
         Verdict.BETTER: f"{one} is better than {other}.",
         Verdict.NOT_BETTER: f"{one} is not better than {other}, or by less than was asked for.",
@@ -142,9 +142,9 @@ def verdict(evidence: Evidence) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------- figures
-def figures(evidence: Evidence) -> dict[str, Markup]:
+def figures(report_data: ReportData) -> dict[str, Markup]:
     """Every plot that has something to show, by name."""
-    wanted: dict[str, tuple[str, Callable[[Evidence], Figure | None]]] = {
+    wanted: dict[str, tuple[str, Callable[[ReportData], Figure | None]]] = {
         "forest": ("Mean rank points of every entrant with 95 % intervals, and the statistical groups", plots.forest),
         "ranks": ("Probability of every rank for every entrant, as stacked bars", plots.rank_chances),
         "heat": ("Difference of mean points for every pair of entrants that met", plots.heat_map),
@@ -156,10 +156,10 @@ def figures(evidence: Evidence) -> dict[str, Markup]:
     }
     drawn: dict[str, Markup] = {}
     for name, (described, plot) in wanted.items():
-        if not evidence.games and name != "test":
+        if not report_data.games and name != "test":
             continue
         found = draw(
-            name, f"{described}. The numbers are in the tables of this page and in standings.json.", plot, evidence
+            name, f"{described}. The numbers are in the tables of this page and in standings.json.", plot, report_data
         )
         if found is not None:
             drawn[name] = found
@@ -179,11 +179,11 @@ class Cell:
     mark: str
 
 
-def crosstable(evidence: Evidence) -> list[list[Cell | None]]:
+def crosstable(report_data: ReportData) -> list[list[Cell | None]]:
     """Rows and columns in the order of the table; None on the diagonal and where two never met."""
-    order = [line.entrant for line in evidence.standings.entrants]
+    order = [line.entrant for line in report_data.standings.entrants]
     met: dict[tuple[int, int], Cell] = {}
-    for pair in evidence.standings.pairs:
+    for pair in report_data.standings.pairs:
         met[pair.one, pair.other] = _cell(pair, 1)
         met[pair.other, pair.one] = _cell(pair, -1)
     return [[met.get((one, other)) for other in order] for one in order]
@@ -196,13 +196,13 @@ def _cell(pair: Pair, sign: int) -> Cell:
     return Cell(ahead, pair.games, sign * pair.difference, (high - low) / 2, mark)
 
 
-def seatings(evidence: Evidence) -> list[list[int]]:
+def seatings(report_data: ReportData) -> list[list[int]]:
     """How often each entrant took each seat, in the order of the table."""
-    taken = np.zeros((len(evidence.names), evidence.players), dtype=np.int64)
-    for game in evidence.games:
+    taken = np.zeros((len(report_data.names), report_data.players), dtype=np.int64)
+    for game in report_data.games:
         for seat, entrant in enumerate(game.seats):
             taken[entrant, seat] += 1
-    rows: list[list[int]] = taken[[line.entrant for line in evidence.standings.entrants]].tolist()
+    rows: list[list[int]] = taken[[line.entrant for line in report_data.standings.entrants]].tolist()
     return rows
 
 
@@ -215,14 +215,14 @@ class Thinking:
     longest: int | None
 
 
-def thinking(evidence: Evidence) -> list[Thinking]:
+def thinking(report_data: ReportData) -> list[Thinking]:
     """In the order of the table."""
     spent: dict[int, list[int]] = {}
-    for game in evidence.games:
+    for game in report_data.games:
         for entrant, milliseconds in zip(game.seats, game.think_ms, strict=True):
             spent.setdefault(entrant, []).append(milliseconds)
     found = []
-    for line in evidence.standings.entrants:
+    for line in report_data.standings.entrants:
         own = spent.get(line.entrant)
         if own:
             median, high = np.quantile(own, [0.5, 0.95]).tolist()
@@ -232,14 +232,14 @@ def thinking(evidence: Evidence) -> list[Thinking]:
     return found
 
 
-def _endings(evidence: Evidence) -> list[tuple[str, int, float]]:
-    total = sum(evidence.endings.values())
-    ranked = sorted(evidence.endings.items(), key=lambda item: (-item[1], item[0]))
+def _endings(report_data: ReportData) -> list[tuple[str, int, float]]:
+    total = sum(report_data.endings.values())
+    ranked = sorted(report_data.endings.items(), key=lambda item: (-item[1], item[0]))
     return [(ending, times, times / total) for ending, times in ranked]
 
 
-def _nash(evidence: Evidence) -> list[tuple[str, float, tuple[float, float], float]]:
-    table = evidence.standings
+def _nash(report_data: ReportData) -> list[tuple[str, float, tuple[float, float], float]]:
+    table = report_data.standings
     return [
         (line.name, table.nash[line.entrant], table.nash_ci95[line.entrant], table.nash_skill[line.entrant])
         for line in table.entrants

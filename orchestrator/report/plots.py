@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from orchestrator.ratings.table import Standing
 from orchestrator.report.drawing import BAD, GOOD, GRID, INK, MUTED, PAPER, sheet
-from orchestrator.report.evidence import Evidence
+from orchestrator.report.report_data import ReportData
 from orchestrator.report.words import REACH, decimal, short, signed
 
 WIDTH: Final = 10.0
@@ -47,9 +47,9 @@ def _rows(
     return figure, axes
 
 
-def forest(evidence: Evidence) -> Figure:
+def forest(report_data: ReportData) -> Figure:
     """Mean points with intervals, the statistical groups beside them."""
-    lines = evidence.standings.entrants
+    lines = report_data.standings.entrants
     figure, axes = _rows(lines, right=2.2)
     low = min((line.ci95[0] for line in lines if line.ci95), default=0.0)
     high = max((line.ci95[1] for line in lines if line.ci95), default=1.0)
@@ -75,10 +75,10 @@ def forest(evidence: Evidence) -> Figure:
     return figure
 
 
-def rank_chances(evidence: Evidence) -> Figure | None:
+def rank_chances(report_data: ReportData) -> Figure | None:
     """How likely each rank is: one stacked bar an entrant, the digits are the ranks."""
-    lines = evidence.standings.entrants
-    if evidence.standings.blocks < 2:  # resampled, one block is always itself
+    lines = report_data.standings.entrants
+    if report_data.standings.blocks < 2:  # resampled, one block is always itself
         return None
     figure, axes = _rows(lines, right=0.4)
     ranks = len(lines)
@@ -138,14 +138,14 @@ def _diagonal(axes: Axes, count: int) -> None:
         axes.plot(place, place, ".", color=GRID, markersize=5)
 
 
-def heat_map(evidence: Evidence) -> Figure:
+def heat_map(report_data: ReportData) -> Figure:
     """Mean points of row less those of column at common tables: blue ahead, orange behind, the number in the cell."""
-    lines = evidence.standings.entrants
+    lines = report_data.standings.entrants
     figure, axes = _matrix(lines)
     places = {line.entrant: place for place, line in enumerate(lines)}
-    largest = max((abs(pair.difference) for pair in evidence.standings.pairs), default=0.0) or 1.0
+    largest = max((abs(pair.difference) for pair in report_data.standings.pairs), default=0.0) or 1.0
     cells, small = [], len(lines) > 12
-    for pair in evidence.standings.pairs:
+    for pair in report_data.standings.pairs:
         for one, other, sign in ((pair.one, pair.other, 1), (pair.other, pair.one, -1)):
             row, column, value = places[one], places[other], sign * pair.difference
             cells.append((row, column, GOOD if value >= 0 else BAD, 0.06 + 0.62 * abs(value) / largest))
@@ -158,14 +158,14 @@ def heat_map(evidence: Evidence) -> Figure:
     return figure
 
 
-def design_map(evidence: Evidence) -> Figure:
+def design_map(report_data: ReportData) -> Figure:
     """How often each pair sat at one table."""
-    lines = evidence.standings.entrants
+    lines = report_data.standings.entrants
     figure, axes = _matrix(lines)
     places = {line.entrant: place for place, line in enumerate(lines)}
-    most = max((pair.games for pair in evidence.standings.pairs), default=1)
+    most = max((pair.games for pair in report_data.standings.pairs), default=1)
     cells = []
-    for pair in evidence.standings.pairs:
+    for pair in report_data.standings.pairs:
         for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
             row, column = places[one], places[other]
             cells.append((row, column, MUTED, 0.05 + 0.3 * pair.games / most))
@@ -175,10 +175,10 @@ def design_map(evidence: Evidence) -> Figure:
     return figure
 
 
-def seat_effects(evidence: Evidence) -> Figure | None:
+def seat_effects(report_data: ReportData) -> Figure | None:
     """What each seat is worth in Elo, the entrants being equal."""
-    seats = evidence.standings.seats
-    if not seats or evidence.standings.blocks < 2:
+    seats = report_data.standings.seats
+    if not seats or report_data.standings.blocks < 2:
         return None
     figure, axes = sheet(
         WIDTH, 0.72 + 0.42 * len(seats), left=0.75, right=2.2, top=0.2, bottom=0.52
@@ -199,11 +199,11 @@ def seat_effects(evidence: Evidence) -> Figure | None:
     return figure
 
 
-def scores(evidence: Evidence) -> Figure | None:
+def scores(report_data: ReportData) -> Figure | None:
     """Boxes of the scores of games an entrant played to the end itself."""
-    lines = evidence.standings.entrants
+    lines = report_data.standings.entrants
     own: dict[int, list[int]] = {line.entrant: [] for line in lines}
-    for game in evidence.games:
+    for game in report_data.games:
         for entrant, score, fault in zip(game.seats, game.scores, game.faults, strict=True):
             if not fault:
                 own[entrant].append(score)
@@ -229,13 +229,13 @@ def _box(axes: Axes, row: int, values: NDArray[np.float64]) -> None:
     axes.plot([values.min(), values.max()], [row, row], ".", color=MUTED, markersize=5)
 
 
-def climb(evidence: Evidence) -> Figure | None:
+def climb(report_data: ReportData) -> Figure | None:
     """Ratings in schedule order, one small panel an entrant, the others faintly behind."""
-    lines, looks = evidence.standings.entrants, np.array(evidence.climb.games)
+    lines, looks = report_data.standings.entrants, np.array(report_data.climb.games)
     if len(looks) < 3:
         return None
-    mu = np.array([[rung.mu for rung in rungs] for rungs in evidence.climb.rungs])
-    sigma = np.array([[rung.sigma for rung in rungs] for rungs in evidence.climb.rungs])
+    mu = np.array([[rung.mu for rung in rungs] for rungs in report_data.climb.rungs])
+    sigma = np.array([[rung.sigma for rung in rungs] for rungs in report_data.climb.rungs])
     columns = min(4, len(lines))
     rows = -(-len(lines) // columns)
     panel, gap, left = 1.15, 0.42, 0.45
@@ -276,15 +276,15 @@ def climb(evidence: Evidence) -> Figure | None:
             axes.set_yticklabels([])
         if place + columns < len(lines):
             axes.set_xticklabels([])
-    unit = "deals" if evidence.players == 1 else "games"
+    unit = "deals" if report_data.players == 1 else "games"
     told = f"rating with 95 % interval after so many {unit} of the schedule"
     figure.text(left / WIDTH, 0.08 / height, told, color=MUTED, fontsize=9.5)
     return figure
 
 
-def sequential_test(evidence: Evidence) -> Figure | None:
+def sequential_test(report_data: ReportData) -> Figure | None:
     """The way of the log likelihood ratio between its bounds."""
-    test = evidence.test
+    test = report_data.test
     if test is None or not test.trace:
         return None
     figure, axes = sheet(WIDTH, 3.3, left=0.6, right=2.4, top=0.2, bottom=0.52)

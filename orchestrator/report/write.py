@@ -3,18 +3,18 @@
 import json
 
 from orchestrator.book import Book
-from orchestrator.report.evidence import gather
 from orchestrator.report.files import plain_standings, results_csv
+from orchestrator.report.report_data import read_report_data
 
 
 def documents(book: Book, tournament_id: str) -> dict[str, str]:
     """Everything but the replays, by the name of the file. The same book gives the same bytes."""
     from orchestrator.report.page import page  # plots take their time to import, and the live table needs none
 
-    evidence = gather(book, tournament_id)
+    report_data = read_report_data(book, tournament_id)
     return {
-        "roster.toml": evidence.tournament.roster,
-        "results.csv": results_csv(evidence),
-        "standings.json": json.dumps(plain_standings(evidence), indent=2, ensure_ascii=False) + "\n",
-        "report.html": page(evidence),
+        "roster.toml": report_data.tournament.roster,
+        "results.csv": results_csv(report_data),
+        "standings.json": json.dumps(plain_standings(report_data), indent=2, ensure_ascii=False) + "\n",
+        "report.html": page(report_data),
     }

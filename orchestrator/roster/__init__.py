@@ -14,7 +14,7 @@ from orchestrator.roster.model import UNPROTECTED, Bot, Limits, Roster, Sequenti
 from orchestrator.roster.problems import BadRoster, Problem, no_toml, plan_problem
 from orchestrator.roster.reader import Reader
 
-#: The bots of the house, as ``python -m bots.house`` knows them.
+#: The bundled bots, as ``python -m bots.bundled`` knows them.
 BUNDLED: Final = ("random", "greedy", "mcts")
 
 __all__ = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from orchestrator.roster.facts import OptionValue
-from orchestrator.schedule import Duplicate, Format, Plan, Tournament, content_id, plan
+from orchestrator.schedule import Duplicate, Format, Plan, PlanInput, content_id, plan
 
 #: What every reader of a reproducible run is told.
 UNPROTECTED: Final = (
@@ -150,7 +150,7 @@ class Roster:
         """The schedule, or BadPlan. ``versions`` may know more about a bot than its fingerprint tells."""
         known = versions or {}
         return plan(
-            Tournament(
+            PlanInput(
                 id=id_,
                 secret=secret,
                 rules=self.rules,

@@ -1,6 +1,6 @@
 """Who meets whom, in which seat, with which cards. Pure: the standard library, no clock, no chance but the seeded one."""
 
-from orchestrator.schedule.blocks import Block, Entrant, Match, Plan, Survey, Tournament, plan
+from orchestrator.schedule.blocks import Block, Entrant, Plan, PlanInput, PlannedMatch, Survey, plan
 from orchestrator.schedule.errors import BadPlan
 from orchestrator.schedule.ids import (
     DUPLICATES,
@@ -24,11 +24,11 @@ __all__ = [
     "Duplicate",
     "Entrant",
     "Format",
-    "Match",
     "Plan",
+    "PlanInput",
+    "PlannedMatch",
     "Seeds",
     "Survey",
-    "Tournament",
     "content_id",
     "joined_secret",
     "plan",

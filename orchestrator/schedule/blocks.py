@@ -37,7 +37,7 @@ class Entrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class PlannedMatch:
     """One game to be played."""
 
     id: str
@@ -58,11 +58,11 @@ class Block:
     ord: int
     round: int
     table: int
-    matches: tuple[Match, ...]
+    matches: tuple[PlannedMatch, ...]
 
 
 @dataclass(frozen=True)
-class Tournament:
+class PlanInput:
     """All that a plan depends on."""
 
     #: Part of every id: two tournaments never share a match.
@@ -113,7 +113,7 @@ class Survey:
 class Plan:
     """The blocks of a tournament in schedule order. Iterate as often as you like: nothing is kept, and nothing changes."""
 
-    def __init__(self, tournament: Tournament, layout: Layout) -> None:
+    def __init__(self, tournament: PlanInput, layout: Layout) -> None:
         self.tournament = tournament
         self._layout = layout
         self.entrants = tuple(
@@ -144,7 +144,9 @@ class Plan:
                 seeds = seeds_of(it.secret, slot.round, slot.table, rotation, it.duplicate)
                 named = [seat_ids[entrant] for entrant in seating]
                 id_ = match_id(it.id, slot.round, slot.table, rotation, named, seeds, it.rules)
-                matches.append(Match(id_, ord_, rotation, tuple(entrants[entrant] for entrant in seating), seeds))
+                matches.append(
+                    PlannedMatch(id_, ord_, rotation, tuple(entrants[entrant] for entrant in seating), seeds)
+                )
                 ord_ += 1
             yield Block(block_id(it.id, slot.round, slot.table), at, slot.round, slot.table, tuple(matches))
 
@@ -176,7 +178,7 @@ class Plan:
         )
 
 
-def plan(tournament: Tournament) -> Plan:
+def plan(tournament: PlanInput) -> Plan:
     """Every match of a tournament, or BadPlan. Planning twice gives the same plan."""
     it = tournament
     names = [name for name, _ in it.bots]
@@ -198,7 +200,7 @@ def plan(tournament: Tournament) -> Plan:
     return Plan(tournament, layout)
 
 
-def _check(it: Tournament, names: list[str]) -> None:
+def _check(it: PlanInput, names: list[str]) -> None:
     if it.format not in FORMATS:
         raise BadPlan("format", it.format, "one of " + ", ".join(FORMATS))
     if it.duplicate not in DUPLICATES:

@@ -6,7 +6,7 @@ Pair = tuple[int, int]
 def circle(entrants: int) -> list[list[Pair]]:
     """The rounds of a round robin: in each nobody sits twice, over all of them each pair meets once.
 
-    The last entrant stays, the others walk around the table. With an odd number an empty chair stays, so that everybody rests
+    The last entrant stays, the others walk around the table. With an odd number an empty seat stays, so that everybody rests
     once. The first of a pair has seat 0; how often one has it differs by at most 1 from how often one has not.
     """
     if entrants < 2:

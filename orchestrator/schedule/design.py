@@ -11,7 +11,7 @@ from random import Random
 
 from orchestrator.schedule.circle import circle
 
-Table = tuple[int, ...]
+Seatmates = tuple[int, ...]
 
 SWAPS = 200_000
 HOT, COLD = 1.0, 0.05
@@ -20,7 +20,7 @@ ATTEMPTS = 3
 FEW_TABLES = 60
 
 
-def all_tables(entrants: int, seats: int) -> Iterator[Table]:
+def all_tables(entrants: int, seats: int) -> Iterator[Seatmates]:
     """Every combination once, in an order that keeps games even: after any number of tables they differ by at most ``seats``.
 
     Combinations that are shifts of one another (+1, modulo the entrants) follow each other: a whole set of shifts seats
@@ -40,7 +40,7 @@ def all_tables(entrants: int, seats: int) -> Iterator[Table]:
             yield tuple(sorted((place + turn * step) % entrants for place in first))
 
 
-def some_tables(entrants: int, seats: int, count: int, seed: int) -> list[Table]:
+def some_tables(entrants: int, seats: int, count: int, seed: int) -> list[Seatmates]:
     """So many tables in which games differ by at most 1 and meetings by little. The same arguments give the same tables."""
     if not 0 < seats <= entrants:
         raise ValueError(f"{seats} seats for {entrants} entrants")
@@ -56,7 +56,7 @@ def some_tables(entrants: int, seats: int, count: int, seed: int) -> list[Table]
     return tables
 
 
-def _pairs(entrants: int) -> list[Table]:
+def _pairs(entrants: int) -> list[Seatmates]:
     """All pairs, in an order in which games never differ by more than 1 and the first ones connect everybody.
 
     Even fields have rounds without a rest. Odd ones are a bundle of closed tours through everybody (Walecki); on each tour every
@@ -65,7 +65,7 @@ def _pairs(entrants: int) -> list[Table]:
     if entrants % 2 == 0:
         return [(min(pair), max(pair)) for pair in chain.from_iterable(circle(entrants))]
     around = entrants - 1
-    pairs: list[Table] = []
+    pairs: list[Seatmates] = []
     for turn in range(around // 2):
         zigzag = [((step + 1) // 2 * (1 if step % 2 else -1) + turn) % around for step in range(around)]
         tour = [around, *zigzag]
@@ -74,11 +74,11 @@ def _pairs(entrants: int) -> list[Table]:
     return pairs
 
 
-def _annealed(entrants: int, seats: int, count: int, seed: int) -> list[Table]:
+def _annealed(entrants: int, seats: int, count: int, seed: int) -> list[Seatmates]:
     """The best of a few attempts: connected if any is, then with the most even meetings."""
     least = least_energy(entrants, seats, count)
     best: tuple[bool, int] | None = None
-    chosen: list[Table] = []
+    chosen: list[Seatmates] = []
     for attempt in range(ATTEMPTS if count <= FEW_TABLES else 1):
         chance = Random(seed * ATTEMPTS + attempt)
         tables = _greedy(entrants, seats, count, chance)
@@ -96,7 +96,7 @@ def _below(limit: int, chance: Random) -> int:
 
 
 def _greedy(entrants: int, seats: int, count: int, chance: Random) -> list[list[int]]:
-    """Each chair goes to one of those with the fewest games, among them to who has met this table least."""
+    """Each seat goes to one of those with the fewest games, among them to who has met this table least."""
     met = [[0] * entrants for _ in range(entrants)]
     waiting: list[int] = []  # those with the fewest games
     tables = []

@@ -10,7 +10,7 @@ from math import comb
 from typing import Final, Literal
 
 from orchestrator.schedule.circle import circle
-from orchestrator.schedule.design import Table, all_tables, is_connected, some_tables
+from orchestrator.schedule.design import Seatmates, all_tables, is_connected, some_tables
 from orchestrator.schedule.errors import BadPlan
 from orchestrator.schedule.neighbours import cyclic_orders, reorder
 from orchestrator.schedule.seats import Seating, equitable, rotations
@@ -158,7 +158,7 @@ def gauntlet(
     least = -(-len(field) // others) * size * len(challengers)
     segments = []
 
-    def against(opponents: list[Table]) -> tuple[tuple[Seating, ...], ...]:
+    def against(opponents: list[Seatmates]) -> tuple[tuple[Seating, ...], ...]:
         tables = [(one, *(field[at] for at in table)) for table in opponents for one in challengers]
         return (tuple(equitable(tables)),)
 

@@ -14,7 +14,7 @@ _BLOCK_BYTES: Final = 64
 _BLOCK_WORDS: Final = 16
 
 
-class Stream:
+class Draws:
     """One keyed stream of numbers: the same seed and purpose always give the same numbers."""
 
     __slots__ = ("_at", "_counter", "_purpose", "_seed", "_words")

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.components import Component
 
 Seat = int
 #: The viewer of a table: a seat, or None for a spectator.
-Eye = Seat | None
+Viewer = Seat | None
 OptionValue = str | int
 Options = Mapping[str, OptionValue]
 #: Nested dicts and lists of str, int, bool and None: what JSON can carry.
@@ -143,16 +143,16 @@ class Game(Generic[S, A]):
     #: None while the game goes on.
     outcome: Callable[[S], Outcome | None]
     #: All that this viewer knows, with perfect memory, and nothing else: plain data, or named tuples shaped like ``messages``.
-    view: Callable[[S, Eye], Plain]
+    view: Callable[[S, Viewer], Plain]
     #: The notation of an action, which never changes, and back (raises Unreadable).
     text: Callable[[A], str]
     read: Callable[[str], A]
     #: A whole state that is consistent with this view. It gets nothing but the view, so it cannot leak anything else.
-    sample: Callable[[Plain, Seat, Stream], S]
+    sample: Callable[[Plain, Seat, Draws], S]
     #: The same table with everything this viewer cannot know re-dealt. Used to prove that nothing leaks.
-    redeal: Callable[[S, Eye, Stream], S]
+    redeal: Callable[[S, Viewer, Draws], S]
     #: The bundled player that takes over a forfeited seat. It uses only what the seat may know.
-    automaton: Callable[[S, Seat, Stream], A]
+    automaton: Callable[[S, Seat, Draws], A]
     #: An independent copy.
     copy: Callable[[S], S]
     #: State <-> nested lists of int, str and None, for stores. Equal states give equal lists.
@@ -170,8 +170,8 @@ class Game(Generic[S, A]):
     components: tuple[Component, ...]
     #: One row for each verb: (notation, meaning).
     notation: tuple[tuple[str, str], ...]
-    #: Bundled players by name: (state, seat, stream) -> action. Every game has "random" and "greedy".
-    players: Mapping[str, Callable[[S, Seat, Stream], A]]
+    #: Bundled players by name: (state, seat, draws) -> action. Every game has "random" and "greedy".
+    players: Mapping[str, Callable[[S, Seat, Draws], A]]
     #: The field of View and Action in the contract for this game's messages; empty: views travel as plain data, actions as text.
     messages: str = ""
     #: An action as plain data in the shape of its message, set exactly if ``messages`` is; equal actions are one object.
@@ -225,11 +225,11 @@ def enum_word(name: str, unspecified: str) -> str:
     return "" if name == unspecified else name.removeprefix(prefix).lower().replace("_", "-")
 
 
-def random_player(game_legal: Callable[[S, Seat], Sequence[A]]) -> Callable[[S, Seat, Stream], A]:
+def random_player(game_legal: Callable[[S, Seat], Sequence[A]]) -> Callable[[S, Seat, Draws], A]:
     """Returns the bundled player that takes any legal action, each equally likely."""
 
-    def choose(state: S, seat: Seat, stream: Stream) -> A:
+    def choose(state: S, seat: Seat, draws: Draws) -> A:
         actions = game_legal(state, seat)
-        return actions[stream.below(len(actions))]
+        return actions[draws.below(len(actions))]
 
     return choose

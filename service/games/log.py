@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from service.games.core import Eye, Game, Seat
+from service.games.core import Game, Seat, Viewer
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -25,7 +25,7 @@ class Logged(Protocol):
         """Whether ``Game.stays_secret`` was true for the action."""
 
 
-class Sight(Enum):
+class Visibility(Enum):
     """How much of an entry a viewer may know."""
 
     #: All of it.
@@ -36,7 +36,9 @@ class Sight(Enum):
     NOTHING = "nothing"
 
 
-def sights(entries: Sequence[Logged | None], eye: Eye, *, is_secret: bool, is_revealed: bool) -> list[Sight]:
+def visibilities(
+    entries: Sequence[Logged | None], viewer: Viewer, *, is_secret: bool, is_revealed: bool
+) -> list[Visibility]:
     """Returns how much of each entry this viewer may know now.
 
     ``entries``: the end of the log, or all of it. None stands for an entry that is no action, which everybody may know.
@@ -45,19 +47,19 @@ def sights(entries: Sequence[Logged | None], eye: Eye, *, is_secret: bool, is_re
     """
     found = []
     for entry in reversed(entries):
-        sight = Sight.WHOLE
+        sight = Visibility.WHOLE
         if entry is not None:
             is_secret = is_secret and entry.secret
-            if entry.seat != eye and is_secret:
-                sight = Sight.NOTHING
-            elif entry.seat != eye and entry.lasting and not is_revealed:
-                sight = Sight.SEAT_ONLY
+            if entry.seat != viewer and is_secret:
+                sight = Visibility.NOTHING
+            elif entry.seat != viewer and entry.lasting and not is_revealed:
+                sight = Visibility.SEAT_ONLY
         found.append(sight)
     return found[::-1]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LoggedAction:
     """An action in the log of a game without a session."""
 
     seat: Seat
@@ -71,19 +73,19 @@ class History(Generic[S, A]):
     """The log of a game without a session."""
 
     game: Game[S, A]
-    entries: list[Said] = field(default_factory=list)
+    entries: list[LoggedAction] = field(default_factory=list)
 
     def play(self, state: S, seat: Seat, action: A) -> None:
         """Applies an action and records it."""
         secret, lasting = self.game.is_secret(state), self.game.stays_secret(state, seat, action)
         self.game.apply(state, seat, action)
-        self.entries.append(Said(seat, self.game.text(action), secret, lasting))
+        self.entries.append(LoggedAction(seat, self.game.text(action), secret, lasting))
 
-    def shown_to(self, state: S, eye: Eye) -> list[tuple[Seat, str | None]]:
+    def shown_to(self, state: S, viewer: Viewer) -> list[tuple[Seat, str | None]]:
         """Returns the log as this viewer may read it now; the text of an action that stays secret is None."""
-        seen = sights(self.entries, eye, is_secret=self.game.is_secret(state), is_revealed=False)
+        seen = visibilities(self.entries, viewer, is_secret=self.game.is_secret(state), is_revealed=False)
         return [
-            (said.seat, said.text if sight is Sight.WHOLE else None)
+            (said.seat, said.text if sight is Visibility.WHOLE else None)
             for said, sight in zip(self.entries, seen, strict=True)
-            if sight is not Sight.NOTHING
+            if sight is not Visibility.NOTHING
         ]

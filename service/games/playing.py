@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from service.games.chance import SEED_BYTES, Stream, seeds_of
+from service.games.chance import SEED_BYTES, Draws, seeds_of
 from service.games.core import AnyGame, Options, Outcome, Seat
 
 #: (state, seat, the player's own random stream) -> an action.
-Player = Callable[[Any, Seat, Stream], Any]
+Player = Callable[[Any, Seat, Draws], Any]
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Played:
     digest: str
 
 
-def player_streams(number: int, index: int, seats: int) -> list[Stream]:
+def player_draws(number: int, index: int, seats: int) -> list[Draws]:
     """Returns one random stream for each seat in game ``index`` of a series, independent of the cards and of each other."""
     return [
-        Stream(
+        Draws(
             blake2b(f"{number}/{index}/{seat}".encode(), digest_size=SEED_BYTES, person=b"rubble-player").digest(),
             "player",
         )
@@ -36,7 +36,7 @@ def play_on(
     game: AnyGame,
     state: Any,
     players: Sequence[Player],
-    streams: Sequence[Stream],
+    draws_by_seat: Sequence[Draws],
     *,
     plies: int | None = None,
     apply: Callable[[Any, Seat, Any], None] | None = None,
@@ -53,7 +53,7 @@ def play_on(
         if not acting:
             break
         seat = acting[0]
-        act(state, seat, players[seat](state, seat, streams[seat]))
+        act(state, seat, players[seat](state, seat, draws_by_seat[seat]))
         decisions += 1
     return decisions
 
@@ -67,7 +67,7 @@ def play_one(game: AnyGame, seats: int, options: Options, players: Sequence[Play
         game.apply(state, seat, action)
         log.append(f"{seat} {game.text(action)}")
 
-    decisions = play_on(game, state, players, player_streams(number, index, seats), apply=apply)
+    decisions = play_on(game, state, players, player_draws(number, index, seats), apply=apply)
     outcome = game.outcome(state)
     if outcome is None:
         raise RuntimeError(f"{game.id}: no seat is to act after {decisions} decisions, but the game is not over")

@@ -1,1 +1,1 @@
-"""The doors of the service: gRPC in, sessions behind."""
+"""The gRPC API of the service."""

@@ -1,7 +1,8 @@
 """Who calls, and who may call what: signed statements, and one table.
 
 A token is ``rb1.<kind>.<payload>.<signature>``. Kind and payload are what is said (a bot and its generation; a session, its
-birth and a seat; a world and its owner), the signature names the secret it was made with and proves that we said it. Nothing has to
+creation id and a seat; a world and its owner), the signature names the secret it was made with and proves that we said it. Nothing
+has to
 be looked up, so losing Redis locks nobody out. Only which generations of a bot's keys were revoked lives in Redis; the last
 known answer is good enough while Redis is away.
 """
@@ -26,7 +27,7 @@ import msgspec
 
 from service.sessions import keys
 from service.sessions.errors import BadRequest, SessionError, StoreUnavailable
-from service.sessions.link import RedisClient
+from service.sessions.redis_client import RedisClient
 from service.sessions.session import Header
 
 T = TypeVar("T")
@@ -101,9 +102,9 @@ class Caller:
     #: A bot's name and the generation of its key.
     bot: str = ""
     generation: int = 0
-    #: The session, its birth and the place of a seat token.
+    #: The session, its creation id and the place of a seat token.
     session: str = ""
-    birth: str = ""
+    creation_id: str = ""
     seat: int = -1
     #: When the token ends, in seconds of Unix time; 0: never.
     expires: int = 0
@@ -114,7 +115,7 @@ class Caller:
         if self.kind is Kind.BOT:
             return f"bot:{self.bot}"
         if self.kind is Kind.SEAT:
-            return f"seat:{self.session}:{self.seat}:{self.birth}"
+            return f"seat:{self.session}:{self.seat}:{self.creation_id}"
         return str(self.kind.value)
 
     def seats_in(self, session: Header) -> tuple[int, ...]:
@@ -124,7 +125,10 @@ class Caller:
                 return tuple(
                     seat for seat, bot in enumerate(session.bots) if bot and bot == self.bot
                 )  # "": an open seat
-            case Kind.SEAT if (self.session, self.birth) == (session.id, session.birth) and self.seat < session.seats:
+            case Kind.SEAT if (self.session, self.creation_id) == (
+                session.id,
+                session.creation_id,
+            ) and self.seat < session.seats:
                 return (self.seat,)
             case _:
                 return ()
@@ -189,8 +193,8 @@ class _SeatToken(msgspec.Struct, array_like=True, frozen=True):
     session: str
     seat: int
     expires: int
-    #: Not in tokens of older versions: they are good for sessions that have no birth either.
-    birth: str = ""
+    #: Not in tokens of older versions: they are good for sessions that have no creation id either.
+    creation_id: str = ""
 
 
 class _Blob(msgspec.Struct, array_like=True, frozen=True):
@@ -231,12 +235,12 @@ class Signer:
         """A key for a bot. Issue keys through a KeyRing, which counts generations."""
         return self._sign(_BOT, _encode(_BotKey(bot, generation, int(self._now()), expires)))
 
-    def seat_token(self, session: str, birth: str, seat: int, expires: int) -> str:
+    def seat_token(self, session: str, creation_id: str, seat: int, expires: int) -> str:
         """A token for one seat of one session, until ``expires`` (seconds of Unix time).
 
-        ``birth`` tells the session from a later one with the same id.
+        ``creation id`` tells the session from a later one with the same id.
         """
-        return self._sign(_SEAT, _encode(_SeatToken(session, seat, expires, birth)))
+        return self._sign(_SEAT, _encode(_SeatToken(session, seat, expires, creation_id)))
 
     def sign_blob(self, purpose: str, payload: object, expires: int, owner: str = "") -> bytes:
         """A handle that only we can make, for one purpose and one owner, until ``expires`` (seconds of Unix time)."""
@@ -266,9 +270,13 @@ class Signer:
                 key: _BotKey = _decoder(_BotKey).decode(payload)
                 return Caller(Kind.BOT, bot=key.bot, generation=key.generation, expires=key.expires)
             case "seat":
-                place: _SeatToken = _decoder(_SeatToken).decode(payload)
+                seat_token: _SeatToken = _decoder(_SeatToken).decode(payload)
                 return Caller(
-                    Kind.SEAT, session=place.session, birth=place.birth, seat=place.seat, expires=place.expires
+                    Kind.SEAT,
+                    session=seat_token.session,
+                    creation_id=seat_token.creation_id,
+                    seat=seat_token.seat,
+                    expires=seat_token.expires,
                 )
             case _:
                 raise Unauthenticated("BAD_TOKEN", f"a {kind} handle is no token; expected a bot key or a seat token")
@@ -436,12 +444,12 @@ def check_name(field: str, name: str) -> None:
         raise BadRequest(field, name, "1-64 letters, digits, dots, dashes or underscores, and no dot first")
 
 
-# ------------------------------------------------------------------------------------------------------------------- the door
+# ------------------------------------------------------------------------------------------------------------------- interceptors
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
 Continuation: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["Handler | None"]]
 
 
-class Doorman(grpc.aio.ServerInterceptor):
+class Authorizer(grpc.aio.ServerInterceptor):
     """Learns who calls and decides by the table. What it raises is given its status by the interceptor before it."""
 
     def __init__(

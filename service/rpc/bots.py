@@ -7,10 +7,10 @@ from typing import Any, Final
 import grpc
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc
-from service.rpc.auth import Caller, Doorman, KeyRing, Unauthenticated
-from service.rpc.hub import BotStream, Hub
+from service.rpc.auth import Authorizer, Caller, KeyRing, Unauthenticated
+from service.rpc.bot_streams import BotStream, BotStreams
 from service.rpc.limits import LimitReached, Limits
-from service.rpc.writing import hand_over
+from service.rpc.stream_writing import write_message
 from service.sessions.errors import BadRequest
 from service.sessions.presence import Presence
 
@@ -26,9 +26,11 @@ _PATIENCE_S: Final = 60.0
 class BotServicer(bot_pb2_grpc.BotServiceServicer):
     """Where bots sit down."""
 
-    def __init__(self, hub: Hub, doorman: Doorman, ring: KeyRing, presence: Presence, limits: Limits) -> None:
-        self._hub = hub
-        self._doorman = doorman
+    def __init__(
+        self, bot_streams: BotStreams, authorizer: Authorizer, ring: KeyRing, presence: Presence, limits: Limits
+    ) -> None:
+        self._bot_streams = bot_streams
+        self._authorizer = authorizer
         self._ring = ring
         self._presence = presence
         self._limits = limits
@@ -52,7 +54,9 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     ) -> None:
         # A status can follow a message that is not read only if these went before.
         await context.send_initial_metadata(())
-        stream = await self._hub.connect(caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES))
+        stream = await self._bot_streams.connect(
+            caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES)
+        )
         reader = asyncio.create_task(self._read(stream, requests, first))
         guard = asyncio.create_task(self._guard(stream, caller, reader))
         reader.add_done_callback(lambda _: stream.leave())
@@ -63,11 +67,11 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
                     if reader.done():
                         reader.result()  # raises what ended the bot's side; nothing if it just hung up
                     return  # or drained: the bot has been sent elsewhere
-                await hand_over(context, message, stream.patience(_PATIENCE_S))
+                await write_message(context, message, stream.timeout(_PATIENCE_S))
         finally:
             reader.cancel()
             guard.cancel()
-            await self._hub.disconnect(stream)
+            await self._bot_streams.disconnect(stream)
 
     async def _greet(
         self, requests: AsyncIterator[bot_pb2.PlayRequest]
@@ -77,7 +81,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
             first = await anext(requests)  # it comes soon, or the reader of requests ends the call
         except StopAsyncIteration:
             raise BadRequest("hello", "nothing", "a Hello with a bot_key in the first message") from None
-        caller = await self._doorman.bot_of(first.hello.bot_key)
+        caller = await self._authorizer.bot_of(first.hello.bot_key)
         return caller, first.hello, list(first.choices)
 
     async def _guard(self, stream: BotStream, caller: Caller, reader: "asyncio.Task[None]") -> None:
@@ -85,7 +89,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         while not reader.done():
             await asyncio.sleep(_GUARD_S)
             try:
-                await self._doorman.check_again(caller)
+                await self._authorizer.check_again(caller)
             except Unauthenticated as error:
                 stream.end(error)
                 return
@@ -96,7 +100,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         """Hand every choice to the arena, in the order in which they came."""
 
         async def take(choices: list[bot_pb2.Choice]) -> None:
-            received = self._hub.arena.now_ms()
+            received = self._bot_streams.live_sessions.now_ms()
             for number, choice in enumerate(choices, 1):
                 if not number % _BREATH:
                     await asyncio.sleep(0)  # a long message must not keep the other streams waiting

@@ -1,6 +1,6 @@
 """Every error and the status it becomes: one table. No other file mentions a status code.
 
-One interceptor applies it to calls; what a bot is told inside its stream is made of the same ``answer``.
+One interceptor applies it to calls; what a bot is told inside its stream is made of the same ``error_status``.
 
 An answer carries google.rpc.ErrorInfo: a reason a program can branch on, and the facts (field, value, what was expected,
 revision, rule …). Where waiting helps, RetryInfo says how long. A bug of ours is logged whole, once, under an id; the caller
@@ -25,7 +25,7 @@ from grpc_status import rpc_status
 from service.games.core import BadSetup, Refused, Unreadable
 from service.rpc.auth import BadHandle, Forbidden, Unauthenticated, redact
 from service.rpc.limits import LimitReached
-from service.rpc.writing import PATIENCE_S, hand_over, leave, say_farewell
+from service.rpc.stream_writing import PATIENCE_S, end_quietly, end_with_status, write_message
 from service.sessions.errors import (
     ActionRefused,
     BadRequest,
@@ -100,7 +100,7 @@ _TABLE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ErrorStatus:
     """What a caller is told."""
 
     status: StatusCode
@@ -111,14 +111,14 @@ class Answer:
     retry_ms: int = 0
 
 
-def answer(exception: Exception, more: Sequence[Row] = ()) -> Answer:
+def error_status(exception: Exception, more: Sequence[Row] = ()) -> ErrorStatus:
     """The answer to an exception. Whatever is not in the table is a bug of ours, and logged here.
 
-    ``more`` are lines of another server that uses the same doors.
+    ``more`` are lines of another server that uses the same interceptors.
     """
     for row in (*more, *_TABLE):
         if isinstance(exception, row.exception) and row.when(exception):
-            return Answer(
+            return ErrorStatus(
                 row.status,
                 row.reason or str(getattr(exception, "reason", INTERNAL)),
                 _short(redact(str(exception)), _LONGEST_MESSAGE),
@@ -128,10 +128,10 @@ def answer(exception: Exception, more: Sequence[Row] = ()) -> Answer:
     error_id = uuid.uuid4().hex[:12]
     _log.error("a bug of ours, told as %s", error_id, exc_info=exception, extra={"error_id": error_id})
     message = f"an error of ours; it is in our log as {error_id}, please tell us"
-    return Answer(StatusCode.INTERNAL, INTERNAL, message, {"error_id": error_id})
+    return ErrorStatus(StatusCode.INTERNAL, INTERNAL, message, {"error_id": error_id})
 
 
-def rich_status(told: Answer) -> status_pb2.Status:
+def rich_status(told: ErrorStatus) -> status_pb2.Status:
     """The answer as google.rpc.Status."""
     details = [_packed(error_details_pb2.ErrorInfo(reason=told.reason, domain=DOMAIN, metadata=dict(told.facts)))]
     if told.retry_ms:
@@ -184,12 +184,12 @@ def _short(text: str, limit: int) -> str:
     return data[: limit - 3].decode("utf-8", "ignore") + "…"
 
 
-# ---------------------------------------------------------------------------------------------------------------- at the door
+# ---------------------------------------------------------------------------------------------------------------- interceptors
 Behaviour = Callable[[Any, Any], Any]
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
 
 
-class Answers(grpc.aio.ServerInterceptor):
+class ErrorInterceptor(grpc.aio.ServerInterceptor):
     """Gives every exception its status, whatever the shape of the call. It goes before all interceptors that may refuse."""
 
     def __init__(self, more: Sequence[Row] = ()) -> None:
@@ -244,7 +244,7 @@ def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
             try:
                 async with aclosing(behaviour(request, context)) as responses:
                     async for response in responses:
-                        await hand_over(context, response, asyncio.timeout(PATIENCE_S))
+                        await write_message(context, response, asyncio.timeout(PATIENCE_S))
             except grpc.aio.AbortError:
                 raise
             except Exception as error:
@@ -274,7 +274,7 @@ async def _abort(context: Any, error: Exception, more: tuple[Row, ...]) -> None:
     if context.done() and isinstance(error, grpc.aio.UsageError):
         return  # the caller left while we wrote to it: nobody is there to be told, and nothing is wrong
     if isinstance(error, grpc.aio.InternalError):
-        leave()  # what gRPC says of a call whose caller has left
-    status = rpc_status.to_status(rich_status(answer(error, more)))
+        end_quietly()  # what gRPC says of a call whose caller has left
+    status = rpc_status.to_status(rich_status(error_status(error, more)))
     if not context.done():
-        await say_farewell(context, status)
+        await end_with_status(context, status)

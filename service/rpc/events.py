@@ -15,7 +15,7 @@ from service.rpc.codec import (
     time_control_message,
     turn_event,
 )
-from service.rpc.errors import Answer
+from service.rpc.errors import ErrorStatus
 from service.sessions.session import ACTIVE, Session
 
 _LONGEST_NAME: Final = 64
@@ -60,7 +60,7 @@ def turn(session: Session, seat: int, now_ms: int) -> bytes:
     return turn_event(session, seat, now_ms)
 
 
-def refused(session_id: str, turn: int, told: Answer, *, is_open: bool) -> bytes:
+def refused(session_id: str, turn: int, told: ErrorStatus, *, is_open: bool) -> bytes:
     """A choice was not accepted."""
     # What the bot sent may be as long as a message; it need not hear all of it again.
     event = bot_pb2.Refused(

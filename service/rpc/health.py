@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from grpc_health.v1 import health, health_pb2
 
-from service.rpc.writing import PATIENCE_S, hand_over
+from service.rpc.stream_writing import PATIENCE_S, write_message
 
 _LOOK_S: Final = 1.0
 #: The trailer of a health check that says what is wrong.
@@ -35,5 +35,5 @@ class Health(health.aio.HealthServicer):
             if status != told:
                 told = status
                 response = health_pb2.HealthCheckResponse(status=status)
-                await hand_over(context, response, asyncio.timeout(PATIENCE_S))
+                await write_message(context, response, asyncio.timeout(PATIENCE_S))
             await asyncio.sleep(_LOOK_S)

@@ -39,7 +39,7 @@ class LimitReached(SessionError):
         self.retry_after_ms = retry_after_ms
 
 
-class Places:
+class ConcurrencyLimit:
     """So many at once for each key, and not one more."""
 
     def __init__(self, limit: str, allowed: int) -> None:
@@ -67,16 +67,16 @@ class Places:
                 del self._taken[key]
 
 
-class WatchPlaces:
+class WatchLimit:
     """Who may watch a session: the public shares the places of a session, and no one caller has them all. The operator, whose
     referee must see the end of every game, has places of its own.
     """
 
     def __init__(self, per_session: int, per_caller: int) -> None:
-        self._operator = Places("watchers of the operator for each session", per_session)
-        self._public = Places("watchers for each session", per_session)
-        self._here = Places("watchers for each session and caller", per_caller)
-        self._everywhere = Places("watchers for each caller", per_caller * _SESSIONS_WATCHED)
+        self._operator = ConcurrencyLimit("watchers of the operator for each session", per_session)
+        self._public = ConcurrencyLimit("watchers for each session", per_session)
+        self._here = ConcurrencyLimit("watchers for each session and caller", per_caller)
+        self._everywhere = ConcurrencyLimit("watchers for each caller", per_caller * _SESSIONS_WATCHED)
 
     @contextmanager
     def hold(self, session: str, caller: str, *, is_operator: bool) -> Iterator[None]:
@@ -136,8 +136,8 @@ class Budget:
 class Limits:
     """All limits of one process. The numbers come from the settings."""
 
-    streams: Places
-    watchers: WatchPlaces
+    streams: ConcurrencyLimit
+    watchers: WatchLimit
     #: Choices that were refused, by bot.
     refusals: Budget
     simulation: Budget
@@ -156,8 +156,8 @@ class Limits:
         refusals_per_second: int = 200,
     ) -> "Limits":
         return cls(
-            streams=Places("streams for each bot", streams_per_bot),
-            watchers=WatchPlaces(watchers_per_session, watchers_per_caller),
+            streams=ConcurrencyLimit("streams for each bot", streams_per_bot),
+            watchers=WatchLimit(watchers_per_session, watchers_per_caller),
             refusals=Budget("refused choices a second for each bot", refusals_per_second),
             simulation=Budget("milliseconds of simulation a second for each caller", simulation_ms_per_second),
             live_sessions=live_sessions,

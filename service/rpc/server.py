@@ -21,35 +21,35 @@ from rubble.v1 import (
 from service import metrics
 from service.config import CannotListen, Settings, server_credentials
 from service.logs import RequestIds
-from service.rpc.auth import Doorman, KeyRing, Signer
+from service.rpc.auth import Authorizer, KeyRing, Signer
+from service.rpc.bot_streams import BotStreams
 from service.rpc.bots import BotServicer, add_bot_service
-from service.rpc.ends import Ends
-from service.rpc.errors import Answers
+from service.rpc.call_metrics import CallMetrics, count_answer, count_changes, count_save
+from service.rpc.end_waiters import EndWaiters
+from service.rpc.errors import ErrorInterceptor
 from service.rpc.games import GameService
 from service.rpc.health import Health
-from service.rpc.hub import Hub
-from service.rpc.intake import Intake
-from service.rpc.leaks import LeakWatch
-from service.rpc.letters import Letters
+from service.rpc.leak_check import LeakCheck
 from service.rpc.limits import Limits, message_options
-from service.rpc.meter import Meter, count_answer, count_changes, count_save
+from service.rpc.request_memory import RequestMemory
+from service.rpc.request_reader import RequestReader
 from service.rpc.sessions import SessionServicer
 from service.rpc.simulation import SimulationServicer
 from service.sessions import keys
-from service.sessions.arena import Arena
-from service.sessions.bells import Bells
+from service.sessions.deadlines import DeadlineEnforcer
 from service.sessions.errors import SessionError
-from service.sessions.link import RedisClient, connect, connect_for_bells, end_task
+from service.sessions.heartbeat import Heartbeat
+from service.sessions.live_sessions import LiveSessions
+from service.sessions.notifications import Notifications
 from service.sessions.outages import Outages
 from service.sessions.presence import Presence
-from service.sessions.pulse import Pulse
+from service.sessions.redis_client import RedisClient, cancel_task, connect, connect_for_notifications
 from service.sessions.redis_store import RedisStore
 from service.sessions.steady_clock import SteadyClock
-from service.sessions.sweep import Sweep
 
 _LOG: Final = logging.getLogger(__name__)
-_ALARM_S: Final = 0.05
-_SWEEP_S: Final = 1.0
+_EXPIRE_S: Final = 0.05
+_DEADLINES_S: Final = 1.0
 _LEAKS_S: Final = 1.0
 _HEALTH_S: Final = 1.0
 _DRAIN_S: Final = 5.0
@@ -75,21 +75,21 @@ class Service:
         self._redis = connect(redis_url)
         client = RedisClient(self._redis)
         client.on_answer = count_answer
-        self._bell_redis = connect_for_bells(redis_url)
+        self._notification_redis = connect_for_notifications(redis_url)
         store = RedisStore(client)
         store.on_save = count_save
         clock = SteadyClock()
         outages = Outages(clock())
-        self._pulse = Pulse(self._redis, clock, outages)
-        store.on_failure = self._pulse.failed
+        self._heartbeat = Heartbeat(self._redis, clock, outages)
+        store.on_failure = self._heartbeat.failed
         self._presence = Presence(client)
-        self.arena = Arena(store, clock, outages, self._presence)
-        self._bells = Bells(*self._bell_redis)
-        self.hub = Hub(self.arena, self._presence, self._bells)
-        self._sweep = Sweep(client, self.arena, self._presence)
+        self.live_sessions = LiveSessions(store, clock, outages, self._presence)
+        self._notifications = Notifications(*self._notification_redis)
+        self.bot_streams = BotStreams(self.live_sessions, self._presence, self._notifications)
+        self._enforcer = DeadlineEnforcer(client, self.live_sessions, self._presence)
         self._signer = Signer(settings.secrets)
         self._ring = KeyRing(self._signer, client)
-        self._doorman = Doorman(self._signer, self._ring, settings.operator_token)
+        self._authorizer = Authorizer(self._signer, self._ring, settings.operator_token)
         self._limits = Limits.of(
             streams_per_bot=settings.streams_per_bot,
             watchers_per_session=settings.watchers_per_session,
@@ -98,27 +98,33 @@ class Service:
             watchers_per_caller=settings.watchers_per_caller,
             refusals_per_second=settings.refusals_per_second,
         )
-        self._intake = Intake(
+        self._request_memory = RequestMemory(
             largest=settings.max_message_bytes,
             per_caller=settings.request_bytes_per_caller,
             total=settings.request_bytes,
         )
         self._health = Health()
-        self._ends = Ends(self.arena)
-        self._simulation = SimulationServicer(self.arena, self._signer, self._limits)
+        self._end_waiters = EndWaiters(self.live_sessions)
+        self._simulation = SimulationServicer(self.live_sessions, self._signer, self._limits)
         self._conflicts_counted = 0
         self._server: grpc.aio.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
-        self._leaks = LeakWatch()
-        self.arena.listen(count_changes)
-        self.arena.listen(self._leaks.hear)
+        self._leaks = LeakCheck()
+        self.live_sessions.listen(count_changes)
+        self.live_sessions.listen(self._leaks.hear)
 
     async def start(self, listen: str, *, reuse_port: bool = False) -> str:
         """Begin to serve; returns the address that was really bound."""
         server = grpc.aio.server(
-            # The first one is the outermost: errors wrap the doorman, and the meter sees what the caller sees.
-            interceptors=(RequestIds(), Meter(), Answers(), self._doorman, Letters(self._intake)),
+            # The first one is the outermost: errors wrap the authorizer, and the metrics see what the caller sees.
+            interceptors=(
+                RequestIds(),
+                CallMetrics(),
+                ErrorInterceptor(),
+                self._authorizer,
+                RequestReader(self._request_memory),
+            ),
             options=[
                 *message_options(self._settings.max_message_bytes),
                 ("grpc.so_reuseport", int(reuse_port)),
@@ -130,9 +136,13 @@ class Service:
             ],
         )
         game_pb2_grpc.add_GameServiceServicer_to_server(GameService(), server)
-        sessions = SessionServicer(self.arena, self._bells, self._signer, self._limits, self._ends)
+        sessions = SessionServicer(
+            self.live_sessions, self._notifications, self._signer, self._limits, self._end_waiters
+        )
         session_pb2_grpc.add_SessionServiceServicer_to_server(sessions, server)
-        add_bot_service(BotServicer(self.hub, self._doorman, self._ring, self._presence, self._limits), server)
+        add_bot_service(
+            BotServicer(self.bot_streams, self._authorizer, self._ring, self._presence, self._limits), server
+        )
         simulation_pb2_grpc.add_SimulationServiceServicer_to_server(self._simulation, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
@@ -143,16 +153,16 @@ class Service:
         except RuntimeError:  # all that gRPC says of it
             raise CannotListen(listen) from None
         await self._check_health()
-        await self._bells.start()
-        await self._bells.add(keys.ENDED, self._ends.hear)
+        await self._notifications.start()
+        await self._notifications.add(keys.ENDED, self._end_waiters.hear)
         await server.start()
         self._server = server
         self._tasks = [
-            asyncio.create_task(self._every(_ALARM_S, self.arena.ring_alarms)),
-            asyncio.create_task(self._every(_SWEEP_S, self._sweep_once)),
+            asyncio.create_task(self._every(_EXPIRE_S, self.live_sessions.expire_due)),
+            asyncio.create_task(self._every(_DEADLINES_S, self._enforce_deadlines)),
             asyncio.create_task(self._every(_LEAKS_S, self._leaks.once)),
             asyncio.create_task(self._every(_HEALTH_S, self._check_health)),
-            asyncio.create_task(self.hub.run()),
+            asyncio.create_task(self.bot_streams.run()),
         ]
         return f"{listen.rpartition(':')[0]}:{port}"
 
@@ -162,17 +172,17 @@ class Service:
         metrics.IS_SERVING.set(0)
         for name in ("", *SERVICES):
             await self._health.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
-        self._ends.close()
-        await self.hub.drain()
-        await self._pulse.stop()
+        self._end_waiters.close()
+        await self.bot_streams.drain()
+        await self._heartbeat.stop()
         if self._server is not None:
             await self._server.stop(_DRAIN_S)
         for task in self._tasks:
-            await end_task(task)
-        await self._bells.stop()
+            await cancel_task(task)
+        await self._notifications.stop()
         self._simulation.close()
         await self._redis.aclose()
-        for client in self._bell_redis:
+        for client in self._notification_redis:
             await client.aclose()
 
     async def _every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -185,22 +195,22 @@ class Service:
             except Exception:
                 _LOG.exception("work beside the calls failed")
 
-    async def _sweep_once(self) -> None:
-        await self._sweep.once()
-        metrics.LIVE_SESSIONS.set(await self._sweep.tidy())
-        metrics.STREAMS.set(len(self.hub.streams))
-        metrics.CONFLICTS.inc(self.arena.conflicts - self._conflicts_counted)
-        self._conflicts_counted = self.arena.conflicts
+    async def _enforce_deadlines(self) -> None:
+        await self._enforcer.once()
+        metrics.LIVE_SESSIONS.set(await self._enforcer.remove_ended())
+        metrics.STREAMS.set(len(self.bot_streams.streams))
+        metrics.CONFLICTS.inc(self.live_sessions.conflicts - self._conflicts_counted)
+        self._conflicts_counted = self.live_sessions.conflicts
 
     async def _check_health(self) -> None:
         """NOT_SERVING while Redis is away or takes no writes, back by itself."""
         if not self._is_stopping:
-            await self._pulse.beat()
-        metrics.REDIS_UP.set(int(self._pulse.is_readable))
-        metrics.REDIS_WRITABLE.set(int(not self._pulse.trouble))
-        self._health.problem = self._pulse.trouble
+            await self._heartbeat.beat()
+        metrics.REDIS_UP.set(int(self._heartbeat.is_readable))
+        metrics.REDIS_WRITABLE.set(int(not self._heartbeat.failure))
+        self._health.problem = self._heartbeat.failure
         # While it stops it is not well: a balancer would send calls to a copy that is about to go.
-        is_well = not self._pulse.trouble and not self._is_stopping
+        is_well = not self._heartbeat.failure and not self._is_stopping
         serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
         metrics.IS_SERVING.set(int(is_well))
         for name in ("", *SERVICES):

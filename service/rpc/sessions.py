@@ -13,15 +13,13 @@ from service import games, metrics
 from service.games.chance import SEED_BYTES
 from service.rpc import codec
 from service.rpc.auth import Caller, Forbidden, Kind, Signer, check_name, current_caller, redact
-from service.rpc.ends import Ends
-from service.rpc.gallery import Gallery
-from service.rpc.intake import caller_name
+from service.rpc.end_waiters import EndWaiters
 from service.rpc.limits import LimitReached, Limits
-from service.rpc.writing import PATIENCE_S, hand_over
-from service.sessions.arena import Answer, Arena, settle
-from service.sessions.bells import Bells
+from service.rpc.request_memory import caller_name
+from service.rpc.stream_writing import PATIENCE_S, write_message
+from service.rpc.watchers import Watchers
 from service.sessions.clock import TimeControl
-from service.sessions.entries import ACTIONS, Acted, Ended, Entry, Fault, Forfeited, HouseActed
+from service.sessions.entries import ACTIONS, Acted, AutomatonActed, Ended, Entry, Fault, Forfeited
 from service.sessions.errors import (
     BadRequest,
     HistoryChanged,
@@ -30,7 +28,9 @@ from service.sessions.errors import (
     UnknownSession,
     UnreadableSession,
 )
+from service.sessions.live_sessions import Answer, LiveSessions, set_result
 from service.sessions.log_view import is_hidden, readable
+from service.sessions.notifications import Notifications
 from service.sessions.replay import write_replay
 from service.sessions.session import ACTIVE, Accepted, Header, Reply, Session
 from service.sessions.stored import entry_mark
@@ -58,44 +58,46 @@ _UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
 
 
 class SessionServicer(session_pb2_grpc.SessionServiceServicer):
-    """Sessions, through the door."""
+    """Sessions over gRPC."""
 
     def __init__(
         self,
-        arena: Arena,
-        bells: Bells,
+        live_sessions: LiveSessions,
+        notifications: Notifications,
         signer: Signer,
         limits: Limits,
-        ends: Ends,
+        end_waiters: EndWaiters,
     ) -> None:
-        self._arena = arena
-        self._gallery: Gallery[_Seen] = Gallery(arena, bells, self._look)
+        self._live_sessions = live_sessions
+        self._watchers: Watchers[_Seen] = Watchers(live_sessions, notifications, self._look)
         self._signer = signer
         self._limits = limits
-        self._ends = ends
+        self._end_waiters = end_waiters
 
     async def CreateSession(
         self, request: session_pb2.CreateSessionRequest, context: Any
     ) -> session_pb2.CreateSessionResponse:
         header = self._header(request)
-        await self._check_room(request.session)
-        session = await _finish_despite_disconnect(self._arena.create(header, seeds_given=request.HasField("seeds")))
+        await self._check_capacity(request.session)
+        session = await _finish_despite_disconnect(
+            self._live_sessions.create(header, seeds_given=request.HasField("seeds"))
+        )
         header = session.header  # the first request's, if this one repeats it: tokens are for the session that is there
         expires = self._signer.expires_in(_TOKEN_S)
         tokens = [
-            "" if bot else self._signer.seat_token(header.id, header.birth, seat, expires)
+            "" if bot else self._signer.seat_token(header.id, header.creation_id, seat, expires)
             for seat, bot in enumerate(header.bots)
         ]
         return session_pb2.CreateSessionResponse(
-            session=codec.session_message(session, self._arena.now_ms()), seat_tokens=tokens
+            session=codec.session_message(session, self._live_sessions.now_ms()), seat_tokens=tokens
         )
 
-    async def _check_room(self, session_id: str) -> None:
+    async def _check_capacity(self, session_id: str) -> None:
         """LimitReached, unless another session may be opened. A request sent twice opens none: it finds the first one's."""
         try:
-            self._limits.check_sessions(await self._arena.store.live())
+            self._limits.check_sessions(await self._live_sessions.store.live())
         except LimitReached:
-            if not session_id or await self._arena.store.marks([session_id]) == [None]:
+            if not session_id or await self._live_sessions.store.marks([session_id]) == [None]:
                 raise
 
     def _header(self, request: session_pb2.CreateSessionRequest) -> Header:
@@ -119,7 +121,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         control = _time_control(request)
         if request.sealed and not request.hold_seeds:
             raise BadRequest("sealed", True, "hold_seeds beside it: a session is sealed until its seeds are revealed")
-        now = self._arena.now_ms()
+        now = self._live_sessions.now_ms()
         return Header(
             session_id,
             game.id,
@@ -136,9 +138,9 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         )
 
     async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
-        session = await self._arena.read(request.session)
+        session = await self._live_sessions.read(request.session)
         _check_seal(session)
-        return session_pb2.GetSessionResponse(session=codec.session_message(session, self._arena.now_ms()))
+        return session_pb2.GetSessionResponse(session=codec.session_message(session, self._live_sessions.now_ms()))
 
     async def ListSessions(
         self, request: session_pb2.ListSessionsRequest, context: Any
@@ -155,38 +157,38 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             start = int(request.page_token)
         response = session_pb2.ListSessionsResponse()
         while len(response.sessions) < size:
-            ids = await self._arena.store.session_ids(start, size)
+            ids = await self._live_sessions.store.session_ids(start, size)
             if not ids:
                 return response
             for session_id in ids:
                 start += 1
                 try:
-                    session = await self._arena.read(session_id)
+                    session = await self._live_sessions.read(session_id)
                 except (UnknownSession, UnreadableSession):
                     continue  # it expired, or is another version's
                 if request.game in ("", session.header.game):
-                    response.sessions.append(codec.session_message(session, self._arena.now_ms()))
+                    response.sessions.append(codec.session_message(session, self._live_sessions.now_ms()))
                 if len(response.sessions) == size:
                     break
         response.next_page_token = str(start)
         return response
 
     async def GetView(self, request: session_pb2.GetViewRequest, context: Any) -> session_pb2.GetViewResponse:
-        session = await self._arena.read(request.session)
+        session = await self._live_sessions.read(request.session)
         _check_seal(session)
         seat = _seat_of(current_caller(), session)
         if seat is not None and not session.seats[seat].clock.is_seated and session.status == ACTIVE:
-            await self._arena.take_seat(request.session, seat)
-            session = await self._arena.refresh(request.session)
+            await self._live_sessions.take_seat(request.session, seat)
+            session = await self._live_sessions.refresh(request.session)
         view = codec.view_message(session.game, session.state, seat)
         response = session_pb2.GetViewResponse(revision=session.revision, view=view)
         if seat is not None and session.seats[seat].is_asked:
-            response.question.CopyFrom(_question(session, seat, self._arena.now_ms()))
+            response.question.CopyFrom(_question(session, seat, self._live_sessions.now_ms()))
         return response
 
     async def Act(self, request: session_pb2.ActRequest, context: Any) -> session_pb2.ActResponse:
-        heard = self._arena.now_ms()
-        session = await self._arena.refresh(request.session)
+        heard = self._live_sessions.now_ms()
+        session = await self._live_sessions.refresh(request.session)
         seat = _own_seat(current_caller(), session)
         kind = request.WhichOneof("choice")
         if kind is None:
@@ -195,7 +197,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         settled: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         note = redact(request.note)  # it becomes public with the replay
         answer = Answer(seat, request.turn, choice, note, heard)
-        self._arena.answer(request.session, answer, partial(settle, settled))
+        self._live_sessions.answer(request.session, answer, partial(set_result, settled))
         reply = await settled
         if not isinstance(reply, Accepted):
             raise reply.error
@@ -203,7 +205,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         return session_pb2.ActResponse(revision=reply.revision, action=action, repeated_answer=reply.repeated)
 
     async def Resign(self, request: session_pb2.ResignRequest, context: Any) -> session_pb2.ResignResponse:
-        session = await self._arena.read(request.session)
+        session = await self._live_sessions.read(request.session)
         caller = current_caller()
         seat = request.seat if caller.kind is Kind.OPERATOR else _own_seat(caller, session)
         fault = _RESIGNED_BY.get(request.fault)
@@ -218,7 +220,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
     async def Adjudicate(self, request: session_pb2.AdjudicateRequest, context: Any) -> session_pb2.AdjudicateResponse:
         ranks = list(request.ranks)
         await self._change(request.session, lambda session, now: session.adjudicate(ranks, now))
-        session = await self._arena.refresh(request.session)
+        session = await self._live_sessions.refresh(request.session)
         assert session.outcome is not None
         return session_pb2.AdjudicateResponse(outcome=codec.outcome_message(session.outcome))
 
@@ -234,7 +236,9 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         self, request: session_pb2.RevealSeedsRequest, context: Any
     ) -> session_pb2.RevealSeedsResponse:
         revision = await self._change(request.session, lambda session, now: session.reveal(now))
-        session, entries = await self._arena.read_log(request.session, revision - 1)  # nothing comes after revealing
+        session, entries = await self._live_sessions.read_log(
+            request.session, revision - 1
+        )  # nothing comes after revealing
         return session_pb2.RevealSeedsResponse(
             seeds=codec.seeds_message(session.header), revision=revision, at_ms=entries[0].at_ms
         )
@@ -243,7 +247,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         self, request: session_pb2.ForgetSessionRequest, context: Any
     ) -> session_pb2.ForgetSessionResponse:
         try:
-            session = await self._arena.read(request.session)
+            session = await self._live_sessions.read(request.session)
         except UnknownSession:
             return session_pb2.ForgetSessionResponse()
         if session.status == ACTIVE:
@@ -251,18 +255,18 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 f"session {request.session} is still being played; cancel it before it is forgotten",
                 session=request.session,
             )
-        await self._arena.store.expire_soon(request.session)
+        await self._live_sessions.store.expire_soon(request.session)
         return session_pb2.ForgetSessionResponse()
 
     async def _change(self, session_id: str, change: Any) -> int:
         def apply(session: Session) -> tuple[int, list[Entry]]:
-            entries = change(session, self._arena.now_ms())
+            entries = change(session, self._live_sessions.now_ms())
             return session.revision, entries
 
-        return await self._arena.change(session_id, apply)
+        return await self._live_sessions.change(session_id, apply)
 
     async def GetReplay(self, request: session_pb2.GetReplayRequest, context: Any) -> session_pb2.GetReplayResponse:
-        session, entries = await self._arena.read_log(request.session, 0)
+        session, entries = await self._live_sessions.read_log(request.session, 0)
         if session.status == ACTIVE and current_caller().kind is not Kind.OPERATOR:
             raise SessionRunning(
                 f"session {request.session} is still being played; its replay is public when it has ended",
@@ -277,8 +281,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         wait_ms = request.wait_ms or _WAIT_MS
         if wait_ms > _LONGEST_WAIT_MS:
             raise BadRequest("wait_ms", wait_ms, f"1 to {_LONGEST_WAIT_MS}, or 0 for {_WAIT_MS}")
-        session = await self._ends.wait(request.session, wait_ms / 1000)
-        return session_pb2.WaitForEndResponse(session=codec.session_message(session, self._arena.now_ms()))
+        session = await self._end_waiters.wait(request.session, wait_ms / 1000)
+        return session_pb2.WaitForEndResponse(session=codec.session_message(session, self._live_sessions.now_ms()))
 
     async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: session_pb2.WatchRequest, context: Any
@@ -286,34 +290,34 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         caller = current_caller()
         is_operator = caller.kind is Kind.OPERATOR
         name = caller_name(caller, context)
-        place = self._limits.watchers.hold(request.session, name, is_operator=is_operator)
-        with place, metrics.WATCHERS.track_inprogress():
-            _check_seal(await self._arena.read(request.session))
+        watch_limit = self._limits.watchers.hold(request.session, name, is_operator=is_operator)
+        with watch_limit, metrics.WATCHERS.track_inprogress():
+            _check_seal(await self._live_sessions.read(request.session))
             # A status can follow a message that is not read only if these went before.
             await context.send_initial_metadata(())
-            async with self._gallery.enter(request.session) as room:
+            async with self._watchers.watch(request.session) as watched:
                 after = max(0, min(request.from_revision, _FAR) - 1)
                 mark = request.after_mark
                 while True:
-                    bell = room.bell
-                    seen = await room.see(after)
+                    next_change = watched.next_change
+                    seen = await watched.read(after)
                     if mark and seen.before != mark:
                         raise HistoryChanged(request.session, after)
                     after, mark = seen.after, seen.mark
                     if seen.response.events:
-                        await hand_over(context, seen.response, asyncio.timeout(PATIENCE_S))
+                        await write_message(context, seen.response, asyncio.timeout(PATIENCE_S))
                         if not seen.is_over:
-                            await asyncio.sleep(room.rest_s)
+                            await asyncio.sleep(watched.pause_s)
                     if seen.is_over:
                         return
                     try:
-                        await asyncio.wait_for(bell.wait(), _POLL_S)
+                        await asyncio.wait_for(next_change.wait(), _POLL_S)
                     except TimeoutError:
-                        room.doubt()  # a notice may have been lost: look
+                        watched.mark_stale()  # a notice may have been lost: look
 
     async def _look(self, session_id: str, after: int, is_stale: bool) -> "_Seen":
         """What a spectator sees of a session after a revision; from the store, if what this copy knows may be out of date."""
-        session, entries = await self._arena.read_log(session_id, max(0, after - 1), fresh=is_stale)
+        session, entries = await self._live_sessions.read_log(session_id, max(0, after - 1), fresh=is_stale)
         last, entries = (entries[:1], entries[1:]) if after else ([], entries)
         before = entry_mark(session.header, last[0]) if last else 0
         shown = readable(session, entries, None)
@@ -359,7 +363,7 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
                 seat=entry.seat,
                 text=entry.action,
                 think_ms=entry.think_ms if isinstance(entry, Acted) else 0,
-                house=isinstance(entry, HouseActed),
+                house=isinstance(entry, AutomatonActed),
                 hidden=is_hidden(entry),
             )
             response.events.add(revision=revision, action=action, mark=entry_mark(session.header, entry))

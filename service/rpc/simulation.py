@@ -12,14 +12,14 @@ from weakref import WeakValueDictionary
 
 from rubble.v1 import simulation_pb2, simulation_pb2_grpc
 from service import games
-from service.games.chance import SEED_BYTES, Stream
+from service.games.chance import SEED_BYTES, Draws
 from service.games.core import AnyGame, Outcome, Refused, Unreadable
 from service.rpc import codec
 from service.rpc.auth import Forbidden, Kind, Signer, current_caller
-from service.rpc.errors import answer
+from service.rpc.errors import error_status
 from service.rpc.limits import LimitReached, Limits
-from service.sessions.arena import Arena
 from service.sessions.errors import BadRequest, SessionEnded
+from service.sessions.live_sessions import LiveSessions
 from service.sessions.session import ACTIVE
 
 _WORLDS: Final = 64
@@ -35,17 +35,17 @@ _PURPOSE: Final = "world"
 World = tuple[str, Any]
 
 
-def _stream(seed: int | None, purpose: str) -> Stream:
+def _draws(seed: int | None, purpose: str) -> Draws:
     if seed is None:
-        return Stream(secrets.token_bytes(SEED_BYTES), purpose)
-    return Stream(seed.to_bytes(8, "little") + bytes(SEED_BYTES - 8), purpose)
+        return Draws(secrets.token_bytes(SEED_BYTES), purpose)
+    return Draws(seed.to_bytes(8, "little") + bytes(SEED_BYTES - 8), purpose)
 
 
 class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
     """Search for bots that have no engine of their own."""
 
-    def __init__(self, arena: Arena, signer: Signer, limits: Limits) -> None:
-        self._arena = arena
+    def __init__(self, live_sessions: LiveSessions, signer: Signer, limits: Limits) -> None:
+        self._live_sessions = live_sessions
         self._signer = signer
         self._limits = limits
         # One thread: the rules hold the interpreter anyway, and this keeps the event loop's share of it.
@@ -89,7 +89,7 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
     ) -> simulation_pb2.SampleWorldsResponse:
         if not 1 <= request.count <= _WORLDS:
             raise BadRequest("count", request.count, f"1 to {_WORLDS}")
-        session = await self._arena.read(request.session)
+        session = await self._live_sessions.read(request.session)
         header = session.header
         if request.seat >= header.seats:
             raise BadRequest("seat", request.seat, f"0 to {header.seats - 1}")
@@ -103,8 +103,8 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
         # All that is handed on is what the seat knows: the true hidden cards cannot be touched from there.
         view = session.game.view(session.state, request.seat)
         self._limits.simulation.admit(caller.id)
-        stream = _stream(request.seed if request.HasField("seed") else None, "worlds")
-        worlds = await self._compute(_sample, session.game, view, request.seat, request.count, stream)
+        draws = _draws(request.seed if request.HasField("seed") else None, "worlds")
+        worlds = await self._compute(_sample, session.game, view, request.seat, request.count, draws)
         return simulation_pb2.SampleWorldsResponse(worlds=[self._handle(header.game, world) for world in worlds])
 
     def _handle(self, game: str, plain: Any) -> bytes:
@@ -150,8 +150,8 @@ def _charged(charge: Callable[[float], None], work: Any, *arguments: Any) -> Any
         charge((time.thread_time() - begin) * 1000)
 
 
-def _sample(game: AnyGame, view: Any, seat: int, count: int, stream: Stream) -> list[Any]:
-    return [game.to_plain(game.sample(view, seat, stream)) for _ in range(count)]
+def _sample(game: AnyGame, view: Any, seat: int, count: int, draws: Draws) -> list[Any]:
+    return [game.to_plain(game.sample(view, seat, draws)) for _ in range(count)]
 
 
 def _advance(game: AnyGame, state: Any, actions: list[str]) -> None:
@@ -172,7 +172,7 @@ def _run(
     try:
         _advance(game, state, list(simulation.actions))
     except (Refused, Unreadable) as error:
-        told = answer(error)
+        told = error_status(error)
         return simulation_pb2.SimulationResult(refused=told.reason, message=told.message), None, None
     acting = game.to_act(state)
     result.to_act.extend(acting)
@@ -185,7 +185,7 @@ def _run(
         result.view.CopyFrom(codec.view_message(game, state, acting[0]))
     playouts = None
     if simulation.playouts:
-        playouts = _Playouts(game, state, game.players[policy], _stream(seed, "playouts"), simulation.playouts, result)
+        playouts = _Playouts(game, state, game.players[policy], _draws(seed, "playouts"), simulation.playouts, result)
         playouts.play()
     return result, game.to_plain(state) if simulation.return_world else None, playouts
 
@@ -197,7 +197,7 @@ class _Playouts:
     game: AnyGame
     state: Any
     player: Any
-    stream: Stream
+    draws: Draws
     left: int
     result: simulation_pb2.SimulationResult
 
@@ -205,16 +205,16 @@ class _Playouts:
         """Play until a slice of time is used up, one game at least."""
         end = time.thread_time() + _SLICE_S
         while self.left:
-            _add(self.result, _play_out(self.game, self.game.copy(self.state), self.player, self.stream))
+            _add(self.result, _play_out(self.game, self.game.copy(self.state), self.player, self.draws))
             self.result.playouts += 1
             self.left -= 1
             if time.thread_time() >= end:
                 return
 
 
-def _play_out(game: AnyGame, state: Any, player: Any, stream: Stream) -> Outcome:
+def _play_out(game: AnyGame, state: Any, player: Any, draws: Draws) -> Outcome:
     while acting := game.to_act(state):
-        game.apply(state, acting[0], player(state, acting[0], stream))
+        game.apply(state, acting[0], player(state, acting[0], draws))
     outcome = game.outcome(state)
     assert outcome is not None
     return outcome

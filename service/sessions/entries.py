@@ -59,8 +59,8 @@ class Acted(_Entry, frozen=True, tag=0):
     lasting: bool = False
 
 
-class HouseActed(_Entry, frozen=True, tag=1):
-    """The house answered for a forfeited seat."""
+class AutomatonActed(_Entry, frozen=True, tag=1):
+    """The automaton answered for a forfeited seat."""
 
     kind = "house"
 
@@ -91,7 +91,7 @@ class Seated(_Entry, frozen=True, tag=3):
 
 
 class Forfeited(_Entry, frozen=True, tag=4):
-    """A seat was forfeited: the house plays it from now on."""
+    """A seat was forfeited: the automaton plays it from now on."""
 
     kind = "fault"
 
@@ -127,12 +127,12 @@ class Revealed(_Entry, frozen=True, tag=6):
     kind = "reveal"
 
 
-Action: TypeAlias = Acted | HouseActed
-Entry: TypeAlias = Acted | HouseActed | AnswerRefused | Seated | Forfeited | Ended | Revealed
+Action: TypeAlias = Acted | AutomatonActed
+Entry: TypeAlias = Acted | AutomatonActed | AnswerRefused | Seated | Forfeited | Ended | Revealed
 
-ACTIONS: Final = (Acted, HouseActed)
+ACTIONS: Final = (Acted, AutomatonActed)
 
 
 def action_of(entry: Entry) -> Action | None:
-    """The entry, if it is an action of a seat or of the house for it."""
+    """The entry, if it is an action of a seat or of the automaton for it."""
     return entry if isinstance(entry, ACTIONS) else None

@@ -40,7 +40,7 @@ def games_of(bot: str) -> str:
     return f"{PREFIX}:bot:{{{bot}}}:games"
 
 
-def bell(bot: str) -> str:
+def bot_channel(bot: str) -> str:
     """Channel: one of the bot's sessions may have something for it, or another stream took over."""
     return f"{PREFIX}:bot:{{{bot}}}:bell"
 

@@ -1,21 +1,21 @@
-"""The log of a session as an eye may read it. Watch and replays are made from this; nothing else decides it."""
+"""The log of a session as a viewer may read it. Watch and replays are made from this; nothing else decides it."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from service.games.core import Eye
-from service.games.log import Sight, sights
-from service.sessions.entries import Acted, Entry, HouseActed, action_of
+from service.games.core import Viewer
+from service.games.log import Visibility, visibilities
+from service.sessions.entries import Acted, AutomatonActed, Entry, action_of
 from service.sessions.session import ACTIVE, Session
 
 #: The notation of an action that the reader may not know. No action of any game has an empty notation.
 HIDDEN: Final = ""
 
 
-def readable(session: Session, entries: Sequence[Entry], eye: Eye) -> list[Entry]:
-    """The entries this eye may read now. ``entries`` may begin anywhere in the log, and ends with its last entry.
+def readable(session: Session, entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
+    """The entries this viewer may read now. ``entries`` may begin anywhere in the log, and ends with its last entry.
 
     The list stops before the first entry that must not be known of yet, because seats still choose secretly. An action that
     stays secret is in it, so that revisions can be counted, with HIDDEN as its notation and without its note; everybody reads
@@ -23,12 +23,12 @@ def readable(session: Session, entries: Sequence[Entry], eye: Eye) -> list[Entry
     """
     is_secret = session.status == ACTIVE and session.game.is_secret(session.state)
     actions = [action_of(entry) for entry in entries]
-    seen = sights(actions, eye, is_secret=is_secret, is_revealed=session.revealed)
+    seen = visibilities(actions, viewer, is_secret=is_secret, is_revealed=session.revealed)
     found: list[Entry] = []
     for entry, sight in zip(entries, seen, strict=True):
-        if sight is Sight.NOTHING:
+        if sight is Visibility.NOTHING:
             break
-        found.append(entry if sight is Sight.WHOLE else hidden(entry))
+        found.append(entry if sight is Visibility.WHOLE else hidden(entry))
     return found
 
 
@@ -36,7 +36,7 @@ def hidden(entry: Entry) -> Entry:
     """The entry without what the game keeps secret for longer than a phase."""
     if isinstance(entry, Acted) and entry.lasting:
         return replace(entry, action=HIDDEN, note="")
-    if isinstance(entry, HouseActed) and entry.lasting:
+    if isinstance(entry, AutomatonActed) and entry.lasting:
         return replace(entry, action=HIDDEN)
     return entry
 

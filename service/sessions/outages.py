@@ -44,7 +44,7 @@ class Outages:
         #: When this copy last wrote to the store; 0: it need not write, as in tests and tools.
         self.wrote_ms = now_ms
         #: Why it cannot write; empty if nothing was heard of a reason.
-        self.trouble = ""
+        self.failure = ""
         self._ended: list[Outage] = []
         #: The time in which moves could not be saved, as far as it has been seen; None if they can.
         self.failing: Outage | None = None
@@ -58,10 +58,10 @@ class Outages:
 
     def own(self, now_ms: int) -> Outage | None:
         """The outage that this copy is in at this moment, or has just come out of without having written since."""
-        is_late = now_ms - self.wrote_ms > SILENCE_MS or self.trouble
+        is_late = now_ms - self.wrote_ms > SILENCE_MS or self.failure
         if not self.wrote_ms or not is_late:
             return None
-        return Outage(self.wrote_ms, now_ms, self.trouble or "a copy of the service stood still")
+        return Outage(self.wrote_ms, now_ms, self.failure or "a copy of the service stood still")
 
     def _between(self, since_ms: int, until_ms: int) -> Iterator[Outage]:
         live = [outage for outage in (self.own(until_ms), self.failing) if outage is not None]

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from service.sessions import keys
-from service.sessions.link import RedisClient
+from service.sessions.redis_client import RedisClient
 
 #: A copy that dies without a word is missed after this many seconds; a living one says so three times as often.
 LIFE_S: Final = 15
@@ -32,7 +32,7 @@ return redis.call('DEL', KEYS[1])
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Connection:
     """One bot's live stream."""
 
     bot: str
@@ -56,13 +56,13 @@ class Presence:
         """Whether this copy holds the bot's stream."""
         return bot in self.here
 
-    async def enter(self, stream: Stream) -> None:
-        """This stream is the bot's only one now; an older one hears of it through the bell."""
+    async def enter(self, stream: Connection) -> None:
+        """This stream is the bot's only one now; an older one hears of it through a notification."""
         await self._client.ask(self._redis.set(keys.stream(stream.bot), _write(stream), ex=LIFE_S))
         await self._client.ask(self._redis.sadd(keys.CONNECTED, stream.bot))
-        await self._client.ask(self._redis.publish(keys.bell(stream.bot), TAKEOVER + stream.id))
+        await self._client.ask(self._redis.publish(keys.bot_channel(stream.bot), TAKEOVER + stream.id))
 
-    async def beat(self, stream: Stream) -> bool:
+    async def beat(self, stream: Connection) -> bool:
         """Say that the stream lives; False if another one took over meanwhile."""
         key, since = keys.stream(stream.bot), stream.since_ms
         if not await self._client.run(_BEAT, 1, key, _write(stream), LIFE_S, since):
@@ -70,7 +70,7 @@ class Presence:
         await self._client.ask(self._redis.sadd(keys.CONNECTED, stream.bot))
         return True
 
-    async def leave(self, stream: Stream) -> None:
+    async def leave(self, stream: Connection) -> None:
         """The stream has ended; if another one took over, that one stays."""
         if await self._client.run(_LEAVE, 1, keys.stream(stream.bot), _write(stream)):
             await self._client.ask(self._redis.srem(keys.CONNECTED, stream.bot))
@@ -79,7 +79,7 @@ class Presence:
         """Whether the bot has a live stream anywhere."""
         return bool(await self._client.ask(self._redis.exists(keys.stream(bot))))
 
-    async def connected(self) -> list[Stream]:
+    async def connected(self) -> list[Connection]:
         """All live streams, by name of the bot."""
         names = sorted(_text(name) for name in await self._client.ask(self._redis.smembers(keys.CONNECTED)))
         pipe: Any = self._redis.pipeline(transaction=False)
@@ -102,7 +102,7 @@ class Presence:
 
     async def tell_loss(self, bot: str, session_id: str) -> None:
         """The store has lost moves of this session: the copy that holds the bot's stream asks again."""
-        await self._client.ask(self._redis.publish(keys.bell(bot), LOSS + session_id))
+        await self._client.ask(self._redis.publish(keys.bot_channel(bot), LOSS + session_id))
 
     async def games(self, bot: str) -> list[str]:
         """The sessions the bot may still be playing."""
@@ -113,12 +113,12 @@ class Presence:
         await self._client.ask(self._redis.srem(keys.games_of(bot), session_id))
 
 
-def _write(stream: Stream) -> bytes:
+def _write(stream: Connection) -> bytes:
     return msgspec.msgpack.encode(asdict(stream))
 
 
-def _read(data: bytes) -> Stream:
-    return Stream(**msgspec.msgpack.decode(data))
+def _read(data: bytes) -> Connection:
+    return Connection(**msgspec.msgpack.decode(data))
 
 
 def _text(value: object) -> str:

@@ -19,11 +19,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from service.sessions import keys
 from service.sessions.entries import Entry
 from service.sessions.errors import StoreUnavailable, UnknownSession
-from service.sessions.link import AWAY, RedisClient, trouble_of
+from service.sessions.redis_client import AWAY, RedisClient, describe_failure
+from service.sessions.redis_pipeline import RedisPipeline
 from service.sessions.session import ACTIVE, Header, Session
-from service.sessions.store import NOBODY, Bells, Marks, Saved, changed_meanwhile
+from service.sessions.store import NO_RECIPIENTS, Marks, Recipients, Saved, changed_meanwhile
 from service.sessions.stored import decode_entry, decode_header, decode_session, encode, encode_session
-from service.sessions.wire import Wire
 
 _LOG: Final = logging.getLogger(__name__)
 #: A running session that nobody touches disappears after this time, an ended one after the other, in seconds.
@@ -32,7 +32,8 @@ ENDED_TTL: Final = 3600
 #: How late a deadline may be enforced after the copy that minded it died, in milliseconds.
 LATE_MS: Final = 2000
 _BATCH: Final = 128
-#: How long an archived session stays, in seconds: bots at other copies may still have to hear how the game ended, and the sweep
+#: How long an archived session stays, in seconds: bots at other copies may still have to hear how the game ended, and the deadline
+#: enforcer
 #: takes it off their lists.
 SOON_S: Final = 10
 
@@ -41,23 +42,23 @@ _MARK: Final = ["r", "w"]
 
 #: Write only if the mark is still the expected one. A missing session is a mismatch too; one that was created by an older version
 #: has no mark. KEYS: session, log. ARGV: expected mark, new revision, blob, mark of this save, seconds to live, notice, number of
-#: bells, bells …, entries …
+#: channels, channels …, entries …
 SAVE: Final = """
 local have = redis.call('HMGET', KEYS[1], 'r', 'w')
 if not have[1] or (have[2] or '') ~= ARGV[1] then
   return {0, have[2] or ''}
 end
 redis.call('HSET', KEYS[1], 'r', ARGV[2], 'b', ARGV[3], 'w', ARGV[4])
-local bells = tonumber(ARGV[7])
-for i = 8 + bells, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+local channels = tonumber(ARGV[7])
+for i = 8 + channels, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
 redis.call('EXPIRE', KEYS[1], ARGV[5])
 redis.call('EXPIRE', KEYS[2], ARGV[5])
-for i = 8, 7 + bells do redis.call('PUBLISH', ARGV[i], ARGV[6]) end
+for i = 8, 7 + channels do redis.call('PUBLISH', ARGV[i], ARGV[6]) end
 return {1}
 """
 
 #: Keep a new session unless the id is taken; a log that outlived an earlier session of this id goes.
-#: KEYS: session, log. ARGV: header, blob, mark, seconds to live, notice, bells …
+#: KEYS: session, log. ARGV: header, blob, mark, seconds to live, notice, channels …
 CREATE: Final = """
 if redis.call('HSETNX', KEYS[1], 'h', ARGV[1]) == 0 then
   return redis.call('HGET', KEYS[1], 'h')
@@ -82,7 +83,7 @@ return {found[1], found[2], mark, entries}
 
 
 def notice(session_id: str, mark: str, at_ms: int) -> str:
-    """What a doorbell says: which session, the mark of its position, and when that was saved."""
+    """What a notification says: which session, the mark of its position, and when that was saved."""
     return f"{session_id} {mark} {at_ms}"
 
 
@@ -125,7 +126,7 @@ class RedisStore:
         self._client = client
         self.redis = client.redis
         self._is_cluster = isinstance(client.redis, RedisCluster)
-        self._wire = Wire(cast(Redis, client.redis))
+        self._pipeline = RedisPipeline(cast(Redis, client.redis))
         self._waiting: list[_Save] = []
         self._writer: asyncio.Task[None] | None = None
         self._save_sha = ""
@@ -136,7 +137,7 @@ class RedisStore:
         self.on_failure: Callable[[Exception], None] = lambda _: None
 
     # ------------------------------------------------------------------------------------------------------ store
-    async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
+    async def create(self, session: Session, recipients: Recipients = NO_RECIPIENTS) -> Header | None:
         header = session.header
         session.stamp(self._marks.draw())
         arguments = [
@@ -147,7 +148,7 @@ class RedisStore:
             session.mark,
             LIVE_TTL,
             notice(header.id, session.mark, header.created_ms),
-            *(keys.bell(bot) for bot in bells.bots),
+            *(keys.bot_channel(bot) for bot in recipients.bots),
         ]
         # What only finds sessions again is written first: if we stop in between, an unknown id is found, and forgotten after
         # a while.
@@ -180,10 +181,10 @@ class RedisStore:
             pipe.hmget(keys.session(session_id), _MARK)
         return [_mark(found) for found in await self._client.ask(pipe.execute())]
 
-    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+    def save(self, session: Session, entries: Sequence[Entry], recipients: Recipients, saved: Saved) -> None:
         session_id = session.header.id
         before = session.stamp(self._marks.draw())
-        channels = [keys.watch(session_id), *(keys.bell(bot) for bot in bells.bots)]
+        channels = [keys.watch(session_id), *(keys.bot_channel(bot) for bot in recipients.bots)]
         ttl = LIVE_TTL
         if session.status != ACTIVE:
             ttl = ENDED_TTL
@@ -255,27 +256,27 @@ class RedisStore:
         """One script call a session; a lost connection or an unknown script is answered by sending once more."""
         if not self._save_sha:
             self._save_sha = await self._client.load(SAVE)
-        answers = await self._trip(batch)
+        answers = await self._round_trip(batch)
         again = [index for index, answer in enumerate(answers) if _is_worth_a_second_trip(answer)]
         if again:
             # The script is compare-and-set: sent twice it is still applied once, and `save` recognises its own work.
             self._save_sha = await self._client.load(SAVE)
-            for index, answer in zip(again, await self._trip([batch[index] for index in again]), strict=True):
+            for index, answer in zip(again, await self._round_trip([batch[index] for index in again]), strict=True):
                 answers[index] = answer
         return answers
 
-    async def _trip(self, batch: list[_Save]) -> list[Any]:
+    async def _round_trip(self, batch: list[_Save]) -> list[Any]:
         if self._is_cluster:
             calls = [self.redis.evalsha(self._save_sha, 2, *save.arguments) for save in batch]
             return list(await asyncio.gather(*calls, return_exceptions=True))
         try:
-            return await self._wire.trip([("EVALSHA", self._save_sha, 2, *save.arguments) for save in batch])
+            return await self._pipeline.round_trip([("EVALSHA", self._save_sha, 2, *save.arguments) for save in batch])
         except (RedisConnectionError, RedisTimeoutError, OSError) as error:
             return [error] * len(batch)
 
     def _away(self, error: Exception) -> StoreUnavailable:
         self.on_failure(error)
-        return StoreUnavailable(trouble_of(error))
+        return StoreUnavailable(describe_failure(error))
 
 
 def _session(header: bytes, live: bytes, mark: bytes | None) -> Session:

@@ -22,12 +22,12 @@ from service.sessions.clock import TimeControl
 from service.sessions.entries import (
     Acted,
     AnswerRefused,
+    AutomatonActed,
     Count,
     Ended,
     Entry,
     Fault,
     Forfeited,
-    HouseActed,
     Place,
     Revealed,
     Seated,
@@ -131,7 +131,7 @@ _ENTRY_LINES: Final[dict[type[Entry], Any]] = {
         forbid_unknown_fields=True,
         frozen=True,
     )
-    for kind in (Acted, HouseActed, AnswerRefused, Seated, Forfeited, Ended)
+    for kind in (Acted, AutomatonActed, AnswerRefused, Seated, Forfeited, Ended)
 }
 _ANY_LINE: Final[Any] = Union[(HeaderLine, OutcomeLine, SeedsLine, *_ENTRY_LINES.values())]
 

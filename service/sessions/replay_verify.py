@@ -1,6 +1,6 @@
 """Did it happen so? A replay with seeds is played again, by the very code that referees sessions.
 
-Whatever a session writes follows from what was said to it: an answer brings on the house's moves, the next questions and the
+Whatever a session writes follows from what was said to it: an answer brings on the automaton's moves, the next questions and the
 end. So each line that somebody caused is said to a fresh session, and what that one writes must stand in the file.
 """
 
@@ -17,11 +17,11 @@ from service.sessions.entries import (
     ACTIONS,
     Acted,
     AnswerRefused,
+    AutomatonActed,
     Ended,
     Entry,
     Fault,
     Forfeited,
-    HouseActed,
     Revealed,
     Seated,
     Status,
@@ -36,7 +36,7 @@ RUNNING: Final = "still running: game not replayed"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verification:
     """What became of a check. ``line`` and ``reason`` name the first thing that is wrong; a good replay has line 0."""
 
     ok: bool
@@ -55,7 +55,7 @@ class Verdict:
     pinned: int = 0
 
 
-def verify_replay(text: str, *, pin: str = "", allow_partial: bool = False) -> Verdict:
+def verify_replay(text: str, *, pin: str = "", allow_partial: bool = False) -> Verification:
     """Check a replay: form, chain, commitments, and the whole game played again from its seeds.
 
     ``pin`` is a hash that is known from elsewhere: the line that has it, and all before it, must be in the file. A file that
@@ -66,8 +66,8 @@ def verify_replay(text: str, *, pin: str = "", allow_partial: bool = False) -> V
         pinned = _pinned(replay, pin)
         told = _check(replay, allow_partial)
     except BadReplay as bad:
-        return Verdict(False, bad.line, bad.reason)
-    return Verdict(
+        return Verification(False, bad.line, bad.reason)
+    return Verification(
         True,
         0,
         told,
@@ -196,7 +196,7 @@ class _Referee:
                 return session.expire(
                     now, lambda seat: self._was_connected(seat, place), lambda seat: self._excuse(seat, place)
                 )
-            case HouseActed():  # nothing before it asked the house to move, so the operator did, for everybody
+            case AutomatonActed():  # nothing before it asked the automaton to move, so the operator did, for everybody
                 return session.adjudicate([], now)
             case Ended() if said.status is Status.CANCELLED:
                 return session.cancel(said.note, now)

@@ -14,17 +14,17 @@ from msgspec import Struct
 
 from service import games
 from service.games import core
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import AnyGame, OptionValue, Outcome, Result, Unreadable
 from service.sessions.clock import Clock, TimeControl
 from service.sessions.entries import (
     Acted,
     AnswerRefused,
+    AutomatonActed,
     Ended,
     Entry,
     Fault,
     Forfeited,
-    HouseActed,
     Revealed,
     Seated,
     Status,
@@ -64,7 +64,7 @@ class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
     #: Other sessions have the same cards: only the operator and its seats may look before the seeds are revealed.
     sealed: bool = False
     #: Drawn when the session was created: another session may have its id later. Empty if an older version created it.
-    birth: str = ""
+    creation_id: str = ""
 
     @property
     def seats(self) -> int:
@@ -266,7 +266,7 @@ class Session:
         """Why the seat plays no more; None if it does."""
         fault = self.seats[seat].fault
         if fault:
-            message = f"seat {seat} was forfeited ({fault}); the house plays it"
+            message = f"seat {seat} was forfeited ({fault}); the automaton plays it"
             return SeatForfeited(message, seat=str(seat), fault=fault)
         return self._ended() if self.status != ACTIVE else None
 
@@ -377,7 +377,7 @@ class Session:
         return self._forfeit([seat], fault, now_ms)
 
     def adjudicate(self, ranks: list[int], now_ms: int) -> list[Entry]:
-        """End the session now: with these ranks, or with those the house reaches by playing every seat to the end."""
+        """End the session now: with these ranks, or with those the automaton reaches by playing every seat to the end."""
         self._running()
         if ranks:
             good = sorted(ranks) == sorted(1 + sum(other < rank for other in ranks) for rank in ranks)
@@ -388,7 +388,7 @@ class Session:
         else:
             entries: list[Entry] = []
             while self.game.to_act(self.state):
-                entries += self._house_move(self.game.to_act(self.state)[0], now_ms)
+                entries += self._automaton_move(self.game.to_act(self.state)[0], now_ms)
             played = self.game.outcome(self.state)
             assert played is not None
             outcome = self._with_faults(played)
@@ -426,7 +426,7 @@ class Session:
                 record.clock = record.clock.ask(now_ms)
 
     def _go_on(self, now_ms: int) -> list[Entry]:
-        """Let the house play for forfeited seats, then ask the next seats or end the game."""
+        """Let the automaton play for forfeited seats, then ask the next seats or end the game."""
         entries: list[Entry] = []
         while True:
             acting = self.game.to_act(self.state)
@@ -438,15 +438,15 @@ class Session:
             if not absent:
                 self._ask(now_ms)
                 return entries
-            entries += self._house_move(absent[0], now_ms)
+            entries += self._automaton_move(absent[0], now_ms)
 
-    def _house_move(self, seat: int, now_ms: int) -> list[Entry]:
+    def _automaton_move(self, seat: int, now_ms: int) -> list[Entry]:
         """One decision by the automaton; its chance is keyed, so that a replay finds the same one."""
-        stream = Stream(self.header.deck_seed, f"house/{self.revision}")
-        action = self.game.automaton(self.state, seat, stream)
+        draws = Draws(self.header.deck_seed, f"house/{self.revision}")
+        action = self.game.automaton(self.state, seat, draws)
         secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
         self.game.apply(self.state, seat, action)
-        return self._wrote(HouseActed(now_ms, seat, self.game.text(action), secret, lasting))
+        return self._wrote(AutomatonActed(now_ms, seat, self.game.text(action), secret, lasting))
 
     def _forfeit(self, seats: list[int], fault: Fault, now_ms: int, outage: str = "") -> list[Entry]:
         entries: list[Entry] = []
@@ -479,7 +479,7 @@ class Session:
             record = self.seats[seat]
             if record.fault:
                 later = sum(other.fault_order > record.fault_order for other in self.seats)
-                rank = 1 + len(playing) + later if len(self.seats) > 1 else 2  # alone: nobody won but the house
+                rank = 1 + len(playing) + later if len(self.seats) > 1 else 2  # alone: nobody won but the game
             else:
                 rank = 1 + sum(other < result.rank for other in playing)
             results.append(replace(result, rank=rank))

@@ -13,13 +13,13 @@ from service.sessions.stored import decode_header, decode_session, encode, encod
 
 
 @dataclass(frozen=True, slots=True)
-class Bells:
+class Recipients:
     """Who hears of a change: bots by name."""
 
     bots: tuple[str, ...] = ()
 
 
-NOBODY: Final = Bells()
+NO_RECIPIENTS: Final = Recipients()
 
 
 def changed_meanwhile(session_id: str) -> Conflict:
@@ -49,7 +49,7 @@ class Store(Protocol):
     power cut, a failover) reaches the same number again with another history.
     """
 
-    async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
+    async def create(self, session: Session, recipients: Recipients = NO_RECIPIENTS) -> Header | None:
         """Keep a new session. If the id is taken nothing is changed, and the header that is there is returned."""
 
     async def load(self, session_id: str) -> Session:
@@ -61,7 +61,7 @@ class Store(Protocol):
     async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
         """The marks of the stored positions, in one trip; None for a session that is unknown."""
 
-    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
+    def save(self, session: Session, entries: Sequence[Entry], recipients: Recipients, saved: Saved) -> None:
         """Write the session and append the entries, if its mark is the stored one; ``saved`` is told of a Conflict if it is not.
 
         The session has a new mark afterwards, and must stay as it is until ``saved`` is called. If the save fails, the session is
@@ -95,8 +95,8 @@ class MemoryStore:
         self._logs: dict[str, list[Entry]] = {}
         self._marks = Marks()
 
-    async def create(self, session: Session, bells: Bells = NOBODY) -> Header | None:
-        del bells
+    async def create(self, session: Session, recipients: Recipients = NO_RECIPIENTS) -> Header | None:
+        del recipients
         found = self._sessions.get(session.header.id)
         if found is not None:
             return decode_header(found[0])
@@ -124,8 +124,8 @@ class MemoryStore:
     async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
         return [self._sessions[session_id][2] if session_id in self._sessions else None for session_id in session_ids]
 
-    def save(self, session: Session, entries: Sequence[Entry], bells: Bells, saved: Saved) -> None:
-        del bells
+    def save(self, session: Session, entries: Sequence[Entry], recipients: Recipients, saved: Saved) -> None:
+        del recipients
         session_id = session.header.id
         before = session.stamp(self._marks.draw())
         if session_id not in self._sessions or self._sessions[session_id][2] != before:

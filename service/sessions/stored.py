@@ -88,7 +88,7 @@ def entry_mark(header: Header, entry: Entry) -> int:
 
     It is public, so it does not depend on what the game keeps secret: trying all actions would find the one that was said.
     """
-    said = encode((header.birth, hidden(entry)))
+    said = encode((header.creation_id, hidden(entry)))
     return int.from_bytes(blake2b(said, digest_size=8).digest(), "little") or 1
 
 

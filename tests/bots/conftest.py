@@ -13,7 +13,7 @@ from tests.harness.processes import PYTHON, Process
 def shared_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BotArena]:
     """Runs a service, and a bot called rival that plays against any bot."""
     with BotArena(tmp_path_factory.mktemp("arena")) as arena:
-        command = (PYTHON, "-m", "bots.house", "random", "--seed", "rival")
+        command = (PYTHON, "-m", "bots.bundled", "random", "--seed", "rival")
         with Process(*command, log=arena.log_of("rival"), env=bot_env(arena.settings("rival"))) as rival:
             yield arena
             arena.stop_bots()

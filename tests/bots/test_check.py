@@ -14,19 +14,19 @@ import pytest
 
 from cli.app import run as rubble
 from cli.bot_check import check_answers, run
-from cli.bot_check.house import House
 from cli.bot_check.kit import Kit, Settings
-from cli.bot_check.minutes import Minutes
+from cli.bot_check.service_process import ServiceProcess
+from cli.bot_check.transcript import Transcript
 from rubble.v1 import bot_pb2, common_pb2
 from tests.bots.test_languages import LANGUAGES, built
 from tests.harness.bot_processes import STARTER, bot_env
 from tests.harness.processes import HOME, PYTHON, RUBBLE, Process, run_command
 
-HOSTILE = str(HOME / "tests" / "orchestrator" / "hostile" / "guest.py")
+HOSTILE = str(HOME / "tests" / "orchestrator" / "hostile" / "bad_bot.py")
 
 
-async def findings(house: House, settings: Settings, only: Sequence[int] = ()) -> dict[int, run.Finding]:
-    async with run.received(house, settings) as kit:
+async def findings(service: ServiceProcess, settings: Settings, only: Sequence[int] = ()) -> dict[int, run.Finding]:
+    async with run.received(service, settings) as kit:
         return {finding.check.number: finding for finding in await run.run(kit, run.chosen(kit, only), lambda _: None)}
 
 
@@ -114,23 +114,23 @@ def _turn(session: str, turn: int) -> bot_pb2.PlayEvent:
     ],
 )
 def test_every_wrong_answer_is_recorded(kind: str, choices: list[bot_pb2.Choice]) -> None:
-    minutes = Minutes()
-    minutes.told(_turn("s", 1))
+    transcript = Transcript()
+    transcript.told(_turn("s", 1))
 
     for choice in choices:
-        minutes.heard(choice)
+        transcript.heard(choice)
 
-    assert dict(minutes.counts) == ({kind: 1} if kind else {})
+    assert dict(transcript.counts) == ({kind: 1} if kind else {})
 
 
 def test_a_question_asked_again_may_be_answered_again() -> None:
-    minutes = Minutes()
-    minutes.told(_turn("s", 1))
-    minutes.heard(bot_pb2.Choice(session="s", turn=1, index=7))
-    minutes.told(bot_pb2.PlayEvent(refused=bot_pb2.Refused(session="s", turn=1, open=True)))
-    minutes.heard(bot_pb2.Choice(session="s", turn=1, index=0))
+    transcript = Transcript()
+    transcript.told(_turn("s", 1))
+    transcript.heard(bot_pb2.Choice(session="s", turn=1, index=7))
+    transcript.told(bot_pb2.PlayEvent(refused=bot_pb2.Refused(session="s", turn=1, open=True)))
+    transcript.heard(bot_pb2.Choice(session="s", turn=1, index=0))
 
-    assert set(minutes.counts) == {"index"}
+    assert set(transcript.counts) == {"index"}
 
 
 class _Eager:
@@ -140,26 +140,26 @@ class _Eager:
     settings = Settings(command=())
 
     def __init__(self) -> None:
-        self.gate = SimpleNamespace(
+        self.proxy = SimpleNamespace(
             on_event=lambda _, event: (event,),
             on_choice=lambda _, choice: (choice,),
             live=lambda: True,
-            minutes=Minutes(),
+            transcript=Transcript(),
         )
 
-    async def link(self) -> None: ...
+    async def stream(self) -> None: ...
 
     def alive(self) -> None: ...
 
     async def session(self) -> str:
-        self.gate.on_event(None, _turn("s", 1))
+        self.proxy.on_event(None, _turn("s", 1))
         return "s"
 
     async def until(self, is_true: Callable[[], bool], otherwise: str, seconds: float) -> None:
         for turn in (1, 2):
             if turn > 1:
-                self.gate.on_event(None, _turn("s", turn))
-            self.gate.on_choice(None, bot_pb2.Choice(session="s", turn=turn, index=0))
+                self.proxy.on_event(None, _turn("s", turn))
+            self.proxy.on_choice(None, bot_pb2.Choice(session="s", turn=turn, index=0))
         assert is_true(), otherwise
 
 
@@ -177,12 +177,12 @@ def test_a_question_that_arrives_before_the_sessions_name_has_no_negative_time(
 
 
 def test_counts_of_one_are_singular() -> None:
-    minutes = Minutes()
-    minutes.told(_turn("s", 1))
+    transcript = Transcript()
+    transcript.told(_turn("s", 1))
     for _ in range(2):
-        minutes.heard(bot_pb2.Choice(session="s", turn=1, index=0))
+        transcript.heard(bot_pb2.Choice(session="s", turn=1, index=0))
 
-    assert minutes.complaints["repeat"] == ["session 's', turn 1: 2 answers, asked 1 time"]
+    assert transcript.complaints["repeat"] == ["session 's', turn 1: 2 answers, asked 1 time"]
 
 
 # ---------------------------------------------------------------------------------------------------------- good bots
@@ -204,10 +204,10 @@ def test_a_bot_started_by_another_process_is_checked_by_its_key(tmp_path: Path) 
     """It has its own key; checks that need its process are skipped."""
 
     async def main() -> tuple[dict[int, run.Finding], str]:
-        async with run.opened() as house:
+        async with run.opened() as service:
             settings = Settings(command=(), own_key="a key of its own", patience_s=60)
-            async with run.received(house, settings) as kit:
-                known = {"RUBBLE_ADDRESS": kit.gate.address, "RUBBLE_BOT_KEY": "a key of its own"}
+            async with run.received(service, settings) as kit:
+                known = {"RUBBLE_ADDRESS": kit.proxy.address, "RUBBLE_BOT_KEY": "a key of its own"}
                 with Process(PYTHON, STARTER, log=tmp_path / "log", env=bot_env(known)) as bot:
                     checks = run.chosen(kit, (1, 2, 5, 7, 37, 57))
                     found = {finding.check.number: finding for finding in await run.run(kit, checks, lambda _: None)}
@@ -221,9 +221,9 @@ def test_a_bot_started_by_another_process_is_checked_by_its_key(tmp_path: Path) 
 
 
 BUNDLED = {
-    "random": ([PYTHON, "-m", "bots.house", "random", "--seed", "7"], True),
-    "greedy": ([PYTHON, "-m", "bots.house", "greedy", "--seed", "7"], True),
-    "mcts": ([PYTHON, "-m", "bots.house", "mcts", "--think-ms", "20"], False),  # otherwise the games take minutes
+    "random": ([PYTHON, "-m", "bots.bundled", "random", "--seed", "7"], True),
+    "greedy": ([PYTHON, "-m", "bots.bundled", "greedy", "--seed", "7"], True),
+    "mcts": ([PYTHON, "-m", "bots.bundled", "mcts", "--think-ms", "20"], False),  # otherwise the games take minutes
 }
 
 
@@ -246,8 +246,8 @@ def test_every_starter_passes(language: str) -> None:
 
 
 async def _all(settings: Settings) -> dict[int, run.Finding]:
-    async with run.opened() as house:
-        return await findings(house, settings)
+    async with run.opened() as service:
+        return await findings(service, settings)
 
 
 # ----------------------------------------------------------------------------------------------------------- bad bots
@@ -272,8 +272,10 @@ BAD_BOTS = {
 @pytest.mark.slow
 def test_every_bad_bot_fails_the_checks_it_should() -> None:
     async def main() -> dict[str, dict[int, run.Finding]]:
-        async with run.opened() as house:
-            return {mode: await findings(house, _hostile(mode), tuple(expected)) for mode, expected in BAD_BOTS.items()}
+        async with run.opened() as service:
+            return {
+                mode: await findings(service, _hostile(mode), tuple(expected)) for mode, expected in BAD_BOTS.items()
+            }
 
     found = asyncio.run(main())
 

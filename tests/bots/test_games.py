@@ -3,7 +3,7 @@
 import pytest
 from rubble_bot import Turn
 
-from bots.house.players import Thoughts
+from bots.bundled.players import BundledPlayers
 from rubble.v1 import common_pb2
 from service.games import all_games
 from service.games.chance import seeds_of
@@ -16,7 +16,7 @@ TABLES = [(game.id, seats) for game in all_games().values() for seats in game.se
 def test_bundled_bots_finish_every_game_at_every_table(arena: BotArena) -> None:
     names = ["greedy-a", "random-b", "greedy-c", "random-d"]
     for name in names:
-        arena.house_bot(name, name.partition("-")[0])
+        arena.bundled_bot(name, name.partition("-")[0])
     sessions = {(game, seats): arena.session(game, names[:seats]) for game, seats in TABLES}
 
     outcomes = {table: arena.finish(session) for table, session in sessions.items()}
@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_answers(method: str) -> None:
     view = codec.view_message(game, state, 0).relief
     turns = [Turn("s", "relief", 0, 2, number, view, actions, common_pb2.Clock()) for number in range(40)]
 
-    first = [getattr(Thoughts("a"), method)(turn) for turn in turns]
+    first = [getattr(BundledPlayers("a"), method)(turn) for turn in turns]
 
-    assert first == [getattr(Thoughts("a"), method)(turn) for turn in turns]
+    assert first == [getattr(BundledPlayers("a"), method)(turn) for turn in turns]
     assert (len(set(first)) > 3) == (method == "any_action")

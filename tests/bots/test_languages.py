@@ -50,7 +50,7 @@ def built(language: str) -> Path:
     return HOME / "bots" / language / "run"
 
 
-class Guests:
+class LanguageBots:
     """Bots of one language at one service."""
 
     def __init__(self, language: str, arena: BotArena) -> None:
@@ -68,15 +68,15 @@ class Guests:
 
 
 @pytest.fixture(params=LANGUAGES)
-def guests(request: pytest.FixtureRequest, arena: BotArena) -> Guests:
+def bots(request: pytest.FixtureRequest, arena: BotArena) -> LanguageBots:
     """Bots of a language at the shared service."""
-    return Guests(request.param, arena)
+    return LanguageBots(request.param, arena)
 
 
 @pytest.fixture(params=LANGUAGES)
-def own_guests(request: pytest.FixtureRequest, own_arena: BotArena) -> Guests:
+def own_guests(request: pytest.FixtureRequest, own_arena: BotArena) -> LanguageBots:
     """Bots of a language at a service that the test may stop."""
-    return Guests(request.param, own_arena)
+    return LanguageBots(request.param, own_arena)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -91,9 +91,9 @@ def test_a_second_build_has_nothing_to_do_and_the_folders_own_tests_pass(languag
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-def test_it_plays_every_game_without_fault_and_better_than_chance(guests: Guests) -> None:
-    arena, name = guests.arena, f"{guests.language}-starter"
-    guests.sit(name)
+def test_it_plays_every_game_without_fault_and_better_than_chance(bots: LanguageBots) -> None:
+    arena, name = bots.arena, f"{bots.language}-starter"
+    bots.sit(name)
     tables = [(game, seat) for game in all_games() for seat in (0, 1) for _ in range(2)]
     sessions = [arena.session(game, [name, "rival"] if seat == 0 else ["rival", name]) for game, seat in tables]
 
@@ -104,14 +104,14 @@ def test_it_plays_every_game_without_fault_and_better_than_chance(guests: Guests
     for session in sessions:
         seats = arena.sessions.GetSession(session_pb2.GetSessionRequest(session=session)).session.seats
         assert [seat.refusals for seat in seats] == [0, 0]
-    assert arena.stop_bots() == [0], guests.words(name)
+    assert arena.stop_bots() == [0], bots.words(name)
 
 
-def test_it_plays_at_every_size_of_table(guests: Guests) -> None:
-    arena, name = guests.arena, f"{guests.language}-guest"
+def test_it_plays_at_every_size_of_table(bots: LanguageBots) -> None:
+    arena, name = bots.arena, f"{bots.language}-bot"
     names = [f"{name}-{seat}" for seat in range(4)]
     for each in names:
-        guests.sit(each)
+        bots.sit(each)
     tables = [(game.id, seats) for game in all_games().values() for seats in game.seats]
 
     sessions = [arena.session(game, names[:seats]) for game, seats in tables]
@@ -121,9 +121,9 @@ def test_it_plays_at_every_size_of_table(guests: Guests) -> None:
     assert arena.stop_bots() == [0] * 4
 
 
-def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_guests: Guests) -> None:
+def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_guests: LanguageBots) -> None:
     arena, name = own_guests.arena, f"{own_guests.language}-patient"
-    arena.house_bot("rival", "greedy")
+    arena.bundled_bot("rival", "greedy")
     own_guests.sit(name)
     session = arena.session("sf1906-2e", [name, "rival"], move_ms=120_000)
     for event in arena.watch(session):
@@ -137,24 +137,24 @@ def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_gue
     assert arena.stop_bots() == [0, 0], own_guests.words(name)
 
 
-def test_a_wrong_key_is_reported_and_ends_the_process(guests: Guests) -> None:
-    name = f"{guests.language}-stranger"
-    process = guests.sit(name, RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
+def test_a_wrong_key_is_reported_and_ends_the_process(bots: LanguageBots) -> None:
+    name = f"{bots.language}-stranger"
+    process = bots.sit(name, RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
     assert process.wait(PATIENCE_S) == 1
-    assert "does not accept RUBBLE_BOT_KEY" in guests.words(name)
-    assert "rb1.bot.AAAA.BBBB" not in guests.words(name)
+    assert "does not accept RUBBLE_BOT_KEY" in bots.words(name)
+    assert "rb1.bot.AAAA.BBBB" not in bots.words(name)
 
 
-def test_the_older_of_two_processes_with_one_key_stops_with_a_message(guests: Guests) -> None:
-    arena, name = guests.arena, f"{guests.language}-twin"
-    older = guests.sit(name)
+def test_the_older_of_two_processes_with_one_key_stops_with_a_message(bots: LanguageBots) -> None:
+    arena, name = bots.arena, f"{bots.language}-twin"
+    older = bots.sit(name)
     arena.finish(arena.session("sf1906-2e", [name, "rival"]))  # so it is connected
 
-    guests.sit(name)
+    bots.sit(name)
 
     assert older.wait(PATIENCE_S) == 1
-    assert "another process plays with this bot's key now" in guests.words(name)
+    assert "another process plays with this bot's key now" in bots.words(name)
     arena.finish(arena.session("sf1906-2e", [name, "rival"]))
     assert arena.stop_bots() == [1, 0]
 
@@ -167,9 +167,9 @@ def test_the_older_of_two_processes_with_one_key_stops_with_a_message(guests: Gu
         ("RUBBLE_CA", "/nowhere/ca.pem", r"RUBBLE_CA: /nowhere/ca\.pem cannot be read"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_named(guests: Guests, setting: str, value: str, complaint: str) -> None:
-    name = f"{guests.language}-unset-{setting}"
-    process = guests.sit(name, **{setting: value})
+def test_a_setting_that_cannot_be_used_is_named(bots: LanguageBots, setting: str, value: str, complaint: str) -> None:
+    name = f"{bots.language}-unset-{setting}"
+    process = bots.sit(name, **{setting: value})
 
-    assert process.wait(PATIENCE_S) == 2, guests.words(name)
-    assert re.search(f"rubble-bot: {complaint}", guests.words(name))
+    assert process.wait(PATIENCE_S) == 2, bots.words(name)
+    assert re.search(f"rubble-bot: {complaint}", bots.words(name))

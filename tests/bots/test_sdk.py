@@ -11,7 +11,7 @@ import pytest
 from rubble_bot import Bot, Turn, run
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2
-from service.rpc.errors import Answers
+from service.rpc.errors import ErrorInterceptor
 from service.rpc.limits import LimitReached
 from tests.harness.bot_processes import BotArena
 from tests.harness.in_process import grpc_server
@@ -155,7 +155,7 @@ def test_a_choose_that_fails_loses_its_game_and_no_other(arena: BotArena, answer
 
 
 def test_a_wrong_key_is_reported_and_ends_the_process(arena: BotArena) -> None:
-    process = arena.bot("stranger", "-m", "bots.house", "random", RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
+    process = arena.bot("stranger", "-m", "bots.bundled", "random", RUBBLE_BOT_KEY="rb1.bot.AAAA.BBBB")
 
     assert process.wait(PATIENCE_S) == 1
     assert "does not accept RUBBLE_BOT_KEY" in arena.log_of("stranger").read_text()
@@ -185,10 +185,10 @@ def test_a_setting_that_cannot_be_used_is_named(
 
 # ------------------------------------------------------------------------------------------------------ coming and going
 def test_the_older_of_two_processes_with_one_key_stops_with_a_message(arena: BotArena) -> None:
-    older = arena.house_bot("twin", "random")
+    older = arena.bundled_bot("twin", "random")
     arena.finish(arena.session("sf1906-2e", ["twin", "rival"]))  # so it is connected
 
-    arena.house_bot("twin", "random")
+    arena.bundled_bot("twin", "random")
 
     assert older.wait(PATIENCE_S) == 1
     assert "another process plays with this bot's key now" in arena.log_of("twin").read_text()
@@ -223,7 +223,7 @@ def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: 
             assert is_back.wait(PATIENCE_S)
         return last(turn)
 
-    arena.house_bot("rival", "greedy")
+    arena.bundled_bot("rival", "greedy")
     bot = Running(arena, "patient", choose)
     session = arena.session("sf1906-2e", ["patient", "rival"], move_ms=120_000)
     assert in_the_middle.wait(PATIENCE_S)
@@ -358,7 +358,7 @@ def test_a_refused_bot_reconnects_after_the_delay_it_was_given(caplog: pytest.Lo
 
     async def main() -> None:
         add = partial(bot_pb2_grpc.add_BotServiceServicer_to_server, full)
-        async with grpc_server(add, interceptors=(Answers(),)) as port:
+        async with grpc_server(add, interceptors=(ErrorInterceptor(),)) as port:
             bot = Bot(last, address=f"127.0.0.1:{port}", key="any", on_over=lambda _: bot.stop())
             await asyncio.wait_for(bot.play(), PATIENCE_S)
 

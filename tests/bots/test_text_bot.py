@@ -10,7 +10,7 @@ from rubble.v1 import common_pb2, game_pb2, relief_pb2
 from service.games import all_games
 from service.games.chance import seeds_of
 from service.games.core import AnyGame
-from service.games.playing import play_on, player_streams
+from service.games.playing import play_on, player_draws
 from service.rpc import codec
 from tests.bots import stand_in
 from tests.harness.bot_processes import BotArena
@@ -44,7 +44,7 @@ def rules_of(name: str) -> game_pb2.GetGameResponse:
 def turn_in(game: AnyGame, seats: int, plies: int, move_ms: int = 60_000) -> Turn:
     """Returns a question after ``plies`` plies of greedy play."""
     state = game.new(seats, {}, seeds_of(3))
-    play_on(game, state, [game.players["greedy"]] * seats, player_streams(3, 0, seats), plies=plies)
+    play_on(game, state, [game.players["greedy"]] * seats, player_draws(3, 0, seats), plies=plies)
     seat = game.to_act(state)[0]
     envelope = codec.view_message(game, state, seat)
     view = getattr(envelope, envelope.WhichOneof("game") or "other")

@@ -9,113 +9,113 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from service.games.chance import Seeds, Stream
-from service.games.core import AnyGame, Eye, Line, Option, Plain, Refused, Seat, Unreadable, random_player
+from service.games.chance import Draws, Seeds
+from service.games.core import AnyGame, Line, Option, Plain, Refused, Seat, Unreadable, Viewer, random_player
 from tests.conformance import checks_hidden, checks_outcome, checks_play, checks_shelf
-from tests.conformance.subjects import Subject, Table, plain_tables
-from tests.conformance.walks import pool_of, remembered, stream
+from tests.conformance.subjects import Setup, Subject, plain_tables
+from tests.conformance.walks import draws, pool_of, remembered
 from tests.example_game import GAME, rules, view
 from tests.example_game.actions import Action, Draw, Send, Take
 from tests.example_game.box import CREWS
 from tests.example_game.state import HIRING, NOBODY, SENDING, State, from_plain, to_plain
 
-Question = Callable[[Table], object]
+Question = Callable[[Setup], object]
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenGame:
     """A broken game and the checks that must fail for it."""
 
     game: AnyGame
     caught_by: tuple[Question, ...]
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[Setup]:
         return plain_tables(self.game)
 
 
 # The checks, as the tests run them
 
 
-def ask_redeal(table: Table) -> None:
+def ask_redeal(table: Setup) -> None:
     checks_hidden.check_knowledge(table, 0, pool_of(table), positions=20, foreign=20)
 
 
-def ask_steps(table: Table) -> None:
+def ask_steps(table: Setup) -> None:
     checks_hidden.check_steps(table, 0, pool_of(table), starts=12, limit=25)
 
 
-def ask_memory(table: Table) -> None:
+def ask_memory(table: Setup) -> None:
     checks_hidden.check_memories(table, 0, positions=30, tries=400)
 
 
-def ask_house(table: Table) -> None:
+def ask_house(table: Setup) -> None:
     checks_hidden.check_house(table, 0, positions=20)
 
 
-def ask_automaton(table: Table) -> None:
+def ask_automaton(table: Setup) -> None:
     for number in range(3):
         checks_hidden.check_automaton(table, number)
 
 
-def ask_secrets(table: Table) -> None:
+def ask_secrets(table: Setup) -> None:
     checks_hidden.check_secrets(table, 0, positions=4)
 
 
-def ask_deals(table: Table) -> None:
+def ask_deals(table: Setup) -> None:
     checks_hidden.check_deals(table, 0)
 
 
-def ask_worlds(table: Table) -> None:
+def ask_worlds(table: Setup) -> None:
     checks_hidden.check_worlds(table, 0, positions=8)
 
 
-def ask_play(table: Table) -> None:
+def ask_play(table: Setup) -> None:
     checks_play.check_play(table, 0, pool_of(table), positions=12, foreign=30)
 
 
-def ask_notation(table: Table) -> None:
+def ask_notation(table: Setup) -> None:
     walk = remembered(table)
     checks_play.check_notation(table.game, sorted({text for _, text in walk.moves}))
     for state in walk.states:
         checks_play.check_actions_come_back(table, state)
 
 
-def ask_mutations(table: Table) -> None:
-    checks_play.check_mutations(table, remembered(table).states[0], pool_of(table), stream("mutations"), 12)
+def ask_mutations(table: Setup) -> None:
+    checks_play.check_mutations(table, remembered(table).states[0], pool_of(table), draws("mutations"), 12)
 
 
-def ask_copies(table: Table) -> None:
+def ask_copies(table: Setup) -> None:
     for state in remembered(table).states[:8]:
-        checks_play.check_copy(table, state, stream("copies"))
+        checks_play.check_copy(table, state, draws("copies"))
 
 
-def ask_plain(table: Table) -> None:
+def ask_plain(table: Setup) -> None:
     for state in remembered(table).states:
         checks_play.check_plain(table, state)
 
 
-def ask_asking(table: Table) -> None:
+def ask_asking(table: Setup) -> None:
     for state in remembered(table).states[:8]:
         checks_play.check_asking_changes_nothing(table, state)
 
 
-def ask_replay(table: Table) -> None:
+def ask_replay(table: Setup) -> None:
     checks_play.check_replay(table, remembered(table), 0)
 
 
-def ask_outcome(table: Table) -> None:
+def ask_outcome(table: Setup) -> None:
     checks_outcome.check_when(table, remembered(table))
 
 
-def ask_shelf(table: Table) -> None:
+def ask_shelf(table: Setup) -> None:
     checks_shelf.check_components(table.game)
     checks_shelf.check_options(table.game)
     checks_shelf.check_notation_rows(table.game, pool_of(table))
-    checks_shelf.check_house_players(table.game)
+    checks_shelf.check_built_in_players(table.game)
 
 
-def ask_pictures(table: Table) -> None:
+def ask_pictures(table: Setup) -> None:
     for state in remembered(table).states:
         checks_shelf.check_pictures(table, state)
 
@@ -137,16 +137,16 @@ QUESTIONS: tuple[Question, ...] = (
     *(ask_copies, ask_plain, ask_asking, ask_replay, ask_outcome, ask_shelf, ask_pictures),
 )
 
-LEAKS: list[Broken] = []
-FAULTS: list[Broken] = []
+LEAKS: list[BrokenGame] = []
+FAULTS: list[BrokenGame] = []
 
 
 def leak(name: str, *caught_by: Question, **changes: Any) -> None:
-    LEAKS.append(Broken(replace(GAME, id=f"salvage-{name}", **changes), caught_by))
+    LEAKS.append(BrokenGame(replace(GAME, id=f"salvage-{name}", **changes), caught_by))
 
 
 def fault(name: str, *caught_by: Question, **changes: Any) -> None:
-    FAULTS.append(Broken(replace(GAME, id=f"salvage-{name}", **changes), caught_by))
+    FAULTS.append(BrokenGame(replace(GAME, id=f"salvage-{name}", **changes), caught_by))
 
 
 def _strength(crew: int) -> int:
@@ -156,31 +156,31 @@ def _strength(crew: int) -> int:
 # Leaks through the view
 
 
-def _view_of_hands(state: State, eye: Eye) -> Plain:
-    return {**view.view(state, eye), "hands": [list(hand) for hand in state.hands]}
+def _view_of_hands(state: State, viewer: Viewer) -> Plain:
+    return {**view.view(state, viewer), "hands": [list(hand) for hand in state.hands]}
 
 
-def _view_of_the_deck(state: State, eye: Eye) -> Plain:
-    return {**view.view(state, eye), "next": state.deck[-1] if state.deck else None}
+def _view_of_the_deck(state: State, viewer: Viewer) -> Plain:
+    return {**view.view(state, viewer), "next": state.deck[-1] if state.deck else None}
 
 
-def _view_with_a_checksum(state: State, eye: Eye) -> Plain:
+def _view_with_a_checksum(state: State, viewer: Viewer) -> Plain:
     """Shows a checksum: it names no card, but a search can test a guess against it."""
-    return {**view.view(state, eye), "checksum": sum((at + 1) * crew for at, crew in enumerate(state.deck)) % 97}
+    return {**view.view(state, viewer), "checksum": sum((at + 1) * crew for at, crew in enumerate(state.deck)) % 97}
 
 
-def _view_in_a_telling_order(state: State, eye: Eye) -> Plain:
+def _view_in_a_telling_order(state: State, viewer: Viewer) -> Plain:
     """Shows the same keys and values in an order that depends on a hidden card."""
-    seen: dict[str, Plain] = view.view(state, eye)
+    seen: dict[str, Plain] = view.view(state, viewer)
     return dict(reversed(seen.items())) if state.hands[0] and _strength(state.hands[0][0]) > 5 else seen
 
 
-def _view_for_spectators(state: State, eye: Eye) -> Plain:
-    return view.view(state, 0) if eye is None else view.view(state, eye)
+def _view_for_spectators(state: State, viewer: Viewer) -> Plain:
+    return view.view(state, 0) if viewer is None else view.view(state, viewer)
 
 
-def _view_of_what_was_sent(state: State, eye: Eye) -> Plain:
-    return {**view.view(state, eye), "sent": [_strength(crew) if crew != NOBODY else 0 for crew in state.sent]}
+def _view_of_what_was_sent(state: State, viewer: Viewer) -> Plain:
+    return {**view.view(state, viewer), "sent": [_strength(crew) if crew != NOBODY else 0 for crew in state.sent]}
 
 
 leak("view-shows-hands", ask_redeal, view=_view_of_hands)
@@ -235,8 +235,8 @@ def _telling_turn(state: State) -> list[Seat]:
     return acting
 
 
-def _view_without_turn(state: State, eye: Eye) -> Plain:
-    return {**view.view(state, eye), "to_act": []}
+def _view_without_turn(state: State, viewer: Viewer) -> Plain:
+    return {**view.view(state, viewer), "to_act": []}
 
 
 leak("offer-depends-on-a-hand", ask_redeal, ask_steps, legal_actions=_telling_offer)
@@ -281,8 +281,8 @@ def _apply_with_doubts(state: State, seat: Seat, action: Action) -> None:
         state.to_hire |= 1 << seat
 
 
-def _view_without_doubts(state: State, eye: Eye) -> Plain:
-    seen = view.view(state, eye)
+def _view_without_doubts(state: State, viewer: Viewer) -> Plain:
+    seen = view.view(state, viewer)
     return {**seen, "to_hire": 0} if state.phase == SENDING else seen
 
 
@@ -302,13 +302,13 @@ leak("log-shows-them-too-early", ask_secrets, is_secret=_secret_for_the_first)
 # Leaks through players and samplers
 
 
-def _peeking_at_the_deck(state: State, seat: Seat, chance: Stream) -> Action:
+def _peeking_at_the_deck(state: State, seat: Seat, chance: Draws) -> Action:
     if state.phase == HIRING:
         return Take() if _strength(state.open) >= _strength(state.deck[-1]) else Draw()
     return GAME.automaton(state, seat, chance)
 
 
-def _peeking_at_what_was_sent(state: State, seat: Seat, chance: Stream) -> Action:
+def _peeking_at_what_was_sent(state: State, seat: Seat, chance: Draws) -> Action:
     if state.phase == SENDING:
         best = max((_strength(crew) for crew in state.sent if crew != NOBODY), default=0)
         hand = sorted(state.hands[seat], key=_strength)
@@ -322,11 +322,11 @@ class _Remembering:
     def __init__(self) -> None:
         self.truth: State | None = None
 
-    def view(self, state: State, eye: Eye) -> Plain:
+    def view(self, state: State, viewer: Viewer) -> Plain:
         self.truth = state
-        return view.view(state, eye)
+        return view.view(state, viewer)
 
-    def sample(self, seen: Plain, seat: Seat, chance: Stream) -> State:
+    def sample(self, seen: Plain, seat: Seat, chance: Draws) -> State:
         world = view.sample(seen, seat, chance)
         if self.truth is not None:
             world.hands = [list(hand) for hand in self.truth.hands]
@@ -335,13 +335,13 @@ class _Remembering:
         return world
 
 
-def _view_with_a_hint(state: State, eye: Eye) -> Plain:
+def _view_with_a_hint(state: State, viewer: Viewer) -> Plain:
     """Shows a hint that is the same in every redealt state of this process, so it looks harmless."""
-    return {**view.view(state, eye), "hint": state.seed.hex()}
+    return {**view.view(state, viewer), "hint": state.seed.hex()}
 
 
-def _redeal_that_keeps_the_seed(state: State, eye: Eye, chance: Stream) -> State:
-    other = view.redeal(state, eye, chance)
+def _redeal_that_keeps_the_seed(state: State, viewer: Viewer, chance: Draws) -> State:
+    other = view.redeal(state, viewer, chance)
     other.seed = state.seed
     return other
 
@@ -355,12 +355,12 @@ leak("sample-remembers-the-truth", ask_worlds, view=_remembering.view, sample=_r
 # Redeals that hide a leak because they do not re-deal what leaks
 
 
-def _redeal_that_keeps_the_deck(state: State, eye: Eye, chance: Stream) -> State:
-    return from_plain(to_plain(state)) if eye is None else view.redeal(state, eye, chance)
+def _redeal_that_keeps_the_deck(state: State, viewer: Viewer, chance: Draws) -> State:
+    return from_plain(to_plain(state)) if viewer is None else view.redeal(state, viewer, chance)
 
 
-def _redeal_that_keeps_hands(state: State, eye: Eye, chance: Stream) -> State:
-    other = view.redeal(state, eye, chance)
+def _redeal_that_keeps_hands(state: State, viewer: Viewer, chance: Draws) -> State:
+    other = view.redeal(state, viewer, chance)
     other.hands, other.sent = [list(hand) for hand in state.hands], list(state.sent)
     held = {crew for hand in other.hands for crew in hand}
     other.deck = [crew for crew in range(len(CREWS)) if crew not in {*held, *chain(*state.discards), state.open}]
@@ -368,9 +368,9 @@ def _redeal_that_keeps_hands(state: State, eye: Eye, chance: Stream) -> State:
     return other
 
 
-def _redeal_that_keeps_secrets(state: State, eye: Eye, chance: Stream) -> State:
+def _redeal_that_keeps_secrets(state: State, viewer: Viewer, chance: Draws) -> State:
     """Re-deals hands, but a seat that has sent keeps the crew it sent."""
-    other = view.redeal(state, eye, chance)
+    other = view.redeal(state, viewer, chance)
     for seat, crew in enumerate(state.sent):
         if crew != NOBODY and crew not in other.hands[seat]:
             gone = next(card for card in other.hands[seat] if card not in other.seen[seat])
@@ -383,19 +383,19 @@ def _redeal_that_keeps_secrets(state: State, eye: Eye, chance: Stream) -> State:
     return other
 
 
-def _redeal_that_keeps_draws(state: State, eye: Eye, chance: Stream) -> State:
+def _redeal_that_keeps_draws(state: State, viewer: Viewer, chance: Draws) -> State:
     """Re-deals everything at first, but later only the deck: drawn cards stay the same."""
-    return _redeal_that_keeps_hands(state, eye, chance) if state.round else view.redeal(state, eye, chance)
+    return _redeal_that_keeps_hands(state, viewer, chance) if state.round else view.redeal(state, viewer, chance)
 
 
-def _forgetful_view(state: State, eye: Eye) -> Plain:
+def _forgetful_view(state: State, viewer: Viewer) -> Plain:
     """Shows only the viewer's own hand, and forgets who took which open crew."""
-    seen = view.view(state, eye)
+    seen = view.view(state, viewer)
     return {**seen, "seats": [{**place, "seen": []} for place in seen["seats"]]}
 
 
-def _forgetful_redeal(state: State, eye: Eye, chance: Stream) -> State:
-    return view.believe(_forgetful_view(state, eye), chance)
+def _forgetful_redeal(state: State, viewer: Viewer, chance: Draws) -> State:
+    return view.believe(_forgetful_view(state, viewer), chance)
 
 
 leak("redeal-keeps-draws", ask_memory, redeal=_redeal_that_keeps_draws)
@@ -502,14 +502,14 @@ def _unseeded_setup(seats: int, options: Any, seeds: Any) -> State:
     return state
 
 
-def _touching_view(state: State, eye: Eye) -> Plain:
-    state.turn = 0 if eye is None and state.phase == SENDING else state.turn
+def _touching_view(state: State, viewer: Viewer) -> Plain:
+    state.turn = 0 if viewer is None and state.phase == SENDING else state.turn
     state.to_hire += 1
-    return view.view(state, eye)
+    return view.view(state, viewer)
 
 
-def _living_view(state: State, eye: Eye) -> Plain:
-    return {**view.view(state, eye), "won": state.won}
+def _living_view(state: State, viewer: Viewer) -> Plain:
+    return {**view.view(state, viewer), "won": state.won}
 
 
 def _shouting(line: str) -> Action:
@@ -553,26 +553,26 @@ def _dense(state: State) -> Any:
     return outcome and replace(outcome, seats=tuple(replace(r, rank=1 + (i > 0)) for i, r in enumerate(outcome.seats)))
 
 
-def _illegal_player(state: State, seat: Seat, chance: Stream) -> Action:
+def _illegal_player(state: State, seat: Seat, chance: Draws) -> Action:
     return Draw()
 
 
-def _moody(state: State, seat: Seat, chance: Stream) -> Action:
+def _moody(state: State, seat: Seat, chance: Draws) -> Action:
     actions = rules.legal_actions(state, seat)
     return actions[unkeyed.randrange(len(actions))]
 
 
-def _same_world(seen: Plain, seat: Seat, chance: Stream) -> State:
-    return view.sample(seen, seat, Stream(bytes(32), "always"))
+def _same_world(seen: Plain, seat: Seat, chance: Draws) -> State:
+    return view.sample(seen, seat, Draws(bytes(32), "always"))
 
 
-def _wrong_world(seen: Plain, seat: Seat, chance: Stream) -> State:
+def _wrong_world(seen: Plain, seat: Seat, chance: Draws) -> State:
     world = view.sample(seen, seat, chance)
     world.hands[seat] = sorted([*world.hands[seat][:-1], world.deck.pop()]) if world.deck else world.hands[seat]
     return world
 
 
-def _doubled_world(seen: Plain, seat: Seat, chance: Stream) -> State:
+def _doubled_world(seen: Plain, seat: Seat, chance: Draws) -> State:
     """Puts a crew into a hand although it is still in the deck."""
     world = view.sample(seen, seat, chance)
     other = (seat + 1) % world.seats
@@ -582,15 +582,15 @@ def _doubled_world(seen: Plain, seat: Seat, chance: Stream) -> State:
     return world
 
 
-def _doubled_deal(state: State, eye: Eye, chance: Stream) -> State:
+def _doubled_deal(state: State, viewer: Viewer, chance: Draws) -> State:
     """Makes the same mistake for all viewers."""
-    other = view.redeal(state, eye, chance)
-    if other.deck and eye != 0 and not state.seen[0] and other.sent[0] == NOBODY:
+    other = view.redeal(state, viewer, chance)
+    if other.deck and viewer != 0 and not state.seen[0] and other.sent[0] == NOBODY:
         other.hands[0] = sorted([other.deck[0], *other.hands[0][1:]])
     return other
 
 
-def _late_blunder(state: State, seat: Seat, chance: Stream) -> Action:
+def _late_blunder(state: State, seat: Seat, chance: Draws) -> Action:
     """Plays wrongly at one moment of a game only."""
     if state.phase == HIRING and state.round == state.rounds - 1 and state.to_hire == 1:
         return Send(0)

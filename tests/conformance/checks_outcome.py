@@ -3,13 +3,13 @@
 import re
 
 from service.games.core import Outcome
-from tests.conformance.subjects import Table
+from tests.conformance.subjects import Setup
 from tests.conformance.walks import Walk
 
 ENDING = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*|[a-z][a-z0-9_-]{0,31}")
 
 
-def check_when(table: Table, walk: Walk) -> None:
+def check_when(table: Setup, walk: Walk) -> None:
     """There is an outcome exactly at the end, and it is the end exactly if no seat is to act."""
     game = table.game
     for ply, state in enumerate(walk.states):
@@ -23,7 +23,7 @@ def check_when(table: Table, walk: Walk) -> None:
     check_sums(table, outcome)
 
 
-def check_sums(table: Table, outcome: Outcome) -> None:
+def check_sums(table: Setup, outcome: Outcome) -> None:
     """Lines add up to scores, and ranks follow the scores."""
     assert len(outcome.seats) == table.seats, f"{table}: {len(outcome.seats)} results for {table.seats} seats"
     assert ENDING.fullmatch(outcome.ending), f"{table}: the ending {outcome.ending!r} is no short word"

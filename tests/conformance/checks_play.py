@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from service.games import core
-from service.games.chance import Stream, seeds_of
+from service.games.chance import Draws, seeds_of
 from service.games.core import AnyGame, Plain, Refused, Seat, Unreadable
-from tests.conformance.subjects import Table
-from tests.conformance.walks import Pool, Walk, answer, canonical, eyes, play_out, remembered, stored, stream, texts
+from tests.conformance.subjects import Setup
+from tests.conformance.walks import Pool, Walk, answer, canonical, draws, play_out, remembered, stored, texts, viewers
 
 REASON = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 
@@ -17,7 +17,7 @@ REASON = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 # Legal actions
 
 
-def check_offers(table: Table, state: Any) -> None:
+def check_offers(table: Setup, state: Any) -> None:
     """Only a seat to act has legal actions, in a stable order and without repeats."""
     game = table.game
     acting = list(game.to_act(state))
@@ -35,7 +35,7 @@ def check_offers(table: Table, state: Any) -> None:
         assert texts(game, kept, seat) == said, f"{table}: a state out of the store is offered something else"
 
 
-def check_every_offer_is_accepted(table: Table, state: Any) -> None:
+def check_every_offer_is_accepted(table: Setup, state: Any) -> None:
     """Each legal action is accepted on a copy, and the original is unchanged."""
     game = table.game
     before = stored(game, state)
@@ -51,7 +51,7 @@ def check_every_offer_is_accepted(table: Table, state: Any) -> None:
 # Refusals
 
 
-def check_refusals(table: Table, state: Any, foreign: Iterable[Any]) -> None:
+def check_refusals(table: Setup, state: Any, foreign: Iterable[Any]) -> None:
     """Every action that is not legal is refused with a reason, a rule and a message, and the state is unchanged."""
     game = table.game
     before = stored(game, state)
@@ -72,7 +72,7 @@ def check_refusals(table: Table, state: Any, foreign: Iterable[Any]) -> None:
         raise AssertionError(f"{table}: refusals left traces")
 
 
-def check_refusal(table: Table, state: Any, seat: Seat, action: Any) -> None:
+def check_refusal(table: Setup, state: Any, seat: Seat, action: Any) -> None:
     """This action is refused correctly."""
     game = table.game
     said = f"{table}: {game.text(action)!r} by seat {seat}"
@@ -86,7 +86,7 @@ def check_refusal(table: Table, state: Any, seat: Seat, action: Any) -> None:
         raise AssertionError(f"{said} was not offered and yet accepted")
 
 
-def check_the_end_refuses(table: Table, walk: Walk, foreign: Iterable[Any]) -> None:
+def check_the_end_refuses(table: Setup, walk: Walk, foreign: Iterable[Any]) -> None:
     """After the end no action is accepted from any seat."""
     assert not list(table.game.to_act(walk.end))
     check_refusals(table, walk.end, foreign)
@@ -107,7 +107,7 @@ def check_notation(game: AnyGame, said: Iterable[str]) -> None:
             assert game.read(padded) == action, f"{game.id}: blanks change {text!r}"
 
 
-def check_actions_come_back(table: Table, state: Any) -> None:
+def check_actions_come_back(table: Setup, state: Any) -> None:
     """Reading the text of a legal action gives the same action."""
     game = table.game
     for seat in game.to_act(state):
@@ -129,7 +129,7 @@ def read_or_none(game: AnyGame, text: str) -> Any | None:
     return action
 
 
-def mutations(text: str, other: str, chance: Stream) -> Iterator[str]:
+def mutations(text: str, other: str, chance: Draws) -> Iterator[str]:
     """Yields texts that are almost actions."""
     words, others = text.split(), other.split()
     at = chance.below(len(words))
@@ -159,7 +159,7 @@ def mutations(text: str, other: str, chance: Stream) -> Iterator[str]:
         yield " ".join([*words[: at + 1], strange, *words[at + 1 :]])
 
 
-def check_mutations(table: Table, state: Any, pool: Pool, chance: Stream, count: int) -> None:
+def check_mutations(table: Setup, state: Any, pool: Pool, chance: Draws, count: int) -> None:
     """A text that is almost an action is unreadable, or an action that is legal or refused."""
     found = set()
     for text in pool.some(count, chance):
@@ -186,34 +186,38 @@ def check_plain_types(plain: Plain, allowed: tuple[type, ...], where: str) -> No
             check_plain_types(value, allowed, f"{where}[{index}]")
 
 
-def check_plain(table: Table, state: Any) -> None:
+def check_plain(table: Setup, state: Any) -> None:
     """State and view are plain data, the state survives storing, and neither shares objects with the state."""
     game = table.game
     plain = game.to_plain(state)
     check_plain_types(plain, (list, int, str, type(None)), f"{table}: to_plain")
     before = canonical(plain)
     assert stored(game, game.from_plain(json.loads(before))) == before, f"{table}: the store changes the state"
-    seen = {eye: game.view(state, eye) for eye in eyes(table)}
-    for eye, view in seen.items():
+    seen = {viewer: game.view(state, viewer) for viewer in viewers(table)}
+    for viewer, view in seen.items():
         named = core.plain(view) if game.messages else view  # only a game with messages may use named tuples
-        check_plain_types(named, (dict, list, str, int, bool, type(None)), f"{table}: view({eye})")
-    shown = {eye: canonical(view) for eye, view in seen.items()}
+        check_plain_types(named, (dict, list, str, int, bool, type(None)), f"{table}: view({viewer})")
+    shown = {viewer: canonical(view) for viewer, view in seen.items()}
 
     moving, kept = game.copy(state), game.from_plain(plain)
-    for eye in eyes(table):
-        assert canonical(game.view(kept, eye)) == shown[eye], f"{table}: the store forgets what eye {eye} knows"
-    own = game.to_plain(moving), {eye: game.view(moving, eye) for eye in eyes(table)}
-    play_out(game, moving, stream("plain", before), limit=10**9)
-    play_out(game, kept, stream("plain", before), limit=10**9)
+    for viewer in viewers(table):
+        assert canonical(game.view(kept, viewer)) == shown[viewer], (
+            f"{table}: the store forgets what viewer {viewer} knows"
+        )
+    own = game.to_plain(moving), {viewer: game.view(moving, viewer) for viewer in viewers(table)}
+    play_out(game, moving, draws("plain", before), limit=10**9)
+    play_out(game, kept, draws("plain", before), limit=10**9)
     assert canonical(plain) == before, f"{table}: from_plain hands its input to the state"
     assert canonical(own[0]) == before, f"{table}: to_plain hands out parts of the state"
-    for eye in eyes(table):
-        assert canonical(own[1][eye]) == shown[eye], f"{table}: view hands out parts of the state"
-        assert canonical(game.view(state, eye)) == shown[eye], f"{table}: a copy shares something with its original"
+    for viewer in viewers(table):
+        assert canonical(own[1][viewer]) == shown[viewer], f"{table}: view hands out parts of the state"
+        assert canonical(game.view(state, viewer)) == shown[viewer], (
+            f"{table}: a copy shares something with its original"
+        )
     assert stored(game, moving) == stored(game, kept), f"{table}: a stored state plays on differently"
 
 
-def check_copy(table: Table, state: Any, chance: Stream) -> None:
+def check_copy(table: Setup, state: Any, chance: Draws) -> None:
     """Playing on with a state does not change its copy, and the reverse."""
     game = table.game
     before = stored(game, state)
@@ -227,25 +231,25 @@ def check_copy(table: Table, state: Any, chance: Stream) -> None:
     assert stored(game, state) == before, f"{table}: a copy of a copy shares something with the first"
 
 
-def check_asking_changes_nothing(table: Table, state: Any) -> None:
+def check_asking_changes_nothing(table: Setup, state: Any) -> None:
     """Every function except apply leaves the state unchanged."""
     game = table.game
     before = stored(game, state)
-    for eye in eyes(table):
-        game.picture(game.view(state, eye))
-        game.redeal(state, eye, stream("asking", before))
+    for viewer in viewers(table):
+        game.picture(game.view(state, viewer))
+        game.redeal(state, viewer, draws("asking", before))
     for seat in game.to_act(state):
         for action in game.legal_actions(state, seat):
             game.stays_secret(state, seat, action)
-        game.sample(game.view(state, seat), seat, stream("asking", before))
+        game.sample(game.view(state, seat), seat, draws("asking", before))
         for player in (game.automaton, *game.players.values()):
-            player(state, seat, stream("asking", before))
+            player(state, seat, draws("asking", before))
     game.outcome(state)
     game.is_secret(state)
     assert stored(game, state) == before, f"{table}: asking changed the state"
 
 
-def check_replay(table: Table, walk: Walk, number: int) -> None:
+def check_replay(table: Setup, walk: Walk, number: int) -> None:
     """A session is its seeds and its actions: replayed from their texts they give the same states, to the byte."""
     game = table.game
     state = game.new(table.seats, dict(table.options), seeds_of(number))
@@ -255,11 +259,11 @@ def check_replay(table: Table, walk: Walk, number: int) -> None:
     assert stored(game, state) == stored(game, walk.end), f"{table}: the replay ends differently"
 
 
-def check_play(table: Table, number: int, pool: Pool, positions: int, foreign: int) -> None:
+def check_play(table: Setup, number: int, pool: Pool, positions: int, foreign: int) -> None:
     """Runs all checks of this file on one recorded game."""
     game = table.game
     walk = remembered(table, number)
-    chance = stream("play", str(table), number)
+    chance = draws("play", str(table), number)
     for ply in walk.choose(positions, "play", number):
         state = game.copy(walk.states[ply])
         check_offers(table, state)

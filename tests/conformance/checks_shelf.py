@@ -9,8 +9,8 @@ import pytest
 from service.games.chance import seeds_of
 from service.games.components import MARKS
 from service.games.core import AnyGame, BadSetup
-from tests.conformance.subjects import Subject, Table, other_values
-from tests.conformance.walks import Pool, eyes
+from tests.conformance.subjects import Setup, Subject, other_values
+from tests.conformance.walks import Pool, viewers
 
 
 def check_label(game: AnyGame) -> None:
@@ -65,18 +65,18 @@ def check_notation_rows(game: AnyGame, pool: Pool) -> None:
     assert not missing, f"{game.id}: the notation explains {sorted(verbs)} and not {missing}"
 
 
-def check_house_players(game: AnyGame) -> None:
+def check_built_in_players(game: AnyGame) -> None:
     """Every game has the bundled players "random" and "greedy"."""
-    assert {"random", "greedy"} <= set(game.players), f"{game.id}: house players are {sorted(game.players)}"
+    assert {"random", "greedy"} <= set(game.players), f"{game.id}: built-in players are {sorted(game.players)}"
 
 
-def check_pictures(table: Table, state: Any) -> None:
+def check_pictures(table: Setup, state: Any) -> None:
     """Every viewer gets a picture of printable lines without line breaks."""
     game = table.game
-    for eye in eyes(table):
-        picture = game.picture(game.view(state, eye))
+    for viewer in viewers(table):
+        picture = game.picture(game.view(state, viewer))
         pieces = [piece for line in picture for piece in line]
-        assert "".join(text for text, _ in pieces).strip(), f"{table}: the picture for eye {eye} is empty"
+        assert "".join(text for text, _ in pieces).strip(), f"{table}: the picture for viewer {viewer} is empty"
         for text, style in pieces:
             assert text.isprintable() and style.isprintable(), f"{table}: {text!r} cannot stand in a line"
 

@@ -2,22 +2,22 @@
 
 import pytest
 
-from tests.conformance.subjects import Subject, Table, all_tables, plain_tables, subjects
+from tests.conformance.subjects import Setup, Subject, all_tables, plain_tables, subjects
 
 
 @pytest.fixture(scope="session", params=list(all_tables()), ids=str)
-def table(request: pytest.FixtureRequest) -> Table:
+def table(request: pytest.FixtureRequest) -> Setup:
     """Every seat count of every game, and every other value of every option once."""
-    found: Table = request.param
+    found: Setup = request.param
     return found
 
 
 @pytest.fixture(
     scope="session", params=[t for s in subjects() for t in plain_tables(s.game)], ids=lambda found: f"plain-{found}"
 )
-def plain_table(request: pytest.FixtureRequest) -> Table:
+def plain_table(request: pytest.FixtureRequest) -> Setup:
     """Every seat count of every game, with the default options: for the slower checks."""
-    found: Table = request.param
+    found: Setup = request.param
     return found
 
 

@@ -7,11 +7,11 @@ import json
 import sys
 from hashlib import blake2b
 
-from tests.conformance.subjects import Table, all_tables
-from tests.conformance.walks import canonical, eyes, remembered, stored, stream, texts
+from tests.conformance.subjects import Setup, all_tables
+from tests.conformance.walks import canonical, draws, remembered, stored, texts, viewers
 
 
-def digest(table: Table, number: int = 0) -> str:
+def digest(table: Setup, number: int = 0) -> str:
     """States, offers, choices, views, samples and redeals along one game, as sixteen characters."""
     game = table.game
     walk = remembered(table, number)
@@ -21,14 +21,14 @@ def digest(table: Table, number: int = 0) -> str:
         word.update(stored(game, state).encode())
         if ply % 10:
             continue
-        for eye in eyes(table):
-            word.update(canonical(game.view(state, eye)).encode())
-            word.update(stored(game, game.redeal(state, eye, stream("digest", ply))).encode())
+        for viewer in viewers(table):
+            word.update(canonical(game.view(state, viewer)).encode())
+            word.update(stored(game, game.redeal(state, viewer, draws("digest", ply))).encode())
         for seat in game.to_act(state):
             word.update(canonical(texts(game, state, seat)).encode())
-            word.update(stored(game, game.sample(game.view(state, seat), seat, stream("digest", ply))).encode())
+            word.update(stored(game, game.sample(game.view(state, seat), seat, draws("digest", ply))).encode())
             for player in (game.automaton, *game.players.values()):
-                word.update(game.text(player(state, seat, stream("digest", ply))).encode())
+                word.update(game.text(player(state, seat, draws("digest", ply))).encode())
     word.update(repr(game.outcome(walk.end)).encode())
     return word.hexdigest()
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import (
-    Eye,
     Game,
     Line,
     Options,
@@ -20,6 +19,7 @@ from service.games.core import (
     Result,
     Seat,
     Unreadable,
+    Viewer,
     never_secret,
     random_player,
     rank,
@@ -52,7 +52,7 @@ TAKES: Final = {f"take {n} {heap}": Take(n, heap) for heap in range(HEAPS) for n
 
 
 def _setup(seats: int, options: Options, seeds: Seeds) -> State:
-    chance = Stream(seeds.table, "heaps")
+    chance = Draws(seeds.table, "heaps")
     return State([1 + chance.below(MOST) for _ in range(HEAPS)], 0, 0, seats)
 
 
@@ -100,11 +100,11 @@ def _from_plain(plain: Plain) -> State:
     return State(list(heaps), turn, last, seats)
 
 
-def _view(state: State, eye: Eye) -> Plain:
-    return {"eye": eye, "table": _to_plain(state)}
+def _view(state: State, viewer: Viewer) -> Plain:
+    return {"viewer": viewer, "table": _to_plain(state)}
 
 
-def _sample(seen: Plain, seat: Seat, chance: Stream) -> State:
+def _sample(seen: Plain, seat: Seat, chance: Draws) -> State:
     return _from_plain(seen["table"])
 
 
@@ -112,7 +112,7 @@ def _copy(state: State) -> State:
     return replace(state, heaps=list(state.heaps))
 
 
-def _redeal(state: State, eye: Eye, chance: Stream) -> State:
+def _redeal(state: State, viewer: Viewer, chance: Draws) -> State:
     return _copy(state)
 
 
@@ -124,7 +124,7 @@ def _picture(seen: Plain) -> Picture:
     return [[(f"heaps {seen['table'][0]}", "bold")]]
 
 
-def _greedy(state: State, seat: Seat, chance: Stream) -> Take:
+def _greedy(state: State, seat: Seat, chance: Draws) -> Take:
     return max(_legal_actions(state, seat), key=lambda take: take.count)
 
 

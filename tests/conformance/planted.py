@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from service.games.chance import Stream
-from service.games.core import AnyGame, Eye, Plain, Refused, Seat, plain
+from service.games.chance import Draws
+from service.games.core import AnyGame, Plain, Refused, Seat, Viewer, plain
 from tests.conformance.checks_hidden import Path, varied
 
 #: (state) -> the value at a hidden place of it.
@@ -17,9 +17,9 @@ Peek = Callable[[Any], Plain]
 Planter = Callable[[AnyGame, Peek, Plain], AnyGame]
 
 
-def hidden_places(game: AnyGame, state: Any, eye: Eye, chance: Stream) -> list[Path]:
+def hidden_places(game: AnyGame, state: Any, viewer: Viewer, chance: Draws) -> list[Path]:
     """Returns the places of the stored state that this viewer cannot know."""
-    plains = [game.to_plain(game.redeal(state, eye, chance)) for _ in range(12)]
+    plains = [game.to_plain(game.redeal(state, viewer, chance)) for _ in range(12)]
     return sorted(varied([game.to_plain(state), *plains]))
 
 
@@ -40,8 +40,8 @@ def peek_at(game: AnyGame, place: Path) -> Peek:
 def in_the_view(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
     """The view shows it."""
 
-    def view(state: Any, eye: Eye) -> Plain:
-        return {**plain(game.view(state, eye)), "leak": peek(state)}
+    def view(state: Any, viewer: Viewer) -> Plain:
+        return {**plain(game.view(state, viewer)), "leak": peek(state)}
 
     return replace(game, view=view)
 
@@ -71,7 +71,7 @@ def in_a_refusal(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
 def in_the_automaton(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
     """The bundled player chooses by it."""
 
-    def automaton(state: Any, seat: Seat, chance: Stream) -> Any:
+    def automaton(state: Any, seat: Seat, chance: Draws) -> Any:
         return game.legal_actions(state, seat)[0 if peek(state) == usual else 1]
 
     return replace(game, automaton=automaton)
@@ -81,11 +81,11 @@ def in_the_sampler(game: AnyGame, peek: Peek, usual: Plain) -> AnyGame:
     """Samples depend on the value when the view was made."""
     was_usual = [True]
 
-    def view(state: Any, eye: Eye) -> Plain:
+    def view(state: Any, viewer: Viewer) -> Plain:
         was_usual[0] = peek(state) == usual
-        return game.view(state, eye)
+        return game.view(state, viewer)
 
-    def sample(seen: Plain, seat: Seat, chance: Stream) -> Any:
-        return game.sample(seen, seat, chance if was_usual[0] else Stream(chance.seed(), "other"))
+    def sample(seen: Plain, seat: Seat, chance: Draws) -> Any:
+        return game.sample(seen, seat, chance if was_usual[0] else Draws(chance.seed(), "other"))
 
     return replace(game, view=view, sample=sample)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from service.games.chance import Stream
-from service.games.core import AnyGame, Eye, Outcome
-from tests.conformance.subjects import ROOT, Subject, Table, subjects
-from tests.conformance.walks import Walk, answer, stream, walk
+from service.games.chance import Draws
+from service.games.core import AnyGame, Outcome, Viewer
+from tests.conformance.subjects import ROOT, Setup, Subject, subjects
+from tests.conformance.walks import Walk, answer, draws, walk
 
 COMMAND = "python -m tests.conformance.playthroughs"
 NUMBER = 1906
@@ -25,12 +25,12 @@ REFUSALS_AT = 8
 REFUSALS_EACH = 3
 
 
-def write(table: Table) -> str:
+def write(table: Setup) -> str:
     """Returns the playthrough of a table."""
     return "\n".join(_lines(table)) + "\n"
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: Setup) -> Iterator[str]:
     game = table.game
     told = walk(table, NUMBER, PLAYERS)
     plies = len(told.moves)
@@ -48,14 +48,14 @@ def _lines(table: Table) -> Iterator[str]:
     looks = {plies * number // SEATS_LOOK for number in range(SEATS_LOOK)}
     tries = {plies * (2 * number + 1) // (2 * REFUSALS_AT) for number in range(REFUSALS_AT)}
     reasons: set[str] = set()
-    chance = stream("playthrough", str(table))
+    chance = draws("playthrough", str(table))
     for ply, (seat, text) in enumerate(told.moves):
         state = told.states[ply]
         if ply % every == 0 or ply in looks:
             yield from _drawn(game, state)
         if ply in looks:
-            for eye in range(table.seats):
-                yield from _seen(game, state, eye)
+            for viewer in range(table.seats):
+                yield from _seen(game, state, viewer)
         if ply in tries:
             yield from _refusals(told, ply, reasons, chance)
         secret = ", secret" if game.is_secret(state) else ""
@@ -66,23 +66,23 @@ def _lines(table: Table) -> Iterator[str]:
     yield from _sheet(outcome)
 
 
-def _picture(game: AnyGame, state: Any, eye: Eye) -> list[str]:
-    return [("    " + "".join(text for text, _ in line)).rstrip() for line in game.picture(game.view(state, eye))]
+def _picture(game: AnyGame, state: Any, viewer: Viewer) -> list[str]:
+    return [("    " + "".join(text for text, _ in line)).rstrip() for line in game.picture(game.view(state, viewer))]
 
 
 def _drawn(game: AnyGame, state: Any, title: str = "the table") -> Iterator[str]:
     yield from ("", f"--- {title}", *_picture(game, state, None), "")
 
 
-def _seen(game: AnyGame, state: Any, eye: Eye) -> Iterator[str]:
+def _seen(game: AnyGame, state: Any, viewer: Viewer) -> Iterator[str]:
     """Yields the lines in which the picture of a seat differs from that of a spectator."""
     public = set(_picture(game, state, None))
-    yield f"--- seat {eye} sees besides"
-    yield from (line for line in _picture(game, state, eye) if line not in public)
+    yield f"--- seat {viewer} sees besides"
+    yield from (line for line in _picture(game, state, viewer) if line not in public)
     yield ""
 
 
-def _refusals(told: Walk, ply: int, reasons: set[str], chance: Stream) -> Iterator[str]:
+def _refusals(told: Walk, ply: int, reasons: set[str], chance: Draws) -> Iterator[str]:
     """Yields some earlier actions of this game that are refused now, new reasons first."""
     game, state = told.table.game, told.states[ply]
     seat = told.moves[ply][0]
@@ -114,7 +114,7 @@ def _sheet(outcome: Outcome) -> Iterator[str]:
 def expected(subject: Subject) -> dict[Path, str]:
     """Returns every playthrough of a game with its file."""
     game = subject.game
-    return {subject.playthrough(seats): write(Table(game, game.id, seats)) for seats in game.seats}
+    return {subject.playthrough(seats): write(Setup(game, game.id, seats)) for seats in game.seats}
 
 
 def strays(found: tuple[Subject, ...]) -> list[Path]:

@@ -25,7 +25,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Table:
+class Setup:
     """One way to play a game: a number of seats and options."""
 
     game: AnyGame = field(compare=False, hash=False, repr=False)
@@ -43,18 +43,18 @@ def other_values(option: Option) -> tuple[OptionValue, ...]:
     return tuple(value for value in values if value != option.default)
 
 
-def plain_tables(game: AnyGame) -> list[Table]:
+def plain_tables(game: AnyGame) -> list[Setup]:
     """Returns every seat count with the default options."""
-    return [Table(game, game.id, seats) for seats in game.seats]
+    return [Setup(game, game.id, seats) for seats in game.seats]
 
 
-def tables(game: AnyGame) -> list[Table]:
+def tables(game: AnyGame) -> list[Setup]:
     """Returns every seat count with the defaults, and every other value of every option once, where it has an effect."""
     found = plain_tables(game)
     for number, option in enumerate(game.options):
         for value in other_values(option):
             counts = option.seats or tuple(game.seats)
-            found.append(Table(game, game.id, counts[-1 - number % len(counts)], ((option.name, value),)))
+            found.append(Setup(game, game.id, counts[-1 - number % len(counts)], ((option.name, value),)))
     return found
 
 
@@ -66,7 +66,7 @@ def subjects() -> tuple[Subject, ...]:
     return (*found, *(Subject(game, here, here / "playthroughs") for game in example_game.GAMES))
 
 
-def all_tables() -> Iterator[Table]:
+def all_tables() -> Iterator[Setup]:
     """All tables of all games."""
     for subject in subjects():
         yield from tables(subject.game)

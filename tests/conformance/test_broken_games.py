@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.conformance.broken import FAULTS, LEAKS, QUESTIONS, Broken, Question, without_papers
+from tests.conformance.broken import FAULTS, LEAKS, QUESTIONS, BrokenGame, Question, without_papers
 from tests.conformance.checks_hidden import check_memories, check_secrets, check_steps
 from tests.conformance.checks_shelf import check_page, check_playthroughs_exist
-from tests.conformance.subjects import Subject, Table, plain_tables, subjects
+from tests.conformance.subjects import Setup, Subject, plain_tables, subjects
 from tests.conformance.walks import pool_of
 from tests.example_game import GAME
 
 
-def caught(question: Question, tables: list[Table]) -> bool:
+def caught(question: Question, tables: list[Setup]) -> bool:
     """Returns whether some table of the game fails the check, by an assertion or an exception of the rules."""
     for table in tables:
         try:
@@ -25,12 +25,12 @@ def caught(question: Question, tables: list[Table]) -> bool:
 
 
 @pytest.mark.parametrize("broken", LEAKS, ids=lambda broken: broken.game.id)
-def test_a_leaking_game_is_caught(broken: Broken) -> None:
+def test_a_leaking_game_is_caught(broken: BrokenGame) -> None:
     assert all(caught(question, broken.tables) for question in broken.caught_by)
 
 
 @pytest.mark.parametrize("broken", FAULTS, ids=lambda broken: broken.game.id)
-def test_a_broken_game_is_caught(broken: Broken) -> None:
+def test_a_broken_game_is_caught(broken: BrokenGame) -> None:
     assert all(caught(question, broken.tables) for question in broken.caught_by)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from service.games.chance import Stream
-from service.games.core import AnyGame, Eye, Plain, Seat, never_secret
+from service.games.chance import Draws
+from service.games.core import AnyGame, Plain, Seat, Viewer, never_secret
 from tests.conformance import broken
 from tests.conformance.broken import QUESTIONS, Question
 from tests.conformance.checks_hidden import check_secrets, check_steps
@@ -16,17 +16,17 @@ from tests.conformance.walks import pool_of
 from tests.lasting_game import CELLAR, Move, State
 
 
-def _view_at_the_end(state: State, eye: Eye) -> Plain:
+def _view_at_the_end(state: State, viewer: Viewer) -> Plain:
     """Shows all cellars when the game is over, as if they were counted then."""
-    seen = CELLAR.view(state, eye)
+    seen = CELLAR.view(state, viewer)
     return seen if any(state.hands) else {**seen, "cellars": state.buried}
 
 
-def _redeal_that_keeps_cellars(state: State, eye: Eye, chance: Stream) -> State:
+def _redeal_that_keeps_cellars(state: State, viewer: Viewer, chance: Draws) -> State:
     held = {card for card in state.buried if card}
-    other = CELLAR.redeal(state, eye, chance)
+    other = CELLAR.redeal(state, viewer, chance)
     while not held.isdisjoint(card for hand in other.hands for card in hand):
-        other = CELLAR.redeal(state, eye, chance)
+        other = CELLAR.redeal(state, viewer, chance)
     other.buried = list(state.buried)
     return other
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.core import Seat
 from tests.conformance import checks_hidden, planted
-from tests.conformance.subjects import Table
-from tests.conformance.walks import Walk, pool_of, remembered, stream
+from tests.conformance.subjects import Setup
+from tests.conformance.walks import Walk, draws, pool_of, remembered
 
 SOME = 5
 REDEALS = 16
-Ask = Callable[[Table, Any, Seat, Stream], object]
+Ask = Callable[[Setup, Any, Seat, Draws], object]
 
 
-def ask_redeal(table: Table, state: Any, seat: Seat, chance: Stream) -> None:
+def ask_redeal(table: Setup, state: Any, seat: Seat, chance: Draws) -> None:
     foreign = [table.game.read(text) for text in pool_of(table).some(8, chance)]
     checks_hidden.check_redeal(table, state, seat, foreign, chance)
 
@@ -40,20 +40,20 @@ def crossroads(walk: Walk) -> list[tuple[int, Seat]]:
 
 
 @pytest.mark.parametrize("planter", PLANTED, ids=lambda planter: planter.__name__)
-def test_a_planted_leak_is_found(plain_table: Table, planter: planted.Planter) -> None:
+def test_a_planted_leak_is_found(plain_table: Setup, planter: planted.Planter) -> None:
     game, question = plain_table.game, PLANTED[planter]
     for ply, seat in crossroads(walk := remembered(plain_table, 1)):
         state = game.copy(walk.states[ply])
-        places = planted.hidden_places(game, state, seat, stream("places", ply))
+        places = planted.hidden_places(game, state, seat, draws("places", ply))
         if not places:  # no hidden place: correct only for a game without hidden cards
-            chance = stream("open", str(plain_table))
+            chance = draws("open", str(plain_table))
             is_open = checks_hidden.is_dealt_open(plain_table, chance.seed(), chance)
             assert is_open, f"{plain_table}: nothing is hidden from seat {seat} at ply {ply}"
             continue
         for place in [places[at * (len(places) - 1) // (SOME - 1)] for at in range(SOME)]:
             peek = planted.peek_at(game, place)
             foul = replace(plain_table, game=planter(game, peek, peek(state)))
-            chance = stream("planted", ply, place)
+            chance = draws("planted", ply, place)
             with pytest.raises(AssertionError, match=r"hidden cards|more than the bytes of the view"):
                 for _ in range(REDEALS):
                     question(foul, state, seat, chance)

@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 from service.games.chance import seeds_of
 from service.games.core import AnyGame
 from tests.conformance import checks_play as ask
-from tests.conformance.subjects import Subject, Table, plain_tables
-from tests.conformance.walks import PLY_LIMIT, play_out, pool_of, remembered, stored, stream, texts
+from tests.conformance.subjects import Setup, Subject, plain_tables
+from tests.conformance.walks import PLY_LIMIT, draws, play_out, pool_of, remembered, stored, texts
 
 
-def test_each_legal_action_is_accepted_and_nothing_else(table: Table) -> None:
+def test_each_legal_action_is_accepted_and_nothing_else(table: Setup) -> None:
     ask.check_play(table, 0, pool_of(table), positions=12, foreign=60)
 
 
-def test_what_is_nearly_an_action_is_unreadable_or_refused(plain_table: Table) -> None:
-    walk, chance = remembered(plain_table), stream("mutations", str(plain_table))
+def test_what_is_nearly_an_action_is_unreadable_or_refused(plain_table: Setup) -> None:
+    walk, chance = remembered(plain_table), draws("mutations", str(plain_table))
     for ply in walk.choose(4, "mutations"):
         ask.check_mutations(plain_table, plain_table.game.copy(walk.states[ply]), pool_of(plain_table), chance, 12)
 
 
-def test_a_text_and_its_action_are_one_thing(table: Table) -> None:
+def test_a_text_and_its_action_are_one_thing(table: Setup) -> None:
     walk = remembered(table)
     said = {text for offer in walk.offers for options in offer.values() for text in options}
     ask.check_notation(table.game, sorted(said))
@@ -30,31 +30,31 @@ def test_a_text_and_its_action_are_one_thing(table: Table) -> None:
         ask.check_actions_come_back(table, walk.states[ply])
 
 
-def test_copies_are_independent(table: Table) -> None:
+def test_copies_are_independent(table: Setup) -> None:
     walk = remembered(table)
     for ply in walk.choose(3, "copies"):
-        ask.check_copy(table, walk.states[ply], stream("copies", str(table), ply))
+        ask.check_copy(table, walk.states[ply], draws("copies", str(table), ply))
 
 
-def test_states_and_views_are_plain_data_and_survive_the_store(table: Table) -> None:
+def test_states_and_views_are_plain_data_and_survive_the_store(table: Setup) -> None:
     walk = remembered(table)
     for ply in walk.choose(5, "plain"):
         ask.check_plain(table, walk.states[ply])
     ask.check_plain(table, walk.end)
 
 
-def test_asking_changes_nothing(table: Table) -> None:
+def test_asking_changes_nothing(table: Setup) -> None:
     walk = remembered(table)
     for state in [*(walk.states[ply] for ply in walk.choose(5, "asking")), walk.end]:
         ask.check_asking_changes_nothing(table, state)
 
 
-def test_seeds_and_actions_give_the_same_session(table: Table) -> None:
+def test_seeds_and_actions_give_the_same_session(table: Setup) -> None:
     ask.check_replay(table, remembered(table), 0)
 
 
 @st.composite
-def any_table(draw: st.DrawFn, game: AnyGame) -> Table:
+def any_table(draw: st.DrawFn, game: AnyGame) -> Setup:
     """Draws any seat count with any options that have an effect there."""
     seats = draw(st.sampled_from(list(game.seats)))
     chosen = []
@@ -62,7 +62,7 @@ def any_table(draw: st.DrawFn, game: AnyGame) -> Table:
         if not option.seats or seats in option.seats:
             values = st.sampled_from(option.choices) if option.range is None else st.integers(*option.range)
             chosen.append((option.name, draw(values)))
-    return Table(game, game.id, seats, tuple(chosen))
+    return Setup(game, game.id, seats, tuple(chosen))
 
 
 @settings(max_examples=12)
@@ -72,7 +72,7 @@ def test_any_interleaving_of_any_legal_actions_is_a_game(subject: Subject, data:
     found = data.draw(any_table(subject.game), label="table")
     game = found.game
     state = game.new(found.seats, dict(found.options), seeds_of(data.draw(st.integers(0, 10**6), label="seed")))
-    chance = stream("interleaving", str(found))
+    chance = draws("interleaving", str(found))
     for choice in data.draw(st.lists(st.integers(0, 999), max_size=25), label="choices"):
         acting = list(game.to_act(state))
         if not acting:

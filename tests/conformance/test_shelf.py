@@ -1,7 +1,7 @@
 """Every game comes with all its parts."""
 
 from tests.conformance import checks_shelf as ask
-from tests.conformance.subjects import Subject, Table, plain_tables
+from tests.conformance.subjects import Setup, Subject, plain_tables
 from tests.conformance.walks import pool_of, remembered
 
 
@@ -22,14 +22,14 @@ def test_the_notation_explains_every_verb(subject: Subject) -> None:
 
 
 def test_every_game_has_bundled_players(subject: Subject) -> None:
-    ask.check_house_players(subject.game)
+    ask.check_built_in_players(subject.game)
 
 
 def test_a_page_names_the_game(subject: Subject) -> None:
     ask.check_page(subject)
 
 
-def test_every_viewer_gets_a_picture(table: Table) -> None:
+def test_every_viewer_gets_a_picture(table: Setup) -> None:
     walk = remembered(table)
     for state in [*(walk.states[ply] for ply in walk.choose(12, "pictures")), walk.end]:
         ask.check_pictures(table, state)

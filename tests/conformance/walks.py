@@ -7,18 +7,18 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from service.games.chance import SEED_BYTES, Stream, seeds_of
-from service.games.core import AnyGame, Eye, Plain, Refused, Seat
-from service.games.log import History, Said
-from tests.conformance.subjects import Table, tables
+from service.games.chance import SEED_BYTES, Draws, seeds_of
+from service.games.core import AnyGame, Plain, Refused, Seat, Viewer
+from service.games.log import History, LoggedAction
+from tests.conformance.subjects import Setup, tables
 
 #: Far more than any game has; a game that does not end is stopped here.
 PLY_LIMIT = 5000
 
 
-def stream(*words: object) -> Stream:
+def draws(*words: object) -> Draws:
     """Returns a separate stream for every purpose."""
-    return Stream(blake2b(repr(words).encode(), digest_size=SEED_BYTES).digest(), "conformance")
+    return Draws(blake2b(repr(words).encode(), digest_size=SEED_BYTES).digest(), "conformance")
 
 
 def canonical(plain: Plain) -> str:
@@ -36,7 +36,7 @@ def texts(game: AnyGame, state: Any, seat: Seat) -> list[str]:
     return [game.text(action) for action in game.legal_actions(state, seat)]
 
 
-def eyes(table: Table) -> list[Eye]:
+def viewers(table: Setup) -> list[Viewer]:
     """Returns all viewers of a table."""
     return [*range(table.seats), None]
 
@@ -54,13 +54,13 @@ def answer(game: AnyGame, state: Any, seat: Seat, action: Any) -> tuple[str, str
 class Walk:
     """One whole game: the state before every ply, who acted, the action, and the legal actions."""
 
-    table: Table
+    table: Setup
     states: list[Any] = field(default_factory=list)
     moves: list[tuple[Seat, str]] = field(default_factory=list)
     #: All legal actions of all seats to act, by ply.
     offers: list[dict[Seat, list[str]]] = field(default_factory=list)
     #: The history before every ply.
-    entries: list[list[Said]] = field(default_factory=list)
+    entries: list[list[LoggedAction]] = field(default_factory=list)
     end: Any = None
 
     def history(self, ply: int) -> History[Any, Any]:
@@ -81,7 +81,7 @@ class Walk:
 
     def choose(self, count: int, *words: object) -> list[int]:
         """Returns ``count`` plies in order, including the first, with one of every kind of decision before a second of any."""
-        chance = stream("choose", str(self.table), *words)
+        chance = draws("choose", str(self.table), *words)
         piles = []
         for plies in self.kinds().values():
             order = list(plies)
@@ -95,10 +95,10 @@ class Walk:
         return sorted(chosen)
 
 
-def walk(table: Table, number: int, players: Sequence[str] = ("random",)) -> Walk:
+def walk(table: Setup, number: int, players: Sequence[str] = ("random",)) -> Walk:
     """Plays and records a whole game with bundled players, by seat in turn. Where several may act, a random one does."""
     game = table.game
-    chance = stream("walk", str(table), number, *players)
+    chance = draws("walk", str(table), number, *players)
     state = game.new(table.seats, dict(table.options), seeds_of(number))
     result = Walk(table)
     history: History[Any, Any] = History(game)
@@ -120,7 +120,7 @@ MIXES = (("random",), ("greedy", "random"), ("random", "greedy"), ("greedy",))
 
 
 @lru_cache(maxsize=16)
-def remembered(table: Table, number: int = 0) -> Walk:
+def remembered(table: Setup, number: int = 0) -> Walk:
     """Returns walk ``number`` at a table, played once for all checks."""
     return walk(table, number, MIXES[number % len(MIXES)])
 
@@ -133,7 +133,7 @@ class Pool:
         self.texts = sorted(seen)
         self.verbs = sorted({text.split()[0] for text in self.texts})
 
-    def some(self, count: int, chance: Stream) -> list[str]:
+    def some(self, count: int, chance: Draws) -> list[str]:
         """Returns ``count`` of them, every verb once first."""
         by_verb: dict[str, list[str]] = {}
         for text in self.texts:
@@ -145,16 +145,16 @@ class Pool:
 
 
 @lru_cache(maxsize=32)
-def _pool(all_tables: tuple[Table, ...]) -> Pool:
+def _pool(all_tables: tuple[Setup, ...]) -> Pool:
     return Pool(walk(table, 100 + number, MIXES[number % 2]) for number, table in enumerate(all_tables))
 
 
-def pool_of(table: Table) -> Pool:
+def pool_of(table: Setup) -> Pool:
     """Returns the actions of this game, at any table."""
     return _pool(tuple(tables(table.game)))
 
 
-def play_out(game: AnyGame, state: Any, chance: Stream, limit: int = PLY_LIMIT) -> list[str]:
+def play_out(game: AnyGame, state: Any, chance: Draws, limit: int = PLY_LIMIT) -> list[str]:
     """Plays random actions on this state until the game is over; returns the actions."""
     said: list[str] = []
     while acting := list(game.to_act(state)):

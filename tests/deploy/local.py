@@ -1,4 +1,4 @@
-"""The arena of compose.yaml without containers, for tests: started by ``deploy/local/up``, asked through its doors."""
+"""The arena of compose.yaml without containers, for tests: started by ``deploy/local/up``, asked at its addresses."""
 
 import json
 import os

@@ -70,7 +70,7 @@ def test_no_secret_is_in_the_environment(compose: Any) -> None:
                 assert Path(value).name in service["secrets"], f"{name} is not given {value}"
 
 
-def test_only_the_doors_are_open(compose: Any) -> None:
+def test_only_the_public_ports_are_open(compose: Any) -> None:
     """Redis and the book are on a network that leads nowhere; what is published is published to this machine."""
     assert compose["networks"]["arena"]["internal"] is True
     for name, service in compose["services"].items():

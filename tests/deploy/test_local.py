@@ -21,7 +21,7 @@ RANDOM = {"random": "random", "other": "random"}
 ROSTERS = {
     "cup": roster_text({"greedy": "greedy", **RANDOM}, CLOCK, name="cup", game="relief", players=2, deals=8, seed=1906),
     "spoilt": roster_text(
-        {"random": "random", "cheat": script("guest", "illegal")},
+        {"random": "random", "cheat": script("bad_bot", "illegal")},
         CLOCK,
         name="spoilt",
         game="sf1906-2e",

@@ -25,8 +25,8 @@ from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
 from tests.deploy.tools import DEPLOY
 from tests.harness.bots import Bot
-from tests.harness.client import Door
-from tests.harness.games import lay
+from tests.harness.client import Client
+from tests.harness.games import create_session
 from tests.harness.processes import run_command
 from tests.harness.service import Copy
 from tests.harness.waiting import until
@@ -209,12 +209,12 @@ def test_a_migration_only_adds(path: Path) -> None:
 OLD, NEW = "old-secret-" + "o" * 32, "new-secret-" + "n" * 32
 
 
-async def _key(door: Door, bot: str) -> str:
-    return str((await door.ask(bot_pb2.IssueKeyRequest(bot=bot))).bot_key)
+async def _key(client: Client, bot: str) -> str:
+    return str((await client.ask(bot_pb2.IssueKeyRequest(bot=bot))).bot_key)
 
 
 async def _is_welcome(copy: Copy, key: str) -> bool:
-    async with Bot("guest", key, [copy.address], once=True) as bot:
+    async with Bot("bad_bot", key, [copy.address], once=True) as bot:
         await until(lambda: bool(bot.welcomes) or bot.is_done, "an answer to its Hello")
         if not bot.welcomes:
             assert bot.endings[0] is not None and bot.endings[0].code is grpc.StatusCode.UNAUTHENTICATED
@@ -236,15 +236,15 @@ def test_signing_secrets_are_rotated_without_locking_anybody_out(tmp_path: Path)
             try:
                 with_old = serve(OLD)
                 async with with_old.operator() as operator:
-                    first = await _key(operator, "guest")
-                    table = await lay(operator, "relief", ["", ""])
+                    first = await _key(operator, "bad_bot")
+                    table = await create_session(operator, "relief", ["", ""])
                 # 1: every copy believes both, the old one still signs. 2: the new one signs.
                 believing, signing = serve(f"{OLD},{NEW}"), serve(f"{NEW},{OLD}")
                 async with signing.operator() as operator:
-                    second = await _key(operator, "guest")
+                    second = await _key(operator, "bad_bot")
                 assert await _is_welcome(believing, first) and await _is_welcome(believing, second)
                 assert await _is_welcome(signing, first) and await _is_welcome(signing, second)
-                async with Door(signing.address, table.seat_tokens[0]) as seat:
+                async with Client(signing.address, table.seat_tokens[0]) as seat:
                     await seat.look(table.session.session)
                 assert not await _is_welcome(with_old, second), (
                     "who has not heard of the new one must not be left behind"

@@ -10,11 +10,11 @@ import redis
 from rubble.v1 import bot_pb2, common_pb2, session_pb2
 from service.sessions import keys
 from service.sessions.clock import LAG_MS
-from service.sessions.entries import ACTIONS, Acted, Forfeited, HouseActed
+from service.sessions.entries import ACTIONS, Acted, AutomatonActed, Forfeited
 from service.sessions.replay import Replay
 from tests.harness.bots import Bot, bots, scripted, silent
-from tests.harness.client import Door, refusal
-from tests.harness.games import fresh, lay, replay_of
+from tests.harness.client import Client, refusal
+from tests.harness.games import create_session, fresh, replay_of
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -38,23 +38,23 @@ def banks(replay: Replay) -> list[int]:
     return left
 
 
-async def _thinks(door: Door, session: str, longer_than_ms: int) -> session_pb2.Question:
+async def _thinks(client: Client, session: str, longer_than_ms: int) -> session_pb2.Question:
     """Look until the open question has cost so much of the reserve."""
-    full = (await door.look(session)).question.clock.bank_ms
+    full = (await client.look(session)).question.clock.bank_ms
 
     async def is_late() -> bool:
-        return (await door.look(session)).question.clock.bank_ms < full - longer_than_ms
+        return (await client.look(session)).question.clock.bank_ms < full - longer_than_ms
 
     await until(is_late, "the clock runs")
-    return (await door.look(session)).question
+    return (await client.look(session)).question
 
 
 def test_an_answer_beyond_its_time_draws_on_the_reserve_and_the_increment_fills_it(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
-            created = await lay(operator, "sf1906-2e", [""], control=control(200, 20_000, 70))
+            created = await create_session(operator, "sf1906-2e", [""], control=control(200, 20_000, 70))
             session = created.session.session
-            async with shared.door(created.seat_tokens[0]) as seat:
+            async with shared.client(created.seat_tokens[0]) as seat:
                 for _ in range(3):
                     question = (await seat.look(session)).question
                     await seat.act(session, question.turn, 0)
@@ -76,18 +76,18 @@ def test_coming_back_wins_no_time(shared: Arena) -> None:
     """A bot that leaves an open question and answers it on a new stream pays for all the time since it was asked."""
 
     async def scenario() -> None:
-        async with shared.operator() as operator, shared.door() as door:
+        async with shared.operator() as operator, shared.client() as client:
             async with bots(shared, 1, policy=silent) as (bot,):
                 session = fresh("back")
-                await lay(operator, "sf1906-2e", [bot.name], session, control(100, 30_000))
+                await create_session(operator, "sf1906-2e", [bot.name], session, control(100, 30_000))
                 await until(lambda: len(bot.turns) == 1, "the bot is asked")
 
                 async def is_late() -> bool:
-                    async with shared.door(bot.key) as seat:
+                    async with shared.client(bot.key) as seat:
                         return (await seat.look(session)).question.clock.bank_ms < 29_000
 
                 await until(is_late, "a second of the reserve is gone")
-            call = door.play()
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=bot.key)))
             turn = await _next_turn(call)
             assert turn.turn == 1
@@ -110,8 +110,8 @@ async def _next_turn(call: Any) -> bot_pb2.Turn:
                 return turn
 
 
-async def _check_house_plays_on(operator: Door, session: str, seat: int, fault: str) -> None:
-    """The seat is out for this reason, once; the house plays it, it ranks last, and the game came to its own end."""
+async def _check_automaton_plays_on(operator: Client, session: str, seat: int, fault: str) -> None:
+    """The seat is out for this reason, once; the automaton plays it, it ranks last, and the game came to its own end."""
     replay = await replay_of(operator, session)
     assert faults(replay) == [(seat, fault)]
     outcome = replay.sheet()
@@ -120,14 +120,14 @@ async def _check_house_plays_on(operator: Door, session: str, seat: int, fault: 
     assert outcome.ranks[seat] == len(outcome.ranks)
     out = next(index for index, entry in enumerate(replay.entries) if isinstance(entry, Forfeited))
     after = [entry for entry in replay.entries[out:] if isinstance(entry, ACTIONS)]
-    assert any(isinstance(entry, HouseActed) for entry in after)
-    assert all((isinstance(entry, HouseActed)) == (entry.seat == seat) for entry in after)
+    assert any(isinstance(entry, AutomatonActed) for entry in after)
+    assert all((isinstance(entry, AutomatonActed)) == (entry.seat == seat) for entry in after)
     told = await operator.session(session)
     assert common_pb2.Fault.Name(told.seats[seat].fault) == f"FAULT_{fault}"
 
 
 @pytest.mark.parametrize("game", ["sf1906-2e", "relief"])
-def test_a_seat_that_thinks_too_long_is_played_by_the_house(shared: Arena, game: str) -> None:
+def test_a_seat_that_thinks_too_long_is_played_by_the_automaton(shared: Arena, game: str) -> None:
     async def thinks_at_the_fifth(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
         return await scripted(bot, turn) if turn.turn < 5 else None
 
@@ -139,12 +139,12 @@ def test_a_seat_that_thinks_too_long_is_played_by_the_house(shared: Arena, game:
         ):
             session = fresh("timeout")
             names = [players[0].name, thinker.name, players[1].name]
-            await lay(operator, game, names, session, control(2000, 500))
+            await create_session(operator, game, names, session, control(2000, 500))
             for bot in (thinker, *players):
                 await bot.finished([session])
             assert thinker.overs[session].fault == common_pb2.FAULT_TIMEOUT
             assert all(bot.overs[session].fault == common_pb2.FAULT_UNSPECIFIED for bot in players)
-            await _check_house_plays_on(operator, session, 1, "TIMEOUT")
+            await _check_automaton_plays_on(operator, session, 1, "TIMEOUT")
             replay = await replay_of(operator, session)
             late = max(entry.at_ms for entry in replay.entries if isinstance(entry, Forfeited) and entry.seat == 1)
             asked = max(entry.at_ms for entry in replay.entries if isinstance(entry, Acted) and entry.seat == 1)
@@ -159,7 +159,7 @@ def test_a_bot_that_leaves_and_stays_away_is_disconnected(shared: Arena) -> None
             session = fresh("leaver")
             async with bots(shared, 1, policy=silent) as (leaver,):
                 names = [leaver.name, *(bot.name for bot in players)]
-                await lay(operator, "sf1906-1e", names, session, control(3000, 500))
+                await create_session(operator, "sf1906-1e", names, session, control(3000, 500))
 
                 async def is_seated() -> bool:
                     return (await operator.session(session)).seats[0].seated
@@ -167,7 +167,7 @@ def test_a_bot_that_leaves_and_stays_away_is_disconnected(shared: Arena) -> None
                 await until(is_seated, "the bot has turned up")
             for bot in players:
                 await bot.finished([session])
-            await _check_house_plays_on(operator, session, 0, "DISCONNECTED")
+            await _check_automaton_plays_on(operator, session, 0, "DISCONNECTED")
 
     run(scenario)
 
@@ -177,10 +177,10 @@ def test_a_bot_that_never_comes_is_a_no_show(shared: Arena) -> None:
         async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
             session = fresh("no-show")
             names = [players[0].name, players[1].name, fresh("nobody")]
-            await lay(operator, "relief", names, session, control(60_000, 0, seating_ms=400))
+            await create_session(operator, "relief", names, session, control(60_000, 0, seating_ms=400))
             for bot in players:
                 await bot.finished([session])
-            await _check_house_plays_on(operator, session, 2, "NO_SHOW")
+            await _check_automaton_plays_on(operator, session, 2, "NO_SHOW")
 
     run(scenario)
 
@@ -202,7 +202,7 @@ def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | s
             shared.operator() as operator,
         ):
             session = fresh("refused")
-            await lay(operator, "sf1906-2e", [players[0].name, players[1].name, raver.name], session)
+            await create_session(operator, "sf1906-2e", [players[0].name, players[1].name, raver.name], session)
             for bot in (raver, *players):
                 await bot.finished([session])
             assert raver.overs[session].fault == common_pb2.FAULT_REFUSED_ACTIONS
@@ -213,7 +213,7 @@ def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | s
             }
             assert [told.open for told in raver.refusals] == [True, True, False]
             assert (await operator.session(session)).seats[2].refusals == 3
-            await _check_house_plays_on(operator, session, 2, "REFUSED_ACTIONS")
+            await _check_automaton_plays_on(operator, session, 2, "REFUSED_ACTIONS")
 
     run(scenario)
 
@@ -222,20 +222,20 @@ def test_resigning_and_what_a_forfeited_seat_may_still_do(shared: Arena) -> None
     async def scenario() -> None:
         async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
             session = fresh("resign")
-            created = await lay(operator, "relief", [players[0].name, "", players[1].name], session)
-            async with shared.door(created.seat_tokens[1]) as seat, shared.door(created.seat_tokens[1], 1) as other:
+            created = await create_session(operator, "relief", [players[0].name, "", players[1].name], session)
+            async with shared.client(created.seat_tokens[1]) as seat, shared.client(created.seat_tokens[1], 1) as other:
                 view = await seat.look(session)
                 await seat.ask(session_pb2.ResignRequest(session=session))
-                for door in (seat, other):
-                    told = await refusal(door.act(session, view.question.turn, 0))
+                for client in (seat, other):
+                    told = await refusal(client.act(session, view.question.turn, 0))
                     assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEAT_FORFEITED")
                     assert told.facts["fault"] == "RESIGNED"
-                    told = await refusal(door.ask(session_pb2.ResignRequest(session=session)))
+                    told = await refusal(client.ask(session_pb2.ResignRequest(session=session)))
                     assert told.reason == "SEAT_FORFEITED"
-                    assert not (await door.look(session)).HasField("question")
+                    assert not (await client.look(session)).HasField("question")
             for bot in players:
                 await bot.finished([session])
-            await _check_house_plays_on(operator, session, 1, "RESIGNED")
+            await _check_automaton_plays_on(operator, session, 1, "RESIGNED")
 
     run(scenario)
 
@@ -245,9 +245,9 @@ def test_the_last_one_at_the_table_has_won(shared: Arena) -> None:
 
     async def scenario() -> None:
         async with bots(shared, 1) as (player,), shared.operator() as operator:
-            created = await lay(operator, "sf1906-2e", [player.name, ""], control=control(400, 100))
+            created = await create_session(operator, "sf1906-2e", [player.name, ""], control=control(400, 100))
             session = created.session.session
-            async with shared.door(created.seat_tokens[1]) as seat:
+            async with shared.client(created.seat_tokens[1]) as seat:
                 await seat.look(session)
                 await player.finished([session])
             outcome = player.overs[session].outcome
@@ -264,9 +264,9 @@ def test_a_late_answer_is_refused_and_changes_nothing(shared: Arena) -> None:
 
     async def scenario() -> None:
         async with shared.operator() as operator:
-            created = await lay(operator, "sf1906-2e", [""], control=control(300, 0))
+            created = await create_session(operator, "sf1906-2e", [""], control=control(300, 0))
             session = created.session.session
-            async with shared.door(created.seat_tokens[0]) as seat, shared.door(created.seat_tokens[0], 1) as other:
+            async with shared.client(created.seat_tokens[0]) as seat, shared.client(created.seat_tokens[0], 1) as other:
                 question = (await seat.look(session)).question
 
                 async def is_out() -> bool:
@@ -295,12 +295,12 @@ def test_a_deadline_fires_though_the_copy_that_asked_is_dead() -> None:
 
             async with opened.operator(0) as operator:
                 for _ in range(3):
-                    created = await lay(operator, "relief", ["", "", ""], control=control(1500, 0))
+                    created = await create_session(operator, "relief", ["", "", ""], control=control(1500, 0))
                     session = created.session.session
-                    async with opened.door(created.seat_tokens[1], 0) as seat:
+                    async with opened.client(created.seat_tokens[1], 0) as seat:
                         await seat.look(session)
                     before[session] = revision(session)
-                late = await lay(operator, "sf1906-2e", [""], control=control(60_000, 0, seating_ms=1000))
+                late = await create_session(operator, "sf1906-2e", [""], control=control(60_000, 0, seating_ms=1000))
                 before[late.session.session] = revision(late.session.session)
             opened.copies[0].kill()
             # Not even a question is asked of the copy that is left: it must find out by itself. If it comes to it only after the
@@ -330,7 +330,7 @@ def test_a_bot_whose_copy_died_finds_its_clock_as_it_stands() -> None:
         with arena(2) as opened:
             async with bots(opened, 1, policy=silent) as (bot,), opened.operator(1) as operator:
                 session = fresh("clock")
-                await lay(operator, "sf1906-2e", [bot.name], session, control(60_000, 0))
+                await create_session(operator, "sf1906-2e", [bot.name], session, control(60_000, 0))
                 await until(lambda: len(bot.turns) == 1, "the bot is asked")
                 opened.copies[0].kill()
                 await until(lambda: len(bot.turns) == 2, "the bot is asked again")
@@ -352,7 +352,7 @@ def test_nobody_is_forfeited_who_answers_in_time(shared: Arena) -> None:
     async def scenario() -> None:
         async with bots(shared, 3, apart=True) as players, shared.operator() as operator:
             session = fresh("quick")
-            await lay(operator, "relief", [bot.name for bot in players], session, control(5000, 0))
+            await create_session(operator, "relief", [bot.name for bot in players], session, control(5000, 0))
             for bot in players:
                 await bot.finished([session])
             replay = await replay_of(operator, session)

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.harness.bots import Bot, bots
-from tests.harness.client import NAMES, Door
-from tests.harness.games import check_story, fresh, lay
+from tests.harness.client import NAMES, Client
+from tests.harness.games import check_story, create_session, fresh
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -20,7 +20,7 @@ async def _lay_tables(opened: Arena, players: list[Bot], copy: int) -> dict[str,
     async with opened.operator(copy) as operator:
         for game, seats in _TABLES:
             session = fresh("disturbed")
-            await lay(operator, game, [bot.name for bot in players], session)
+            await create_session(operator, game, [bot.name for bot in players], session)
             tables[session] = (game, seats)
     return tables
 
@@ -63,9 +63,9 @@ def test_a_copy_killed_in_mid_game_is_replaced_by_the_other() -> None:
     run(scenario)
 
 
-def _serves(door: Door, name: str, expected: bool) -> Callable[[], Awaitable[bool]]:
+def _serves(client: Client, name: str, expected: bool) -> Callable[[], Awaitable[bool]]:
     async def look() -> bool:
-        return await door.is_serving(name) == expected
+        return await client.is_serving(name) == expected
 
     return look
 
@@ -78,8 +78,8 @@ def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
         with arena(2, fsync=fsync) as opened:
             async with (
                 bots(opened, 3, apart=True) as players,
-                opened.door(copy=0) as first,
-                opened.door(copy=1) as second,
+                opened.client(copy=0) as first,
+                opened.client(copy=1) as second,
             ):
                 tables = await _lay_tables(opened, players, copy=0)
                 await _all_moved(players, 15)
@@ -88,13 +88,13 @@ def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
                     opened.redis.stop()
                 else:
                     opened.redis.kill()
-                for door in (first, second):
+                for client in (first, second):
                     for name in ("", *NAMES):
-                        await until(_serves(door, name, False), f"{name} is NOT_SERVING")
+                        await until(_serves(client, name, False), f"{name} is NOT_SERVING")
                 opened.redis.start()
-                for door in (first, second):
+                for client in (first, second):
                     for name in ("", *NAMES):
-                        await until(_serves(door, name, True), f"{name} is SERVING again")
+                        await until(_serves(client, name, True), f"{name} is SERVING again")
                 await _finish(opened, players, tables, copy=0)
                 assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
@@ -108,20 +108,20 @@ def test_redis_stands_still_in_mid_game() -> None:
         with arena(2) as opened:
             async with (
                 bots(opened, 3, apart=True) as players,
-                opened.door(copy=0) as first,
-                opened.door(copy=1) as second,
+                opened.client(copy=0) as first,
+                opened.client(copy=1) as second,
             ):
                 tables = await _lay_tables(opened, players, copy=0)
                 await _all_moved(players, 15)
                 assert not any(bot.overs for bot in players), "it must happen in mid-game"
                 os.kill(opened.redis.pid, signal.SIGSTOP)
                 try:
-                    for door in (first, second):
-                        await until(_serves(door, "", False), "it is NOT_SERVING")
+                    for client in (first, second):
+                        await until(_serves(client, "", False), "it is NOT_SERVING")
                 finally:
                     os.kill(opened.redis.pid, signal.SIGCONT)
-                for door in (first, second):
-                    await until(_serves(door, "", True), "it is SERVING again")
+                for client in (first, second):
+                    await until(_serves(client, "", True), "it is SERVING again")
                 await _finish(opened, players, tables, copy=0)
                 assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
 

@@ -12,8 +12,8 @@ from service.games.chance import Seeds
 from service.rpc import codec
 from service.sessions.entries import Acted
 from tests.harness.bots import bots, silent
-from tests.harness.client import Door, Refusal, refusal
-from tests.harness.games import EASY, fresh, lay, replay_of, seeds_of
+from tests.harness.client import Client, Refusal, refusal
+from tests.harness.games import EASY, create_session, fresh, replay_of, seeds_of
 from tests.harness.service import Arena
 from tests.harness.waiting import run, until
 
@@ -24,18 +24,18 @@ def test_of_many_answers_to_one_question_exactly_one_is_taken(shared: Arena) -> 
     async def scenario() -> None:
         async with contextlib.AsyncExitStack() as stack:
             operator = await stack.enter_async_context(shared.operator())
-            created = await lay(operator, "sf1906-2e", [""])
+            created = await create_session(operator, "sf1906-2e", [""])
             session, token = created.session.session, created.seat_tokens[0]
-            doors = [await stack.enter_async_context(shared.door(token, number % 2)) for number in range(6)]
+            clients = [await stack.enter_async_context(shared.client(token, number % 2)) for number in range(6)]
             for _ in range(12):
-                question = (await doors[0].look(session)).question
+                question = (await clients[0].look(session)).question
                 texts = [action.text for action in question.legal_actions]
                 asked = [index for index in range(len(texts)) for _ in range(3)][:60]
 
                 async def say(number: int, index: int, turn: int, texts: list[str] = texts) -> str | Refusal:
                     choice = index if number % 2 else texts[index]
                     try:
-                        done = await doors[number % len(doors)].act(session, turn, choice)
+                        done = await clients[number % len(clients)].act(session, turn, choice)
                     except grpc.aio.AioRpcError as error:
                         return Refusal.of(error)
                     assert done.action.text == texts[index]
@@ -68,11 +68,11 @@ def test_a_repeat_gets_the_first_reply_word_for_word(shared: Arena) -> None:
 
     async def scenario() -> None:
         async with shared.operator() as operator:
-            created = await lay(operator, "sf1906-1e", ["", ""])
+            created = await create_session(operator, "sf1906-1e", ["", ""])
             session = created.session.session
             seat = (await operator.session(session)).to_act[0]
             token = created.seat_tokens[seat]
-            async with shared.door(token, 0) as here, shared.door(token, 1) as there:
+            async with shared.client(token, 0) as here, shared.client(token, 1) as there:
                 question = (await here.look(session)).question
                 first = await here.act(session, question.turn, 0)
                 again = await there.act(session, question.turn, question.legal_actions[0].text)
@@ -88,9 +88,9 @@ def test_stale_and_future_questions_are_refused_without_a_mark(shared: Arena) ->
 
     async def scenario() -> None:
         async with shared.operator() as operator:
-            created = await lay(operator, "sf1906-2e", [""])
+            created = await create_session(operator, "sf1906-2e", [""])
             session = created.session.session
-            async with shared.door(created.seat_tokens[0]) as seat:
+            async with shared.client(created.seat_tokens[0]) as seat:
                 for turn in (1, 2, 3):
                     assert (await seat.look(session)).question.turn == turn
                     await seat.act(session, turn, 0)
@@ -108,13 +108,13 @@ def test_doubled_and_stale_choices_on_a_stream(shared: Arena) -> None:
     """A repeat of what stands is taken silently; anything else to a closed question is refused, and the game goes on."""
 
     async def scenario() -> None:
-        async with shared.operator() as operator, shared.door() as door:
+        async with shared.operator() as operator, shared.client() as client:
             name = fresh("bot")
             key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
-            call = door.play()
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
             session = fresh("double")
-            await lay(operator, "sf1906-2e", [name], session)
+            await create_session(operator, "sf1906-2e", [name], session)
             turns: Counter[int] = Counter()
             reasons: Counter[str] = Counter()
             expected: Counter[str] = Counter()
@@ -148,19 +148,19 @@ def test_doubled_and_stale_choices_on_a_stream(shared: Arena) -> None:
 
 
 def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_the_last(shared: Arena) -> None:
-    """Relief: three seats answer at once on different copies, one of them through a stream; no eye sees what was said."""
+    """Relief: three seats answer at once on different copies, one of them through a stream; no viewer sees what was said."""
 
     async def scenario() -> None:
         async with contextlib.AsyncExitStack() as stack:
             operator = await stack.enter_async_context(shared.operator())
             (watching,) = await stack.enter_async_context(bots(shared, 1, policy=silent))
             session = fresh("secret")
-            created = await lay(operator, "relief", ["", "", watching.name], session)
+            created = await create_session(operator, "relief", ["", "", watching.name], session)
             seats = [
-                [await stack.enter_async_context(shared.door(token, copy)) for copy in range(2)]
+                [await stack.enter_async_context(shared.client(token, copy)) for copy in range(2)]
                 for token in created.seat_tokens[:2]
             ]
-            anybody = [await stack.enter_async_context(shared.door(copy=copy)) for copy in range(2)]
+            anybody = [await stack.enter_async_context(shared.client(copy=copy)) for copy in range(2)]
             told = await operator.session(session)
             assert list(told.to_act) == [0, 1, 2], "Relief begins with a simultaneous phase"
             await until(lambda: len(watching.turns) == 1, "the bot is asked")
@@ -175,10 +175,10 @@ def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_t
             following = asyncio.create_task(follow())
             try:
                 # All but the bot speak, at once and on different copies; nobody else may notice what.
-                async def speak(seat: int, door: Door) -> None:
-                    while (view := await door.look(session)).HasField("question"):
+                async def speak(seat: int, client: Client) -> None:
+                    while (view := await client.look(session)).HasField("question"):
                         legal = view.question.legal_actions
-                        done = await door.act(session, view.question.turn, len(legal) - 1)
+                        done = await client.act(session, view.question.turn, len(legal) - 1)
                         assert not done.repeated_answer
                         said[seat].append(done.action.text)
 
@@ -197,8 +197,8 @@ def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_t
                 replayed = await refusal(anybody[0].ask(session_pb2.GetReplayRequest(session=session)))
                 assert replayed.reason == "SESSION_RUNNING"
                 # The last one speaks, and everything is open.
-                async with shared.door(watching.key, 1) as door:
-                    await speak(2, door)
+                async with shared.client(watching.key, 1) as client:
+                    await speak(2, client)
                 count = sum(map(len, said.values()))
                 await until(lambda: len(_actions(seen)) >= count, "the watcher sees what was said")
                 for seat, texts in said.items():
@@ -218,8 +218,8 @@ def _actions(seen: list[session_pb2.WatchEvent]) -> list[session_pb2.ActionEvent
     return [event.action for event in seen if event.WhichOneof("event") == "action"]
 
 
-def _view_after(session: str, eye: int | None, said: dict[int, list[str]]) -> tuple[object, list[list[str]]]:
-    """What an eye sees when seats 0 and 1 have said this, or the first thing that came to their minds; by the rules alone."""
+def _view_after(session: str, viewer: int | None, said: dict[int, list[str]]) -> tuple[object, list[list[str]]]:
+    """What a viewer sees when seats 0 and 1 have said this, or the first thing that came to their minds; by the rules alone."""
     game = games.get("relief")
     seeds = seeds_of(session)
     state = game.new(3, {}, Seeds(seeds.table, seeds.deck))
@@ -230,7 +230,7 @@ def _view_after(session: str, eye: int | None, said: dict[int, list[str]]) -> tu
             action = game.read(said[seat][turn]) if seat in said else legal[0]
             spoken[seat].append(game.text(action))
             game.apply(state, seat, action)
-    return codec.view_message(game, state, eye), spoken
+    return codec.view_message(game, state, viewer), spoken
 
 
 def test_simultaneous_answers_on_different_copies_are_never_stale(shared: Arena) -> None:
@@ -241,7 +241,7 @@ def test_simultaneous_answers_on_different_copies_are_never_stale(shared: Arena)
             names = [bot.name for bot in players]
             sessions = [fresh("together") for _ in range(6)]
             for session in sessions:
-                await lay(operator, "relief", names, session, EASY)
+                await create_session(operator, "relief", names, session, EASY)
             for bot in players:
                 await bot.finished(sessions)
                 assert bot.refusals == []

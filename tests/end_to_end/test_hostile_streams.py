@@ -12,8 +12,8 @@ import pytest
 
 from rubble.v1 import bot_pb2, session_pb2
 from tests.harness.bots import Bot, bots
-from tests.harness.client import Door, Refusal, refusal
-from tests.harness.games import check_story, fresh, lay
+from tests.harness.client import Client, Refusal, refusal
+from tests.harness.games import check_story, create_session, fresh
 from tests.harness.processes import PYTHON, Process
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
@@ -26,7 +26,7 @@ async def _others_play(shared: Arena) -> AsyncIterator[None]:
     """Meanwhile two bots play a game from beginning to end as if nothing happened."""
     async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
         session = fresh("bystanders")
-        await lay(operator, "relief", [bot.name for bot in players], session)
+        await create_session(operator, "relief", [bot.name for bot in players], session)
         yield
         for bot in players:
             await bot.finished([session])
@@ -67,16 +67,16 @@ def test_garbage_no_hello_a_second_hello_and_a_bad_key(shared: Arena) -> None:
             ([_hello("rb1.x")], grpc.StatusCode.UNAUTHENTICATED, "BAD_TOKEN"),
             ([_hello(shared.copies[0].token)], grpc.StatusCode.UNAUTHENTICATED, "BAD_TOKEN"),
         ]  # fmt: skip
-        async with _others_play(shared), shared.door() as door:
+        async with _others_play(shared), shared.client() as client:
             for messages, code, reason in cases:
-                play: Any = door.channel.stream_stream(_PLAY)
+                play: Any = client.channel.stream_stream(_PLAY)
                 call = play()
                 for message in messages:
                     await call.write(message)
                 told = await refusal(_drain(call))
                 assert (told.code, told.reason) == (code, reason), (messages, told)
                 assert key not in told.message
-            call = door.play()
+            call = client.play()
             await call.done_writing()
             told = await refusal(_drain(call))
             assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
@@ -87,8 +87,8 @@ def test_garbage_no_hello_a_second_hello_and_a_bad_key(shared: Arena) -> None:
 
 def test_a_stream_that_never_says_hello_is_not_kept(shared: Arena) -> None:
     async def scenario() -> None:
-        async with shared.door() as door:
-            told = await refusal(_drain(door.play()))
+        async with shared.client() as client:
+            told = await refusal(_drain(client.play()))
             assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "hello")
 
     run(scenario)
@@ -99,8 +99,8 @@ def test_floods_of_choices_for_games_that_are_not_there(shared: Arena) -> None:
 
     async def scenario() -> None:
         _, key = await _key(shared)
-        async with _others_play(shared), shared.door() as door:
-            call = door.play()
+        async with _others_play(shared), shared.client() as client:
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
             refusals = 0
             flood = bot_pb2.PlayRequest(
@@ -125,8 +125,8 @@ def test_floods_of_choices_for_games_that_are_not_there(shared: Arena) -> None:
 def test_a_bot_that_floods_and_never_reads_loses_its_stream() -> None:
     async def scenario(opened: Arena) -> None:
         name, key = await _key(opened)
-        async with _others_play(opened), opened.operator() as operator, opened.door(deaf=True) as door:
-            call = door.play()
+        async with _others_play(opened), opened.operator() as operator, opened.client(deaf=True) as client:
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
             flood = bot_pb2.PlayRequest(
                 choices=[bot_pb2.Choice(session=f"nowhere-{n}", turn=n, index=n) for n in range(1000)]
@@ -158,10 +158,10 @@ def test_a_bot_that_floods_and_never_reads_loses_its_stream() -> None:
 def test_huge_notes_huge_texts_and_huge_messages(shared: Arena) -> None:
     async def scenario() -> None:
         name, key = await _key(shared)
-        async with _others_play(shared), shared.operator() as operator, shared.door() as door:
+        async with _others_play(shared), shared.operator() as operator, shared.client() as client:
             session = fresh("huge")
-            await lay(operator, "sf1906-2e", [name], session)
-            call = door.play()
+            await create_session(operator, "sf1906-2e", [name], session)
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key, sdk="s" * 10_000)))
             await _asked(call, 1)
             told = await _refused(call, bot_pb2.Choice(session=session, turn=1, index=0, note="n" * 1001))
@@ -232,7 +232,7 @@ def test_a_bot_process_that_is_killed_or_frozen(shared: Arena, tmp_path: Path, h
             with Process(PYTHON, "-c", _GHOST, shared.addresses[0], key, log=tmp_path / "ghost.log") as ghost:
                 await asyncio.to_thread(ghost.wait_for, "here")
                 session = fresh("ghost")
-                await lay(operator, "sf1906-2e", [name], session)
+                await create_session(operator, "sf1906-2e", [name], session)
 
                 async def is_seated() -> bool:
                     return (await operator.session(session)).seats[0].seated
@@ -258,15 +258,15 @@ def test_calls_that_are_given_up_at_once(shared: Arena) -> None:
 
     async def scenario() -> None:
         _, key = await _key(shared)
-        async with _others_play(shared), shared.door() as door:
+        async with _others_play(shared), shared.client() as client:
 
-            async def give_up(door: Door) -> Refusal | None:
-                call = door.play()
+            async def give_up(client: Client) -> Refusal | None:
+                call = client.play()
                 await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
                 call.cancel()
                 return None
 
             for _ in range(10):
-                await asyncio.gather(*(give_up(door) for _ in range(20)), return_exceptions=True)
+                await asyncio.gather(*(give_up(client) for _ in range(20)), return_exceptions=True)
 
     run(scenario)

@@ -14,7 +14,7 @@ from rubble.v1 import bot_pb2, session_pb2
 from service.sessions.entries import Acted
 from tests.harness.bots import bots
 from tests.harness.client import refusal
-from tests.harness.games import fresh, lay, replay_of
+from tests.harness.games import create_session, fresh, replay_of
 from tests.harness.metrics import Samples, samples_of, scrape_text, total
 from tests.harness.processes import run_command
 from tests.harness.service import Arena, arena
@@ -39,7 +39,7 @@ _FAMILIES = {
     "rubble_redis_writable",
     "rubble_leak_checks",
     "rubble_leaks",
-    "rubble_doorbell_seconds",
+    "rubble_notification_seconds",
 }
 
 
@@ -64,19 +64,21 @@ def test_a_scrape_tells_what_happened_in_all_processes(processes: int, tmp_path:
             async with (
                 bots(opened, 4) as players,
                 opened.operator() as operator,
-                opened.door() as anybody,
+                opened.client() as anybody,
             ):
                 sessions = [fresh("counted") for _ in range(6)]
                 for number, session in enumerate(sessions):
-                    await lay(operator, "relief", [players[number % 4].name, players[(number + 1) % 4].name], session)
+                    await create_session(
+                        operator, "relief", [players[number % 4].name, players[(number + 1) % 4].name], session
+                    )
                 watched = anybody.watch(sessions[0])
                 for bot in players:
                     await bot.finished(s for s in sessions if any(s == start.session for start in bot.starts))
                 moves = 0
                 for session in sessions:
                     moves += sum(isinstance(entry, Acted) for entry in (await replay_of(operator, session)).entries)
-                created = await lay(operator, "sf1906-2e", ["", "", ""])
-                async with opened.door(created.seat_tokens[created.session.to_act[0]]) as seat:
+                created = await create_session(operator, "sf1906-2e", ["", "", ""])
+                async with opened.client(created.seat_tokens[created.session.to_act[0]]) as seat:
                     await seat.look(created.session.session)
                     await refusal(seat.act(created.session.session, 1, 99))
                 await operator.ask(session_pb2.ResignRequest(session=created.session.session, seat=1))
@@ -165,7 +167,7 @@ def test_a_child_that_dies_is_replaced_and_its_counts_stay() -> None:
             async with bots(opened, 3) as players, opened.operator() as operator:
                 sessions = [fresh("child") for _ in range(4)]
                 for session in sessions:
-                    await lay(operator, "relief", [bot.name for bot in players], session)
+                    await create_session(operator, "relief", [bot.name for bot in players], session)
                 await until(lambda: all(bot.moves > 20 for bot in players), "the games are under way")
                 victim, *_ = _children(opened)
                 os.kill(victim, signal.SIGKILL)

@@ -13,7 +13,7 @@ import redis
 
 from service.embedded import find_binary
 from tests.harness.bots import Bot, bots
-from tests.harness.games import check_story, fresh, lay
+from tests.harness.games import check_story, create_session, fresh
 from tests.harness.processes import Process
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until, wait_for
@@ -25,7 +25,7 @@ async def _begin(opened: Arena, players: list[Bot]) -> dict[str, str]:
     sessions = {fresh("kinds"): game for game in _GAMES}
     async with opened.operator() as operator:
         for session, game in sessions.items():
-            await lay(operator, game, [bot.name for bot in players], session)
+            await create_session(operator, game, [bot.name for bot in players], session)
     return sessions
 
 
@@ -159,7 +159,9 @@ def test_a_cluster_of_three(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_fails_over_in_mid_game(tmp_path: Path) -> None:
-    """One master after the other is killed, the one whose bells everybody hears first; its replica takes over, and games go on."""
+    """One master after the other is killed, the one whose notifications everybody hears first; its replica takes over, and games go
+    on.
+    """
 
     async def scenario() -> None:
         flags = ("--cluster-enabled", "yes", "--save", "", "--bind", "127.0.0.1", "--cluster-node-timeout", "2000")
@@ -192,7 +194,8 @@ def test_a_cluster_fails_over_in_mid_game(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_sentinel_fails_over_in_mid_game(tmp_path: Path, how: signal.Signals) -> None:
     """The master is killed, or hangs without closing a connection; a replica takes its place, and every game goes on from what
-    it has, as fast as before: moves between copies must not wait for polls because nobody noticed that the bells are dead."""
+    it has, as fast as before: moves between copies must not wait for polls because nobody noticed that the notifications are
+    dead."""
 
     async def scenario() -> None:
         with _servers(tmp_path, 2, "--save", "", "--bind", "127.0.0.1") as (master, replica):

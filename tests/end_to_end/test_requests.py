@@ -11,8 +11,8 @@ from google.protobuf.message import Message
 
 from rubble.v1 import bot_pb2, common_pb2, game_pb2, session_pb2, simulation_pb2
 from tests.harness.bots import bots, silent
-from tests.harness.client import NAMES, UNARY, Door, Refusal, refusal
-from tests.harness.games import EASY, fresh, lay
+from tests.harness.client import NAMES, UNARY, Client, Refusal, refusal
+from tests.harness.games import EASY, create_session, fresh
 from tests.harness.service import Arena
 from tests.harness.waiting import run
 
@@ -112,10 +112,10 @@ def _check(told: Refusal, request: object) -> None:
 def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent) as (bot,):
-            live = await lay(operator, "relief", ["", bot.name, ""])
-            ended = await lay(operator, "sf1906-2e", ["", ""])
+            live = await create_session(operator, "relief", ["", bot.name, ""])
+            ended = await create_session(operator, "sf1906-2e", ["", ""])
             await operator.ask(session_pb2.CancelSessionRequest(session=ended.session.session))
-            held = await lay(operator, "sf1906-2e", [""], hold_seeds=True)
+            held = await create_session(operator, "sf1906-2e", [""], hold_seeds=True)
             token = {
                 "anonymous": "",
                 "seat": live.seat_tokens[0],
@@ -126,9 +126,9 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -
             worlds = []
             if caller in ("seat", "bot", "operator"):
                 seat = 1 if caller == "bot" else 0
-                async with shared.door(token) as door:
+                async with shared.client(token) as client:
                     sampled = simulation_pb2.SampleWorldsRequest(session=live.session.session, seat=seat, count=2)
-                    worlds = list((await door.ask(sampled)).worlds)
+                    worlds = list((await client.ask(sampled)).worlds)
             good: dict[str, list[Any]] = {
                 "session": [made.session.session for made in (live, live, live, ended, held)],
                 "game": ["relief", "sf1906-1e", "sf1906-2e"],
@@ -149,12 +149,12 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -
             }
             fuzz = Fuzz(1906, good)
             refused = answered = 0
-            async with shared.door(token, 0) as here, shared.door(token, 1) as there:
+            async with shared.client(token, 0) as here, shared.client(token, 1) as there:
 
-                async def ask(door: Door, kind: type[Message]) -> bool:
+                async def ask(client: Client, kind: type[Message]) -> bool:
                     request = fuzz.message(kind)
                     try:
-                        await door.ask(request)
+                        await client.ask(request)
                     except grpc.aio.AioRpcError as error:
                         _check(Refusal.of(error), request)
                         return False
@@ -252,7 +252,7 @@ def test_a_bad_request_names_its_field_its_value_and_what_was_expected(
 def test_unknown_sessions_and_wrong_seats(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
-            created = await lay(operator, "relief", ["", ""])
+            created = await create_session(operator, "relief", ["", ""])
             session = created.session.session
             for request in (
                 session_pb2.GetSessionRequest(session="nowhere"),
@@ -279,8 +279,8 @@ def test_unknown_sessions_and_wrong_seats(shared: Arena) -> None:
                 told = await refusal(operator.ask(request))
                 assert told.code is grpc.StatusCode.INVALID_ARGUMENT, (request, told)
                 assert told.facts.keys() >= {"field", "value", "expected"}
-            other = await lay(operator, "relief", ["", ""])
-            async with shared.door(other.seat_tokens[0]) as stranger:
+            other = await create_session(operator, "relief", ["", ""])
+            async with shared.client(other.seat_tokens[0]) as stranger:
                 told = await refusal(stranger.act(session, 1, 0))
                 assert told.code is grpc.StatusCode.PERMISSION_DENIED
 

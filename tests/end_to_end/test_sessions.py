@@ -8,8 +8,8 @@ from rubble.v1 import bot_pb2, common_pb2, session_pb2
 from service.sessions.entries import Ended
 from service.sessions.replay_verify import HELD_BACK, verify_replay
 from tests.harness.bots import bots
-from tests.harness.client import Door, refusal
-from tests.harness.games import EASY, check_story, fresh, lay, replay_of, seeds_of
+from tests.harness.client import Client, refusal
+from tests.harness.games import EASY, check_story, create_session, fresh, replay_of, seeds_of
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -21,14 +21,17 @@ def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
         async with shared.operator(0) as here, shared.operator(1) as there:
             session = fresh("idempotent")
             answers = await asyncio.gather(
-                *(lay(door, "relief", ["", "", ""], session) for door in (here, there) for _ in range(6))
+                *(create_session(client, "relief", ["", "", ""], session) for client in (here, there) for _ in range(6))
             )
             assert len({answer.session.SerializeToString(deterministic=True) for answer in answers}) == 1
-            async with shared.door(answers[0].seat_tokens[0]) as one, shared.door(answers[-1].seat_tokens[1]) as two:
+            async with (
+                shared.client(answers[0].seat_tokens[0]) as one,
+                shared.client(answers[-1].seat_tokens[1]) as two,
+            ):
                 question = (await one.look(session)).question
                 await one.act(session, question.turn, 0)
                 assert (await two.look(session)).HasField("question"), "tokens of any answer are good"
-            again = await lay(there, "relief", ["", "", ""], session)
+            again = await create_session(there, "relief", ["", "", ""], session)
             assert again.session.revision > 0, "it is the session that is there, with all that happened in it"
             base = session_pb2.CreateSessionRequest(
                 session=session,
@@ -53,8 +56,8 @@ def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
                 request.MergeFrom(session_pb2.CreateSessionRequest(**change))
                 others.append(request)
             for request in others:
-                for door in (here, there):
-                    told = await refusal(door.ask(request))
+                for client in (here, there):
+                    told = await refusal(client.ask(request))
                     assert (told.code, told.reason) == (grpc.StatusCode.ALREADY_EXISTS, "SESSION_EXISTS"), request
             assert (await here.session(session)).revision == again.session.revision
 
@@ -68,7 +71,7 @@ def test_sessions_are_listed_page_by_page() -> None:
                 made = []
                 for number in range(13):
                     game = "relief" if number % 3 else "sf1906-2e"
-                    made.append((await lay(operator, game, ["", ""])).session.session)
+                    made.append((await create_session(operator, game, ["", ""])).session.session)
                 for size in (1, 4, 13, 100):
                     listed: list[str] = []
                     token = ""
@@ -90,17 +93,17 @@ def test_sessions_are_listed_page_by_page() -> None:
 def test_adjudicating_and_cancelling(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there:
-            ranked = (await lay(here, "relief", ["", "", ""])).session.session
+            ranked = (await create_session(here, "relief", ["", "", ""])).session.session
             answer = await there.ask(session_pb2.AdjudicateRequest(session=ranked, ranks=[2, 1, 2]))
             assert [result.rank for result in answer.outcome.seats] == [2, 1, 2]
             assert answer.outcome.ending == "ADJUDICATED"
             await replay_of(here, ranked)
-            played = (await lay(here, "sf1906-1e", ["", ""])).session.session
+            played = (await create_session(here, "sf1906-1e", ["", ""])).session.session
             answer = await there.ask(session_pb2.AdjudicateRequest(session=played))
             assert answer.outcome.ending == "ADJUDICATED"
             assert any(result.score for result in answer.outcome.seats)
             await replay_of(here, played)
-            gone = (await lay(here, "relief", ["", ""])).session.session
+            gone = (await create_session(here, "relief", ["", ""])).session.session
             await there.ask(session_pb2.CancelSessionRequest(session=gone, reason="rain"))
             told = await here.session(gone)
             assert told.status == session_pb2.SESSION_STATUS_CANCELLED
@@ -124,10 +127,10 @@ def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Aren
         async with (
             bots(shared, 2, apart=True) as players,
             shared.operator() as operator,
-            shared.door(copy=1) as anybody,
+            shared.client(copy=1) as anybody,
         ):
             session = fresh("held")
-            created = await lay(operator, "relief", [bot.name for bot in players], session, hold_seeds=True)
+            created = await create_session(operator, "relief", [bot.name for bot in players], session, hold_seeds=True)
             for bot in players:
                 await bot.finished([session])
                 assert not bot.overs[session].HasField("seeds")
@@ -152,11 +155,11 @@ def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Aren
 def test_while_a_game_runs_its_replay_and_its_seeds_are_nobodys_business(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1) as (bot,):
-            created = await lay(operator, "relief", ["", bot.name])
+            created = await create_session(operator, "relief", ["", bot.name])
             session = created.session.session
             for token in ("", created.seat_tokens[0], bot.key):
-                async with shared.door(token) as door:
-                    told = await refusal(door.ask(session_pb2.GetReplayRequest(session=session)))
+                async with shared.client(token) as client:
+                    told = await refusal(client.ask(session_pb2.GetReplayRequest(session=session)))
                     assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             assert verify_replay(text, allow_partial=True).ok
@@ -170,16 +173,16 @@ def test_while_a_game_runs_its_replay_and_its_seeds_are_nobodys_business(shared:
 
 def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
     async def scenario() -> None:
-        async with shared.operator() as operator, shared.door() as door:
+        async with shared.operator() as operator, shared.client() as client:
             name = fresh("revoked")
             key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
             await operator.ask(bot_pb2.RevokeKeyRequest(bot=name))
-            call = door.play()
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
             told = await refusal(call.read())
             assert (told.code, told.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
             new = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
-            call = door.play()
+            call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=new)))
             assert (await call.read()).events[0].welcome.bot == name
             call.cancel()
@@ -189,8 +192,8 @@ def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
 
 def test_an_archived_session_is_forgotten_within_seconds_and_a_running_one_never(shared: Arena) -> None:
     async def scenario() -> None:
-        async with shared.operator(0) as here, shared.operator(1) as there, shared.door() as anybody:
-            session = (await lay(here, "relief", ["", ""])).session.session
+        async with shared.operator(0) as here, shared.operator(1) as there, shared.client() as anybody:
+            session = (await create_session(here, "relief", ["", ""])).session.session
             forget = session_pb2.ForgetSessionRequest(session=session)
             told = await refusal(anybody.ask(forget))
             assert told.code is grpc.StatusCode.UNAUTHENTICATED
@@ -198,11 +201,11 @@ def test_an_archived_session_is_forgotten_within_seconds_and_a_running_one_never
             assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             await here.ask(session_pb2.CancelSessionRequest(session=session))
             await here.ask(forget)
-            for door in (here, there):
+            for client in (here, there):
 
-                async def is_gone(door: Door = door) -> bool:
+                async def is_gone(client: Client = client) -> bool:
                     try:
-                        await door.session(session)
+                        await client.session(session)
                     except grpc.aio.AioRpcError as error:
                         return error.code() is grpc.StatusCode.NOT_FOUND
                     return False

@@ -10,13 +10,13 @@ import pytest
 
 from rubble.v1 import session_pb2, simulation_pb2
 from service import games
-from service.games.chance import SEED_BYTES, Seeds, Stream
+from service.games.chance import SEED_BYTES, Draws, Seeds
 from service.games.core import AnyGame
 from service.rpc import codec
 from service.rpc.auth import Signer
 from tests.harness.bots import bots, silent
-from tests.harness.client import Door, refusal
-from tests.harness.games import choice_of, lay, seeds_of
+from tests.harness.client import Client, refusal
+from tests.harness.games import choice_of, create_session, seeds_of
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -28,28 +28,28 @@ def _open(handle: bytes) -> Any:
     return plain
 
 
-async def _sample(door: Door, session: str, seat: int, count: int = 3, seed: int | None = 7) -> list[bytes]:
+async def _sample(client: Client, session: str, seat: int, count: int = 3, seed: int | None = 7) -> list[bytes]:
     request = simulation_pb2.SampleWorldsRequest(session=session, seat=seat, count=count, seed=seed)
-    return list((await door.ask(request)).worlds)
+    return list((await client.ask(request)).worlds)
 
 
-async def _in_mid_game(shared: Arena, operator: Door, game: AnyGame, seats: int) -> tuple[str, list[str], Any]:
+async def _in_mid_game(shared: Arena, operator: Client, game: AnyGame, seats: int) -> tuple[str, list[str], Any]:
     """A session with open seats after some moves: its id, its tokens, and its true state."""
-    created = await lay(operator, game.id, [""] * seats)
+    created = await create_session(operator, game.id, [""] * seats)
     session = created.session.session
     seeds = seeds_of(session)
     state = game.new(seats, {}, Seeds(seeds.table, seeds.deck))
-    doors = [shared.door(token, seat % 2) for seat, token in enumerate(created.seat_tokens)]
+    clients = [shared.client(token, seat % 2) for seat, token in enumerate(created.seat_tokens)]
     turns = [0] * seats
     for _ in range(25):
         seat = game.to_act(state)[0]
         turns[seat] += 1
         legal = game.legal_actions(state, seat)
         action = legal[choice_of("", session, seat, turns[seat], len(legal))]
-        await doors[seat].act(session, turns[seat], game.text(action))
+        await clients[seat].act(session, turns[seat], game.text(action))
         game.apply(state, seat, action)
-    for door in doors:
-        await door.channel.close()
+    for client in clients:
+        await client.channel.close()
     return session, list(created.seat_tokens), state
 
 
@@ -62,7 +62,7 @@ def test_worlds_are_made_from_what_the_seat_knows(shared: Arena, game_id: str, s
         async with shared.operator() as operator:
             session, tokens, state = await _in_mid_game(shared, operator, game, seats)
             for seat, token in enumerate(tokens):
-                async with shared.door(token, 0) as here, shared.door(token, 1) as there:
+                async with shared.client(token, 0) as here, shared.client(token, 1) as there:
                     worlds = list(map(_open, await _sample(here, session, seat)))
                     assert worlds == list(map(_open, await _sample(there, session, seat))), "same seed, same worlds"
                     assert worlds != list(map(_open, await _sample(there, session, seat, seed=8)))
@@ -70,9 +70,9 @@ def test_worlds_are_made_from_what_the_seat_knows(shared: Arena, game_id: str, s
                 view = game.view(state, seat)
                 for world in worlds:
                     assert game.view(game.from_plain(world), seat) == view
-                other = game.redeal(state, seat, Stream(bytes(SEED_BYTES), "another truth"))
+                other = game.redeal(state, seat, Draws(bytes(SEED_BYTES), "another truth"))
                 assert game.view(other, seat) == view
-                stream = Stream((7).to_bytes(8, "little") + bytes(SEED_BYTES - 8), "worlds")
+                stream = Draws((7).to_bytes(8, "little") + bytes(SEED_BYTES - 8), "worlds")
                 assert worlds == [game.to_plain(game.sample(game.view(other, seat), seat, stream)) for _ in worlds]
 
     run(scenario)
@@ -81,18 +81,18 @@ def test_worlds_are_made_from_what_the_seat_knows(shared: Arena, game_id: str, s
 def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent) as (bot,):
-            created = await lay(operator, "relief", ["", bot.name])
+            created = await create_session(operator, "relief", ["", bot.name])
             session = created.session.session
             await until(lambda: bool(bot.turns), "the bot has its seat")
             async with (
-                shared.door(created.seat_tokens[0]) as seat,
-                shared.door(bot.key, 1) as key,
-                shared.door() as anybody,
+                shared.client(created.seat_tokens[0]) as seat,
+                shared.client(bot.key, 1) as key,
+                shared.client() as anybody,
             ):
                 assert len(await _sample(seat, session, 0)) == 3
                 assert len(await _sample(key, session, 1)) == 3
-                for door, wrong in ((seat, 1), (key, 0)):
-                    told = await refusal(_sample(door, session, wrong))
+                for client, wrong in ((seat, 1), (key, 0)):
+                    told = await refusal(_sample(client, session, wrong))
                     assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
                 assert (await refusal(_sample(anybody, session, 0))).code is grpc.StatusCode.UNAUTHENTICATED
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
@@ -102,9 +102,9 @@ def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
     run(scenario)
 
 
-async def _simulate(door: Door, world: bytes, **more: Any) -> simulation_pb2.SimulationResult:
+async def _simulate(client: Client, world: bytes, **more: Any) -> simulation_pb2.SimulationResult:
     request = simulation_pb2.SimulateRequest(simulations=[simulation_pb2.Simulation(world=world, **more)])
-    (result,) = (await door.ask(request)).results
+    (result,) = (await client.ask(request)).results
     told: simulation_pb2.SimulationResult = result
     return told
 
@@ -113,7 +113,7 @@ def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> Non
     async def scenario() -> None:
         async with shared.operator() as operator:
             session, tokens, _ = await _in_mid_game(shared, operator, games.get("relief"), 2)
-            async with shared.door(tokens[0]) as seat, shared.door(tokens[1]) as thief:
+            async with shared.client(tokens[0]) as seat, shared.client(tokens[1]) as thief:
                 (world,) = await _sample(seat, session, 0, 1)
                 assert (await _simulate(seat, world)).refused == ""
                 told = await refusal(_simulate(thief, world))
@@ -152,7 +152,7 @@ def test_a_line_of_play_can_be_tried_step_by_step_and_played_out(shared: Arena) 
         async with shared.operator() as operator:
             session, tokens, _ = await _in_mid_game(shared, operator, game, 2)
             seat = (await operator.session(session)).to_act[0]
-            async with shared.door(tokens[seat], 0) as here, shared.door(tokens[seat], 1) as there:
+            async with shared.client(tokens[seat], 0) as here, shared.client(tokens[seat], 1) as there:
                 table = await here.look(session)
                 (world,) = await _sample(here, session, seat, 1)
                 first = await _simulate(there, world, return_position=True, return_world=True)
@@ -185,9 +185,12 @@ def test_whoever_has_used_up_its_computing_time_waits_and_is_told_how_long() -> 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_SIMULATION_MS_PER_SECOND": "20"}) as opened:
             async with opened.operator() as operator:
-                created = await lay(operator, "sf1906-2e", ["", ""])
+                created = await create_session(operator, "sf1906-2e", ["", ""])
                 session = created.session.session
-                async with opened.door(created.seat_tokens[0]) as greedy, opened.door(created.seat_tokens[1]) as other:
+                async with (
+                    opened.client(created.seat_tokens[0]) as greedy,
+                    opened.client(created.seat_tokens[1]) as other,
+                ):
                     (world,) = await _sample(greedy, session, 0, 1)
                     await _simulate(greedy, world, playouts=300)
                     told = await refusal(_simulate(greedy, world, playouts=1))
@@ -204,8 +207,8 @@ def test_whoever_lives_from_hand_to_mouth_still_sees_a_request_of_many_parts_thr
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_SIMULATION_MS_PER_SECOND": "10"}) as opened:
             async with opened.operator() as operator:
-                created = await lay(operator, "sf1906-2e", ["", ""])
-                async with opened.door(created.seat_tokens[0]) as searching:
+                created = await create_session(operator, "sf1906-2e", ["", ""])
+                async with opened.client(created.seat_tokens[0]) as searching:
                     (world,) = await _sample(searching, created.session.session, 0, 1)
                     part = simulation_pb2.Simulation(world=world, return_position=True)
                     endless = simulation_pb2.SimulateRequest(

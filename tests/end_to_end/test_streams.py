@@ -11,7 +11,7 @@ import pytest
 
 from rubble.v1 import bot_pb2, session_pb2
 from tests.harness.bots import Bot, bots, silent
-from tests.harness.games import check_story, fresh, lay
+from tests.harness.games import check_story, create_session, fresh
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -24,9 +24,9 @@ def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared:
             async with bots(shared, 1, policy=silent) as (bot,):
                 sessions = [fresh("pending") for _ in range(4)]
                 for session in sessions:
-                    await lay(operator, "sf1906-2e", [bot.name, rival.name], session)
+                    await create_session(operator, "sf1906-2e", [bot.name, rival.name], session)
                 for session in sessions[:2]:
-                    await lay(operator, "sf1906-2e", [bot.name], f"{session}-solo")
+                    await create_session(operator, "sf1906-2e", [bot.name], f"{session}-solo")
                 waiting = {f"{session}-solo" for session in sessions[:2]}
                 for session in sessions:
                     told = await operator.session(session)
@@ -56,7 +56,7 @@ def test_a_newer_stream_takes_over(shared: Arena, copy: int) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent, once=True) as (older,):
             session = fresh("takeover")
-            await lay(operator, "sf1906-2e", [older.name], session)
+            await create_session(operator, "sf1906-2e", [older.name], session)
             await until(lambda: len(older.turns) == 1, "the bot is asked")
             newer = Bot(older.name, older.key, [shared.addresses[copy]])
             async with newer:
@@ -79,7 +79,7 @@ def test_a_bot_has_no_more_streams_than_it_may_have() -> None:
         with arena(1, settings={"RUBBLE_STREAMS_PER_BOT": "1"}) as opened:
             async with opened.operator() as operator, bots(opened, 1, policy=silent) as (older,):
                 session = fresh("crowded")
-                await lay(operator, "sf1906-2e", [older.name], session)
+                await create_session(operator, "sf1906-2e", [older.name], session)
                 await until(lambda: len(older.turns) == 1, "the bot is asked")
                 async with Bot(older.name, older.key, opened.addresses, once=True) as newer:
                     await until(lambda: newer.is_done, "the newer stream is refused")
@@ -110,7 +110,7 @@ def test_of_many_streams_of_one_bot_one_lives(shared: Arena) -> None:
                     assert (ending.code, ending.reason) == (grpc.StatusCode.ABORTED, "TAKEN_OVER")
                     assert bot.last == "taken_over"
             session = fresh("one-lives")
-            await lay(operator, "sf1906-2e", [name], session)
+            await create_session(operator, "sf1906-2e", [name], session)
             (living,) = (bot for bot in rivals if not bot.is_done)
             await living.finished([session])
             connected = (await operator.ask(bot_pb2.ListConnectedRequest())).bots
@@ -125,7 +125,7 @@ def test_a_bot_plays_no_more_games_at_once_than_it_wants(shared: Arena, parallel
         async with bots(shared, 1, parallel=parallel) as (bot,), shared.operator() as operator:
             sessions = [fresh("parallel") for _ in range(7)]
             for session in sessions:
-                await lay(operator, "sf1906-2e", [bot.name], session)
+                await create_session(operator, "sf1906-2e", [bot.name], session)
             await bot.finished(sessions)
             playing: set[str] = set()
             most = 0
@@ -153,11 +153,11 @@ def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
             async with bots(opened, 3, apart=True) as players, opened.operator(1) as operator:
                 sessions = {fresh("drain"): game for game in ("relief", "sf1906-1e", "sf1906-2e", "relief")}
                 for session, game in sessions.items():
-                    await lay(operator, game, [bot.name for bot in players], session)
+                    await create_session(operator, game, [bot.name for bot in players], session)
                 moved = [bot for bot in players if bot.at == opened.addresses[0]]
                 await until(lambda: all(bot.moves > 20 for bot in players), "the games are under way")
                 assert not any(bot.overs for bot in players)
-                async with opened.door(copy=0) as watcher:
+                async with opened.client(copy=0) as watcher:
                     stream = watcher.watch(next(iter(sessions)))
                     await stream.read()
                     opened.copies[0].send_signal(signal.SIGTERM)
@@ -205,7 +205,7 @@ def test_list_connected_tells_who_is_there(shared: Arena) -> None:
 
             async with bots(shared, 1, policy=silent, parallel=5) as (bot,):
                 session = fresh("listed")
-                await lay(operator, "sf1906-2e", [bot.name], session)
+                await create_session(operator, "sf1906-2e", [bot.name], session)
                 await until(lambda: bool(bot.turns), "it plays")
                 told = await find(bot.name)
                 assert (told.sdk, told.max_parallel_games, told.games) == ("end-to-end 1", 5, 1)

@@ -19,8 +19,8 @@ import pytest
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
 from service.sessions.entries import Acted
-from tests.harness.client import Door
-from tests.harness.games import fresh, lay, replay_of
+from tests.harness.client import Client
+from tests.harness.games import create_session, fresh, replay_of
 from tests.harness.processes import HOME, PYTHON, Process, clean_env, run_command
 from tests.harness.waiting import run, until
 
@@ -33,23 +33,23 @@ def _ip(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 class Hosts:
-    """Two namespaces: ``arena`` with a cable to us and one to ``guests``."""
+    """Two namespaces: ``arena`` with a cable to us and one to ``bots``."""
 
     def __init__(self, number: int) -> None:
-        self.arena, self.guests = f"rubble-a{number}", f"rubble-g{number}"
+        self.arena, self.bot_host = f"rubble-a{number}", f"rubble-g{number}"
         #: A network for each cable; the numbers keep parallel runs apart.
         self._net = f"10.{64 + number % 128}.{number // 128 % 256}"
         self._names = {"ours": f"rba{number}", "theirs": f"rbb{number}", "in": f"rbc{number}", "out": f"rbd{number}"}
         self.near, self.far = f"{self._net}.1", f"{self._net}.129"
 
-    def lay(self) -> None:
+    def create_session(self) -> None:
         """Both hosts and both cables, or skip."""
         first = _ip("netns", "add", self.arena)
         if first.returncode:
             pytest.skip(f"network namespaces cannot be made here: {first.stderr.strip()}")
         name = self._names
         for words in (
-            ("netns", "add", self.guests),
+            ("netns", "add", self.bot_host),
             ("link", "add", name["ours"], "type", "veth", "peer", "name", name["theirs"], "netns", self.arena),
             ("addr", "add", f"{self._net}.2/25", "dev", name["ours"]),
             ("link", "set", name["ours"], "up"),
@@ -57,27 +57,27 @@ class Hosts:
             ("-n", self.arena, "link", "set", name["theirs"], "up"),
             ("-n", self.arena, "link", "set", "lo", "up"),
             ("-n", self.arena, "link", "add", name["in"], "type", "veth", "peer", "name", name["out"]),
-            ("-n", self.arena, "link", "set", name["out"], "netns", self.guests),
+            ("-n", self.arena, "link", "set", name["out"], "netns", self.bot_host),
             ("-n", self.arena, "addr", "add", f"{self.far}/25", "dev", name["in"]),
             ("-n", self.arena, "link", "set", name["in"], "up"),
-            ("-n", self.guests, "addr", "add", f"{self._net}.130/25", "dev", name["out"]),
-            ("-n", self.guests, "link", "set", name["out"], "up"),
-            ("-n", self.guests, "link", "set", "lo", "up"),
+            ("-n", self.bot_host, "addr", "add", f"{self._net}.130/25", "dev", name["out"]),
+            ("-n", self.bot_host, "link", "set", name["out"], "up"),
+            ("-n", self.bot_host, "link", "set", "lo", "up"),
         ):
             done = _ip(*words)
             assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
 
     def cut(self) -> None:
-        """The cable to the guests is pulled out."""
-        assert _ip("-n", self.guests, "link", "set", self._names["out"], "down").returncode == 0
+        """The cable to the bots is pulled out."""
+        assert _ip("-n", self.bot_host, "link", "set", self._names["out"], "down").returncode == 0
 
     def mend(self) -> None:
         """And put in again."""
-        assert _ip("-n", self.guests, "link", "set", self._names["out"], "up").returncode == 0
+        assert _ip("-n", self.bot_host, "link", "set", self._names["out"], "up").returncode == 0
 
     def remove(self) -> None:
         """Namespaces take their ends of the cables with them."""
-        for host in (self.arena, self.guests):
+        for host in (self.arena, self.bot_host):
             _ip("netns", "del", host)
 
 
@@ -87,7 +87,7 @@ def _hosts() -> Iterator[Hosts]:
         pytest.skip("two hosts need root and iproute2, to make network namespaces")
     hosts = Hosts(os.getpid() % 32768)
     try:
-        hosts.lay()
+        hosts.create_session()
         yield hosts
     finally:
         hosts.remove()
@@ -99,11 +99,11 @@ def _on(host: str, folder: Path, name: str, command: list[str], **settings: str)
     return Process(*words, log=folder / f"{name}.log", env=clean_env(settings))
 
 
-async def _moves(operator: Door, sessions: dict[str, str]) -> int:
+async def _moves(operator: Client, sessions: dict[str, str]) -> int:
     return sum([(await operator.session(session)).revision for session in sessions])
 
 
-async def _connected(operator: Door) -> int:
+async def _connected(operator: Client) -> int:
     return len((await operator.ask(bot_pb2.ListConnectedRequest())).bots)
 
 
@@ -114,16 +114,16 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
             copy = stack.enter_context(_on(hosts.arena, folder, f"copy-{port}", [*serve, "--redis", redis_url]))
             copy.wait_for("serving on ")
         token = (folder / "state" / "operator_token").read_text().strip()
-        async with Door(f"{hosts.near}:{_PORTS[0]}", token) as operator:
-            names = [fresh("guest") for _ in range(3)]
+        async with Client(f"{hosts.near}:{_PORTS[0]}", token) as operator:
+            names = [fresh("bad_bot") for _ in range(3)]
             for number, name in enumerate(names):
                 key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
                 stack.enter_context(
                     _on(
-                        hosts.guests,
+                        hosts.bot_host,
                         folder,
                         name,
-                        ["bots.house", "random", "--seed", name],
+                        ["bots.bundled", "random", "--seed", name],
                         RUBBLE_ADDRESS=f"{hosts.far}:{_PORTS[number % 2]}",  # bots of one table at different copies
                         RUBBLE_BOT_KEY=key,
                         PYTHONPATH=str(HOME / "bots" / "python"),
@@ -133,11 +133,11 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
             async def all_here() -> bool:
                 return await _connected(operator) == len(names)
 
-            await until(all_here, "the guests have come", _CABLE_S)
+            await until(all_here, "the bots have come", _CABLE_S)
             sessions = {fresh("cable"): game for game in ("relief", "sf1906-2e") * 6}
             hosts.cut()  # before the first move, so that nothing is over before it is seen
             for session, game in sessions.items():
-                await lay(operator, game, names, session)
+                await create_session(operator, game, names, session)
 
             async def all_are_seated() -> bool:
                 tables = [await operator.session(session) for session in sessions]
@@ -150,7 +150,7 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
                 return await _connected(operator) == 0
 
             # Nobody tells the copies that the cable is out: their own pings do, within a minute.
-            await until(nobody_is_here, "the copies miss their guests", _CABLE_S)
+            await until(nobody_is_here, "the copies miss their bots", _CABLE_S)
             assert await _moves(operator, sessions) == before, "nobody has moved, and nobody was forfeited"
             hosts.mend()
 
@@ -175,7 +175,7 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
         assert "Traceback" not in logs, logs[-4000:]
 
 
-async def _stands_still(operator: Door, sessions: dict[str, str]) -> bool:
+async def _stands_still(operator: Client, sessions: dict[str, str]) -> bool:
     before = await _moves(operator, sessions)
     await asyncio.sleep(1.0)  # what was under way has arrived by then
     return await _moves(operator, sessions) == before

@@ -11,11 +11,11 @@ from rubble.v1 import common_pb2, session_pb2
 from service import games
 from service.games.chance import Seeds
 from service.rpc import codec
-from service.sessions.entries import ACTIONS, Acted, Ended, Forfeited, HouseActed
+from service.sessions.entries import ACTIONS, Acted, AutomatonActed, Ended, Forfeited
 from service.sessions.replay import Replay
 from tests.harness.bots import bots
-from tests.harness.client import Door, Refusal, refusal
-from tests.harness.games import check_story, fresh, lay, replay_of, seeds_of
+from tests.harness.client import Client, Refusal, refusal
+from tests.harness.games import check_story, create_session, fresh, replay_of, seeds_of
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -35,7 +35,7 @@ def _expected(replay: Replay, from_revision: int) -> list[tuple[int, str, int, s
         if revision < from_revision:
             continue
         match entry:
-            case Acted() | HouseActed():
+            case Acted() | AutomatonActed():
                 shown.append((revision, entry.kind, entry.seat, entry.action))
             case Forfeited():
                 shown.append((revision, entry.kind, entry.seat, str(entry.fault)))
@@ -63,11 +63,11 @@ def test_watchers_see_everything_once_from_any_revision_on(shared: Arena, game: 
         async with contextlib.AsyncExitStack() as stack:
             operator = await stack.enter_async_context(shared.operator())
             players = await stack.enter_async_context(bots(shared, 2, apart=True))
-            doors = [await stack.enter_async_context(shared.door(copy=copy)) for copy in range(2)]
+            clients = [await stack.enter_async_context(shared.client(copy=copy)) for copy in range(2)]
             session = fresh("watched")
-            await lay(operator, game, [bot.name for bot in players], session)
+            await create_session(operator, game, [bot.name for bot in players], session)
             live = [
-                asyncio.create_task(_follow(doors[number % 2].watch(session, start)))
+                asyncio.create_task(_follow(clients[number % 2].watch(session, start)))
                 for number, start in enumerate((0, 0, 1, 2, 10, 57))
             ]
             for bot in players:
@@ -79,12 +79,12 @@ def test_watchers_see_everything_once_from_any_revision_on(shared: Arena, game: 
                 assert list(map(_told, seen)) == _expected(replay, start)
                 _check_views(game, session, replay, seen)
             for start in (0, 1, 5, last - 1, last, last + 1, last + 1000, 2**63, 2**64 - 1):
-                seen = await _follow(doors[start % 2].watch(session, start))
+                seen = await _follow(clients[start % 2].watch(session, start))
                 assert list(map(_told, seen)) == _expected(replay, start)
             # Whoever loses the stream goes on after what it has: no gap, no repeat.
             pieces: list[session_pb2.WatchEvent] = []
             while not pieces or pieces[-1].WhichOneof("event") != "end":
-                stream = doors[len(pieces) % 2].watch(session, pieces[-1].revision + 1 if pieces else 0)
+                stream = clients[len(pieces) % 2].watch(session, pieces[-1].revision + 1 if pieces else 0)
                 pieces.extend((await stream.read()).events)
                 stream.cancel()
             assert list(map(_told, pieces)) == _expected(replay, 0)
@@ -125,14 +125,14 @@ def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
             async with (
                 bots(opened, 4) as players,
                 opened.operator() as operator,
-                opened.door() as anybody,
-                opened.door(deaf=True) as first,
-                opened.door(deaf=True) as second,
-                opened.door(deaf=True) as third,
+                opened.client() as anybody,
+                opened.client(deaf=True) as first,
+                opened.client(deaf=True) as second,
+                opened.client(deaf=True) as third,
             ):
                 session = fresh("deaf")
-                await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
-                deaf = [door.watch(session) for door in (first, second, third)]
+                await create_session(operator, "sf1906-2e", [bot.name for bot in players], session)
+                deaf = [client.watch(session) for client in (first, second, third)]
                 for bot in players:
                     await bot.finished([session])
                 await check_story(operator, session, "sf1906-2e", 4)
@@ -156,10 +156,10 @@ async def _end_of(stream: Any) -> str:
     return ""
 
 
-async def _is_free(door: Door, session: str) -> bool:
+async def _is_free(client: Client, session: str) -> bool:
     """Whether another watcher is let in."""
     try:
-        await door.watch(session).read()
+        await client.watch(session).read()
     except grpc.aio.AioRpcError as error:
         assert Refusal.of(error).reason == "LIMIT_REACHED"
         return False
@@ -169,8 +169,8 @@ async def _is_free(door: Door, session: str) -> bool:
 def test_there_are_places_for_so_many_watchers_and_they_are_given_back() -> None:
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_WATCHERS_PER_SESSION": "3"}) as opened:
-            async with opened.operator() as operator, opened.door() as anybody:
-                session = (await lay(operator, "sf1906-2e", ["", "", ""])).session.session
+            async with opened.operator() as operator, opened.client() as anybody:
+                session = (await create_session(operator, "sf1906-2e", ["", "", ""])).session.session
                 await operator.ask(session_pb2.ResignRequest(session=session, seat=0))
                 streams = [anybody.watch(session) for _ in range(3)]
                 for stream in streams:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rubble.v1 import session_pb2
 from tests.harness.bots import bots
-from tests.harness.games import TABLES, check_story, choice_of, fresh, lay
+from tests.harness.games import TABLES, check_story, choice_of, create_session, fresh
 from tests.harness.processes import RUBBLE, check_output
 from tests.harness.service import Arena
 from tests.harness.waiting import run
@@ -22,7 +22,7 @@ def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Aren
                 # The seats go round, so that every bot sits everywhere.
                 sitting = [names[(turn + seat) % len(names)] for seat in range(seats)]
                 session = fresh("whole")
-                await lay(operator, game, sitting, session)
+                await create_session(operator, game, sitting, session)
                 tables[session] = (game, seats, sitting)
             for bot in players:
                 await bot.finished(s for s, (_, _, sitting) in tables.items() if bot.name in sitting)
@@ -51,15 +51,15 @@ def test_open_seats_play_with_tokens_alone(shared: Arena) -> None:
 
     async def scenario() -> None:
         async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:
-            created = await lay(operator, "relief", ["", ""])
+            created = await create_session(operator, "relief", ["", ""])
             session = created.session.session
-            doors = [
-                [await stack.enter_async_context(shared.door(token, copy)) for copy in range(2)]
+            clients = [
+                [await stack.enter_async_context(shared.client(token, copy)) for copy in range(2)]
                 for token in created.seat_tokens
             ]
             steps = 0
             while (await operator.session(session)).status == session_pb2.SESSION_STATUS_ACTIVE:
-                for seat, copies in enumerate(doors):
+                for seat, copies in enumerate(clients):
                     steps += 1
                     view = await copies[steps % 2].look(session)
                     if view.HasField("question"):

@@ -1,6 +1,6 @@
 """The bundled players. They use only their own hand and the open table."""
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.core import Seat, random_player
 from tests.example_game.actions import Action, Draw, Send, Take
 from tests.example_game.box import CREWS, FINDS
@@ -10,7 +10,7 @@ from tests.example_game.state import SENDING, State
 random = random_player(legal_actions)
 
 
-def greedy(state: State, seat: Seat, stream: Stream) -> Action:
+def greedy(state: State, seat: Seat, draws: Draws) -> Action:
     """Sends the strongest crew for a valuable find, the weakest for a cheap one; hires what is better than an average draw."""
     if state.phase == SENDING:
         dear = FINDS[state.finds[state.round]].worth >= 3

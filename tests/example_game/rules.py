@@ -11,7 +11,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import Options, Refused, Seat
 from tests.example_game.actions import Action, Draw, Send, Take
 from tests.example_game.box import CREWS, FINDS
@@ -23,17 +23,17 @@ HAND: Final = 2
 def setup(seats: int, options: Options, seeds: Seeds) -> State:
     """1: what lies open comes from the table seed, what is hidden or comes later from the deck seed."""
     rounds = int(options["rounds"])
-    table = Stream(seeds.table, "table")
+    table = Draws(seeds.table, "table")
     finds = list(range(len(FINDS)))
     table.shuffle(finds)
     open_ = table.below(len(CREWS))
     deck = [crew for crew in range(len(CREWS)) if crew != open_]
-    Stream(seeds.deck, "deck").shuffle(deck)
+    Draws(seeds.deck, "deck").shuffle(deck)
     hands = [sorted(deck.pop() for _ in range(HAND)) for _ in range(seats)]
     empty: list[list[int]] = [[] for _ in range(seats)]
     won: list[list[int]] = [[] for _ in range(seats)]
     discards: list[list[int]] = [[] for _ in range(seats)]
-    later = Stream(seeds.deck, "later").seed()
+    later = Draws(seeds.deck, "later").seed()
     return State(
         *(rounds, finds[:rounds], 0, SENDING, 0, 0, open_, deck, discards, hands, empty, [NOBODY] * seats, won, later)
     )
@@ -87,7 +87,7 @@ def _show(state: State) -> None:
     """2: all crews are shown and discarded; the strongest wins the find, a tie is broken at random."""
     strengths = [CREWS[crew].strength for crew in state.sent]
     best = [seat for seat in range(state.seats) if strengths[seat] == max(strengths)]
-    winner = best[Stream(state.seed, f"lot {state.round}").below(len(best))] if len(best) > 1 else best[0]
+    winner = best[Draws(state.seed, f"lot {state.round}").below(len(best))] if len(best) > 1 else best[0]
     state.won[winner].append(state.finds[state.round])
     for seat, crew in enumerate(state.sent):
         state.hands[seat].remove(crew)

@@ -1,16 +1,16 @@
 """What a viewer knows: built up from nothing, drawn for a person, and turned back into consistent states."""
 
-from service.games.chance import Stream
-from service.games.core import Eye, Picture, Plain, Seat
+from service.games.chance import Draws
+from service.games.core import Picture, Plain, Seat, Viewer
 from tests.example_game import rules
 from tests.example_game.box import CREW_NUMBER, CREWS, FIND_NUMBER, FINDS
 from tests.example_game.state import NOBODY, OVER, State
 
 
-def view(state: State, eye: Eye) -> Plain:
+def view(state: State, viewer: Viewer) -> Plain:
     """Returns all that this viewer knows, and nothing else. At the end everything is shown."""
     return {
-        "eye": eye,
+        "viewer": viewer,
         "rounds": state.rounds,
         "round": state.round,
         "phase": state.phase,
@@ -20,7 +20,7 @@ def view(state: State, eye: Eye) -> Plain:
         "finds": [FINDS[find].id for find in state.finds],
         "open": CREWS[state.open].id,
         "deck": len(state.deck),
-        "seats": [_place(state, seat, seat == eye or state.phase == OVER) for seat in range(state.seats)],
+        "seats": [_place(state, seat, seat == viewer or state.phase == OVER) for seat in range(state.seats)],
     }
 
 
@@ -41,14 +41,14 @@ def _ids(crews: list[int]) -> list[str]:
     return [CREWS[crew].id for crew in crews]
 
 
-def believe(view: Plain, stream: Stream) -> State:
+def believe(view: Plain, draws: Draws) -> State:
     """Returns a whole state that is consistent with this view: hidden parts are dealt from the stream."""
     places = view["seats"]
     known = [[CREW_NUMBER[crew] for crew in place["hand"] or place["seen"]] for place in places]
     discards = [[CREW_NUMBER[crew] for crew in place["discards"]] for place in places]
     out = {CREW_NUMBER[view["open"]], *(crew for cards in discards + known for crew in cards)}
     deck = [crew for crew in range(len(CREWS)) if crew not in out]
-    stream.shuffle(deck)
+    draws.shuffle(deck)
     hands, sent = [], []
     for place, cards in zip(places, known, strict=True):
         hand = sorted(cards + [deck.pop() for _ in range(place["crews"] - len(cards))])
@@ -56,7 +56,7 @@ def believe(view: Plain, stream: Stream) -> State:
         if not place["has_sent"]:
             sent.append(NOBODY)
         else:
-            sent.append(CREW_NUMBER[place["sent"]] if place["sent"] else hand[stream.below(len(hand))])
+            sent.append(CREW_NUMBER[place["sent"]] if place["sent"] else hand[draws.below(len(hand))])
     return State(
         rounds=view["rounds"],
         finds=[FIND_NUMBER[find] for find in view["finds"]],
@@ -71,18 +71,18 @@ def believe(view: Plain, stream: Stream) -> State:
         seen=[[CREW_NUMBER[crew] for crew in place["seen"]] for place in places],
         sent=sent,
         won=[[FIND_NUMBER[find] for find in place["won"]] for place in places],
-        seed=stream.seed(),
+        seed=draws.seed(),
     )
 
 
-def sample(view: Plain, seat: Seat, stream: Stream) -> State:
+def sample(view: Plain, seat: Seat, draws: Draws) -> State:
     """Returns a state that is consistent with this view, made from the view alone."""
-    return believe(view, stream)
+    return believe(view, draws)
 
 
-def redeal(state: State, eye: Eye, stream: Stream) -> State:
+def redeal(state: State, viewer: Viewer, draws: Draws) -> State:
     """Returns the same table with everything this viewer cannot know re-dealt."""
-    return believe(view(state, eye), stream)
+    return believe(view(state, viewer), draws)
 
 
 def picture(view: Plain) -> Picture:

@@ -88,9 +88,9 @@ class BotArena(Arena):
         """A bot in Python."""
         return self.start_bot(name, PYTHON, *arguments, settings=settings)
 
-    def house_bot(self, name: str, player: str) -> Process:
+    def bundled_bot(self, name: str, player: str) -> Process:
         """One of the bundled bots."""
-        return self.bot(name, "-m", "bots.house", player, "--seed", name)
+        return self.bot(name, "-m", "bots.bundled", player, "--seed", name)
 
     def log_of(self, name: str) -> Path:
         """Where a bot's output goes."""

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from rubble.v1 import bot_pb2
-from tests.harness.client import Door, Refusal
+from tests.harness.client import Client, Refusal
 from tests.harness.games import choice_of, fresh
 from tests.harness.service import Arena
 from tests.harness.waiting import until
@@ -34,7 +34,7 @@ async def silent(bot: "Bot", turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
 
 @dataclass
 class Bot:
-    """A bot that plays until it is told to stop, and comes back through another door when its stream breaks."""
+    """A bot that plays until it is told to stop, and connects to another copy when its stream breaks."""
 
     name: str
     key: str
@@ -103,8 +103,8 @@ class Bot:
         while True:
             address = self.addresses[where % len(self.addresses)]
             try:
-                async with Door(address, self.key) as door:
-                    await self._converse(door)
+                async with Client(address, self.key) as client:
+                    await self._converse(client)
                 self.endings.append(None)
             except grpc.aio.AioRpcError as error:
                 self.endings.append(Refusal.of(error))
@@ -112,10 +112,10 @@ class Bot:
             if self.once:
                 return
             where += 1
-            await asyncio.sleep(0.05)  # a polite pause before the next door
+            await asyncio.sleep(0.05)  # a polite pause before the next copy
 
-    async def _converse(self, door: Door) -> None:
-        call = door.play()
+    async def _converse(self, client: Client) -> None:
+        call = client.play()
         hello = bot_pb2.Hello(bot_key=self.key, sdk="end-to-end 1", max_parallel_games=self.parallel)
         await call.write(bot_pb2.PlayRequest(hello=hello))
         thinking: set[asyncio.Task[None]] = set()
@@ -123,7 +123,7 @@ class Bot:
             while (message := await call.read()) != grpc.aio.EOF:
                 ready = bot_pb2.PlayRequest()
                 for event in message.events:
-                    await self._hear(event, door.address, call, ready, thinking)
+                    await self._hear(event, client.address, call, ready, thinking)
                 if ready.choices:
                     async with self._writing:
                         await call.write(ready)

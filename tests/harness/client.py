@@ -75,13 +75,13 @@ UNARY: Final[dict[str, tuple[str, Any, Any]]] = {
 }
 
 
-class Door:
+class Client:
     """A channel to one copy, and a token. The request tells which call is meant."""
 
     def __init__(self, address: str, token: str = "", *, deaf: bool = False) -> None:
         self.address = address
         self.metadata = (("authorization", f"Bearer {token}"),) if token else ()
-        # Every door has a connection of its own: two streams of one bot must be able to break one by one.
+        # Every client has a connection of its own: two streams of one bot must be able to break one by one.
         self.channel = grpc.aio.insecure_channel(
             address,
             options=[
@@ -107,7 +107,7 @@ class Door:
         return found
 
     async def look(self, session_id: str) -> session_pb2.GetViewResponse:
-        """The table as the holder of this door's token sees it."""
+        """The table as the holder of this client's token sees it."""
         view: session_pb2.GetViewResponse = await self.ask(session_pb2.GetViewRequest(session=session_id))
         return view
 
@@ -138,7 +138,7 @@ class Door:
         answer = await health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
         return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
-    async def __aenter__(self) -> "Door":
+    async def __aenter__(self) -> "Client":
         return self
 
     async def __aexit__(

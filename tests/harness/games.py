@@ -16,8 +16,8 @@ from service.games.chance import SEED_BYTES, Seeds
 from service.games.core import Outcome
 from service.sessions.entries import ACTIONS, Acted
 from service.sessions.replay import Replay, read_replay
-from service.sessions.replay_verify import Verdict, verify_replay
-from tests.harness.client import Door
+from service.sessions.replay_verify import Verification, verify_replay
+from tests.harness.client import Client
 
 #: Every game with every number of seats it can be played with.
 TABLES: Final = [(game.id, seats) for game in games.all_games().values() for seats in game.seats]
@@ -80,8 +80,8 @@ def story_of(replay: Replay) -> Story:
     return Story(tuple(map(tuple, said)), replay.sheet())
 
 
-async def lay(
-    operator: Door,
+async def create_session(
+    operator: Client,
     game: str,
     names: Sequence[str],
     session: str = "",
@@ -102,18 +102,18 @@ async def lay(
     return created
 
 
-async def replay_of(door: Door, session: str) -> Replay:
+async def replay_of(client: Client, session: str) -> Replay:
     """The replay of a session, verified."""
-    text = (await door.ask(session_pb2.GetReplayRequest(session=session))).jsonl
-    verdict: Verdict = verify_replay(text)
-    assert verdict.ok, verdict
-    assert verdict.is_replayed
+    text = (await client.ask(session_pb2.GetReplayRequest(session=session))).jsonl
+    verification: Verification = verify_replay(text)
+    assert verification.ok, verification
+    assert verification.is_replayed
     return read_replay(text)
 
 
-async def check_story(door: Door, session: str, game: str, seats: int, salt: str = "") -> None:
+async def check_story(client: Client, session: str, game: str, seats: int, salt: str = "") -> None:
     """The session ended exactly as it would have without any disturbance."""
-    replay = await replay_of(door, session)
+    replay = await replay_of(client, session)
     turns = [(entry.seat, entry.turn) for entry in replay.entries if isinstance(entry, Acted)]
     assert len(turns) == len(set(turns)), "a question was answered twice"
     assert story_of(replay) == undisturbed(session, game, seats, salt)

@@ -10,7 +10,7 @@ import grpc
 from service.config import read_settings
 from service.embedded import EmbeddedRedis
 from service.rpc.server import Service
-from tests.harness.client import Door
+from tests.harness.client import Client
 
 OPERATOR: Final = "the-operator-of-the-tests-0001"
 
@@ -22,9 +22,9 @@ class Running:
         self.service = service
         self.address = address
 
-    def door(self, token: str = "") -> Door:
+    def client(self, token: str = "") -> Client:
         """A channel with somebody's token; without one, anybody's."""
-        return Door(self.address, token)
+        return Client(self.address, token)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from service.embedded import EmbeddedRedis
-from tests.harness.client import Door
+from tests.harness.client import Client
 from tests.harness.processes import RUBBLE, Process, clean_env
 
 
@@ -34,9 +34,9 @@ class Copy(Process):
         """The operator's token."""
         return self._token.read_text().strip()
 
-    def operator(self) -> Door:
-        """The operator's door."""
-        return Door(self.address, self.token)
+    def operator(self) -> Client:
+        """The operator's client."""
+        return Client(self.address, self.token)
 
 
 class Arena:
@@ -98,13 +98,13 @@ class Arena:
         """Where the copies serve."""
         return [copy.address for copy in self.copies]
 
-    def operator(self, copy: int = 0) -> Door:
-        """The operator's door to a copy."""
+    def operator(self, copy: int = 0) -> Client:
+        """The operator's client to a copy."""
         return self.copies[copy].operator()
 
-    def door(self, token: str = "", copy: int = 0, *, deaf: bool = False) -> Door:
-        """Anybody's door to a copy. ``deaf``: hardly anything fits in between, so that not reading is noticed soon."""
-        return Door(self.copies[copy].address, token, deaf=deaf)
+    def client(self, token: str = "", copy: int = 0, *, deaf: bool = False) -> Client:
+        """Anybody's client to a copy. ``deaf``: hardly anything fits in between, so that not reading is noticed soon."""
+        return Client(self.copies[copy].address, token, deaf=deaf)
 
     def logs(self) -> str:
         """What all copies have said."""

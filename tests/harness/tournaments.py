@@ -15,7 +15,7 @@ import redis
 from orchestrator.api.client import TournamentClient
 from orchestrator.book import Book, Match
 from orchestrator.book.tables import PLAYING
-from orchestrator.client import Door
+from orchestrator.client import ServiceAccess
 from orchestrator.settings import Settings
 from service.embedded import EmbeddedRedis
 from service.games.chance import SEED_BYTES
@@ -25,8 +25,8 @@ from tests.harness.service import Arena
 from tests.harness.waiting import PATIENCE_S
 
 _HOSTILE: Final = HOME / "tests" / "orchestrator" / "hostile"
-#: The door of an orchestrator that needs no service.
-NO_DOOR: Final = Door("127.0.0.1:1", "nobody answers there")
+#: The client of an orchestrator that needs no service.
+NO_ACCESS: Final = ServiceAccess("127.0.0.1:1", "nobody answers there")
 
 
 # ----------------------------------------------------------------------------------------------------- rosters and matches
@@ -45,7 +45,7 @@ def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **sett
     return "\n".join(lines) + "\n"
 
 
-def cup_match(id_: str, voids: int = 0) -> Match:
+def sample_match(id_: str, voids: int = 0) -> Match:
     """A match of two in a tournament called "cup", handed out, with seeds of its own."""
     seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
     return Match(id_, "cup", 0, 0, (0, 1), *seeds, PLAYING, 1, voids, 0)
@@ -66,8 +66,8 @@ def assert_replays_are_good(folder: Path, count: int) -> None:
     replays = sorted((folder / "replays").glob("*.jsonl"))
     assert len(replays) == count
     for path in replays:
-        verdict = verify_replay(path.read_text())
-        assert verdict.ok and verdict.is_replayed, f"{path}: {verdict}"
+        verification = verify_replay(path.read_text())
+        assert verification.ok and verification.is_replayed, f"{path}: {verification}"
 
 
 # ------------------------------------------------------------------------------------------------------------------- arenas
@@ -76,7 +76,7 @@ def settings_for(
     server: EmbeddedRedis,
     concurrency: int,
     window: int,
-    door: Door = NO_DOOR,
+    access: ServiceAccess = NO_ACCESS,
     *,
     book: str = "",
     broker: str = "",
@@ -85,7 +85,7 @@ def settings_for(
     return Settings(
         book=book or f"sqlite:///{(folder / 'book.sqlite').resolve()}",
         broker=broker or f"redis+socket://{server.socket}?virtual_host=1",
-        door=door,
+        access=access,
         folder=(folder / "bots").resolve(),
         concurrency=concurrency,
         window=window,
@@ -147,8 +147,8 @@ class TournamentArena(Arena):
     def _settings_of(self, worker: int) -> Settings:
         copy = self.copies[worker % len(self.copies)]
         window = 2 * self._concurrency * max(1, len(self.workers))
-        door = Door(copy.address, copy.token)
-        return settings_for(self.folder, self.redis, self._concurrency, window, door, **self._servers)
+        access = ServiceAccess(copy.address, copy.token)
+        return settings_for(self.folder, self.redis, self._concurrency, window, access, **self._servers)
 
     def pid(self, name: str) -> int:
         """The process id of a worker."""
@@ -259,7 +259,7 @@ class Host:
         except AssertionError as error:
             raise AssertionError(f"{error}{logs(self.folder)}") from None
 
-    def card(self) -> dict[str, Any]:
+    def arena_address(self) -> dict[str, Any]:
         """What it tells other commands."""
         found: dict[str, Any] = json.loads((self.state / "arena.json").read_text())
         return found
@@ -268,12 +268,12 @@ class Host:
     def token(self) -> str:
         return (self.state / "operator_token").read_text().strip()
 
-    def door(self, *, is_operator: bool = True) -> Door:
-        return Door(self.card()["api"], self.token if is_operator else "")
+    def access(self, *, is_operator: bool = True) -> ServiceAccess:
+        return ServiceAccess(self.arena_address()["api"], self.token if is_operator else "")
 
     def caller(self, *, is_operator: bool = True) -> TournamentClient:
         """Somebody who asks the API."""
-        return TournamentClient(self.door(is_operator=is_operator))
+        return TournamentClient(self.access(is_operator=is_operator))
 
     def rubble(self, *arguments: str, code: int = 0, env: Mapping[str, str] = {}) -> str:
         """One command at this arena; what it said."""

@@ -9,14 +9,14 @@ import pytest
 
 from orchestrator import planning, schedule
 from orchestrator.book import Book, Match, Tournament
-from orchestrator.desk import Desk
 from orchestrator.roster import UNPROTECTED, GameFacts, read_roster
 from orchestrator.schedule.ids import seeds_of
+from orchestrator.tournaments import Tournaments
 from rubble.v1 import session_pb2
 from service.sessions.session import commitment
 from tests.harness.bots import bots
 from tests.harness.client import Refusal, refusal
-from tests.harness.games import fresh, lay
+from tests.harness.games import create_session, fresh
 from tests.harness.service import Arena
 from tests.harness.service import arena as open_arena
 from tests.harness.tournaments import roster_text
@@ -88,10 +88,10 @@ def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> N
     async def scenario() -> None:
         async with service.operator() as operator, bots(service, 2) as (early, late):
             session = fresh("sealed")
-            await lay(operator, "sf1906-2e", [early.name], session, hold_seeds=True, sealed=True)
+            await create_session(operator, "sf1906-2e", [early.name], session, hold_seeds=True, sealed=True)
             await early.finished([session])
             for token in ("", late.key):
-                async with service.door(token) as spy:
+                async with service.client(token) as spy:
                     for request in (
                         session_pb2.GetReplayRequest(session=session),
                         session_pb2.GetViewRequest(session=session),
@@ -99,13 +99,13 @@ def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> N
                     ):
                         _assert_sealed(await refusal(spy.ask(request)))
                     _assert_sealed(await refusal(spy.watch(session).read()))
-            async with service.door(early.key) as player:
+            async with service.client(early.key) as player:
                 assert (await player.session(session)).HasField("outcome"), "it knows its own game"
                 await player.look(session)
                 _assert_sealed(await refusal(player.ask(session_pb2.GetReplayRequest(session=session))))
             assert (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             await operator.ask(session_pb2.RevealSeedsRequest(session=session))
-            async with service.door(late.key) as reader:
+            async with service.client(late.key) as reader:
                 assert (await reader.ask(session_pb2.GetReplayRequest(session=session))).jsonl, "the block is over"
                 assert (await reader.session(session)).HasField("seeds")
 
@@ -115,9 +115,9 @@ def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> N
 def test_while_a_sealed_game_runs_only_its_seats_watch_it(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
-            created = await lay(operator, "relief", ["", ""], hold_seeds=True, sealed=True)
+            created = await create_session(operator, "relief", ["", ""], hold_seeds=True, sealed=True)
             session = created.session.session
-            async with service.door() as spy, service.door(created.seat_tokens[0]) as player:
+            async with service.client() as spy, service.client(created.seat_tokens[0]) as player:
                 _assert_sealed(await refusal(spy.watch(session).read()))
                 _assert_sealed(await refusal(spy.look(session)))
                 assert (await player.look(session)).HasField("question")
@@ -128,9 +128,9 @@ def test_while_a_sealed_game_runs_only_its_seats_watch_it(service: Arena) -> Non
 
 def test_a_game_whose_cards_are_its_own_is_watched_by_anybody_and_its_replay_waits(service: Arena) -> None:
     async def scenario() -> None:
-        async with service.operator() as operator, service.door() as anybody, bots(service, 2) as players:
+        async with service.operator() as operator, service.client() as anybody, bots(service, 2) as players:
             session = fresh("open")
-            await lay(operator, "relief", [bot.name for bot in players], session, hold_seeds=True)
+            await create_session(operator, "relief", [bot.name for bot in players], session, hold_seeds=True)
             for bot in players:
                 await bot.finished([session])
             assert (await anybody.watch(session).read()).events
@@ -145,7 +145,7 @@ def test_a_game_whose_cards_are_its_own_is_watched_by_anybody_and_its_replay_wai
 def test_a_session_is_sealed_until_its_seeds_are_revealed_so_it_holds_them_back(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
-            told = await refusal(lay(operator, "relief", ["", ""], sealed=True))
+            told = await refusal(create_session(operator, "relief", ["", ""], sealed=True))
             assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
             assert told.facts["field"] == "sealed"
 
@@ -155,31 +155,33 @@ def test_a_session_is_sealed_until_its_seeds_are_revealed_so_it_holds_them_back(
 @pytest.mark.parametrize(("duplicate", "is_told"), [("full", False), ("table", True)])
 def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, duplicate: str, is_told: bool) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate=duplicate)
-    desk = Desk(book)
+    tournaments = Tournaments(book)
     leased = book.hand_out(2, 60_000)
     played = [match.result((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10) for match in leased]
     assert book.record_once(leased[0], played[0])
 
     def ranks(is_operator: bool) -> list[int]:
-        listed = desk.matches(tournament.id, is_operator=is_operator).matches[:2]
+        listed = tournaments.matches(tournament.id, is_operator=is_operator).matches[:2]
         return [match.seats[0].rank for match in listed]
 
-    assert ranks(is_operator=True) == [1, 0] and desk.standings(tournament.id).games == 1
+    assert ranks(is_operator=True) == [1, 0] and tournaments.standings(tournament.id).games == 1
     assert ranks(is_operator=False) == [1 if is_told else 0, 0]
-    assert desk.standings(tournament.id, is_operator=False).games == int(is_told), "scores can be told from the table"
+    assert tournaments.standings(tournament.id, is_operator=False).games == int(is_told), (
+        "scores can be told from the table"
+    )
     assert book.record_once(leased[1], played[1])
     assert ranks(is_operator=False) == [1, 1], "the block is over"
-    assert desk.standings(tournament.id, is_operator=False).games == 2
+    assert tournaments.standings(tournament.id, is_operator=False).games == 2
 
 
 def test_a_block_whose_last_match_is_dropped_is_over_for_everybody(tmp_path: Path) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate="full")
-    desk = Desk(book)
+    tournaments = Tournaments(book)
     first, second = book.hand_out(2, 60_000)
     assert book.record_once(first, first.result((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10))
-    assert desk.standings(tournament.id, is_operator=False).games == 0
+    assert tournaments.standings(tournament.id, is_operator=False).games == 0
     assert book.blocks_under_way(tournament.id, [first.block]) == {first.block}
     assert book.blocks_under_way(tournament.id, []) == set(), "only those that are asked for are looked at"
     assert book.give_up(second, "a test says so")
-    assert desk.standings(tournament.id, is_operator=False).games == 1
+    assert tournaments.standings(tournament.id, is_operator=False).games == 1
     assert book.blocks_under_way(tournament.id, [first.block]) == set()

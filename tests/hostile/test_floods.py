@@ -19,7 +19,7 @@ from bench import flooders
 from rubble.v1 import bot_pb2, session_pb2
 from tests.harness.bots import Bot, bots, silent
 from tests.harness.client import Refusal, refusal
-from tests.harness.games import check_story, fresh, lay
+from tests.harness.games import check_story, create_session, fresh
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
@@ -47,7 +47,7 @@ async def _within(opened: Arena, most: int) -> AsyncIterator[None]:
         Path(f"/proc/{opened.copies[0].pid}/clear_refs").write_text("5")
         before = _peak(opened)
         session = fresh("beside")
-        await lay(operator, "relief", [bot.name for bot in players], session)
+        await create_session(operator, "relief", [bot.name for bot in players], session)
         yield
         for bot in players:
             await bot.finished([session])
@@ -77,7 +77,7 @@ def test_long_ids_are_refused_before_they_are_kept_anywhere(flooded: Arena) -> N
     async def scenario() -> None:
         async with _within(flooded, 120 * _MIB):
             await flooders.long_ids({"address": flooded.addresses[0], "at_once": 64, "rounds": 8})
-        async with flooded.door() as stranger:
+        async with flooded.client() as stranger:
             told = await refusal(stranger.session("s" * 2000))
             assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "session")
             assert len(told.message) < 500
@@ -100,7 +100,7 @@ def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_REQUEST_BYTES_PER_CALLER": str(_MIB)}) as opened:
             key = await _key(opened)
-            async with opened.door(key) as greedy, opened.operator() as operator:
+            async with opened.client(key) as greedy, opened.operator() as operator:
                 # A request that is announced and never sent keeps its memory.
                 open_calls: list[Any] = []
                 for _ in range(514):
@@ -114,8 +114,8 @@ def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
                 told = await refusal(refused)
                 assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
                 assert told.retry_s
-                session = (await lay(operator, "relief", ["", ""])).session.session
-                async with opened.door() as stranger:
+                session = (await create_session(operator, "relief", ["", ""])).session.session
+                async with opened.client() as stranger:
                     assert (await stranger.session(session)).session == session
                 for call in open_calls:
                     call.cancel()
@@ -135,18 +135,18 @@ def test_half_open_streams_of_strangers_lock_no_bot_out(flooded: Arena) -> None:
 
     async def scenario() -> None:
         key = await _key(flooded)
-        async with flooded.door() as stranger, flooded.operator() as operator:
-            session = (await lay(operator, "relief", ["", ""])).session.session
+        async with flooded.client() as stranger, flooded.operator() as operator:
+            session = (await create_session(operator, "relief", ["", ""])).session.session
             half_open = [stranger.play() for _ in range(600)]
             await until(lambda: any(call.done() for call in half_open), "more streams than may wait")
             for token in (key, ""):
-                async with flooded.door(token) as honest:
+                async with flooded.client(token) as honest:
                     call = honest.play()
                     await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
                     (event,) = (await call.read()).events
                     assert event.HasField("welcome")
                     call.cancel()
-            async with flooded.door() as other:
+            async with flooded.client() as other:
                 assert (await other.session(session)).session == session
             assert not half_open[-1].done(), "the oldest ones go, not the newest"
             told = await _ending(half_open[0])
@@ -162,8 +162,8 @@ def test_idle_streams_of_strangers_keep_no_stranger_from_asking_for_health(flood
     """A balancer asks from the same address as everybody behind it; if it got no answer, the copy would be taken out of use."""
 
     async def scenario() -> None:
-        async with flooded.door() as stranger, flooded.operator() as operator:
-            session = (await lay(operator, "relief", ["", ""])).session.session
+        async with flooded.client() as stranger, flooded.operator() as operator:
+            session = (await create_session(operator, "relief", ["", ""])).session.session
             watch: Any = stranger.channel.unary_stream(
                 "/grpc.health.v1.Health/Watch", request_serializer=health_pb2.HealthCheckRequest.SerializeToString
             )
@@ -177,7 +177,7 @@ def test_idle_streams_of_strangers_keep_no_stranger_from_asking_for_health(flood
             await until(lambda: sum(call.done() for call in idle) == 120 - 32, "the others were told that it is enough")
             refused = await _ending(next(call for call in idle if call.done()))
             assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-            async with flooded.door() as other:
+            async with flooded.client() as other:
                 assert await other.is_serving()
                 assert (await other.session(session)).session == session
             for call in idle:
@@ -195,8 +195,8 @@ def test_a_message_of_too_many_choices_ends_the_stream_with_a_reason(flooded: Ar
             ([bot_pb2.PlayRequest(choices=[bot_pb2.Choice()] * 10_000)], "message"),
             ([bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key="k" * 2000))], "bot_key"),
         ):
-            async with flooded.door() as door:
-                call = door.play()
+            async with flooded.client() as client:
+                call = client.play()
                 for message in messages:
                     await call.write(message)
                 with contextlib.suppress(grpc.aio.AioRpcError):
@@ -226,11 +226,11 @@ def test_watchers_that_never_read_keep_neither_the_operator_nor_the_public_out()
                 bots(opened, 2) as players,
                 bots(opened, 1, policy=silent) as (spectator,),
                 opened.operator() as operator,
-                opened.door(deaf=True) as stranger,
-                opened.door(spectator.key) as other,
+                opened.client(deaf=True) as stranger,
+                opened.client(spectator.key) as other,
             ):
                 session = fresh("watched")
-                await lay(operator, "sf1906-2e", ["", *(bot.name for bot in players)], session)
+                await create_session(operator, "sf1906-2e", ["", *(bot.name for bot in players)], session)
                 deaf = [stranger.watch(session) for _ in range(100)]
 
                 await until(lambda: sum(call.done() for call in deaf) == 80, "eighty were told that there is no place")
@@ -258,16 +258,16 @@ def test_watchers_that_never_read_lose_their_places_without_a_word_in_the_log() 
     async def scenario() -> None:
         settings = {"RUBBLE_WATCHERS_PER_SESSION": "20"}
         with arena(1, settings=settings) as opened:
-            async with bots(opened, 2) as players, opened.operator() as operator, opened.door(deaf=True) as stranger:
+            async with bots(opened, 2) as players, opened.operator() as operator, opened.client(deaf=True) as stranger:
                 session = fresh("ended")
-                await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
+                await create_session(operator, "sf1906-2e", [bot.name for bot in players], session)
                 for bot in players:
                     await bot.finished([session])
                 deaf = [stranger.watch(session) for _ in range(21)]
                 await until(lambda: any(call.done() for call in deaf), "all places are taken")
 
                 async def is_free() -> bool:
-                    async with opened.door() as other:
+                    async with opened.client() as other:
                         with contextlib.suppress(grpc.aio.AioRpcError):
                             return bool((await other.watch(session).read()).events)
                     return False
@@ -294,8 +294,8 @@ def test_leaving_in_the_middle_is_no_error_of_ours(flooded: Arena) -> None:
 
     async def scenario() -> None:
         ask = reflection_pb2.ServerReflectionRequest(file_containing_symbol="rubble.v1.SessionService")
-        async with flooded.operator() as operator, flooded.door(deaf=True) as stranger:
-            session = (await lay(operator, "relief", ["", ""])).session.session
+        async with flooded.operator() as operator, flooded.client(deaf=True) as stranger:
+            session = (await create_session(operator, "relief", ["", ""])).session.session
             channel: Any = stranger.channel
             reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
             health: Any = stranger.channel.unary_stream(
@@ -314,7 +314,7 @@ def test_leaving_in_the_middle_is_no_error_of_ours(flooded: Arena) -> None:
                     await watched[0].read()
                 for stream in watched:
                     stream.cancel()
-        async with flooded.door() as after:
+        async with flooded.client() as after:
             assert await after.is_serving()
 
     run(scenario)
@@ -327,9 +327,9 @@ def test_a_stream_of_wrong_choices_is_read_slowly_and_nobody_else_waits() -> Non
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_REFUSALS_PER_SECOND": "1"}) as opened:
             key = await _key(opened)
-            async with bots(opened, 2) as players, opened.operator() as operator, opened.door() as door:
+            async with bots(opened, 2) as players, opened.operator() as operator, opened.client() as client:
                 session = fresh("beside")
-                call = door.play()
+                call = client.play()
                 await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
                 flood = [bot_pb2.Choice(session="nowhere", turn=1, index=number) for number in range(1000)]
                 await call.write(bot_pb2.PlayRequest(choices=flood))
@@ -342,7 +342,7 @@ def test_a_stream_of_wrong_choices_is_read_slowly_and_nobody_else_waits() -> Non
 
                 counting = asyncio.create_task(count())
                 await until(lambda: refused > 0, "the flood is being answered")
-                await lay(operator, "relief", [bot.name for bot in players], session)
+                await create_session(operator, "relief", [bot.name for bot in players], session)
                 for bot in players:
                     await bot.finished([session])
                     assert isinstance(bot, Bot)

@@ -15,20 +15,20 @@ import pytest
 
 from rubble.v1 import bot_pb2, session_pb2
 from service.embedded import EmbeddedRedis
-from service.sessions.arena import Arena
 from service.sessions.entries import Acted
 from service.sessions.errors import StoreUnavailable
-from service.sessions.link import RedisClient, connect
+from service.sessions.live_sessions import LiveSessions
+from service.sessions.redis_client import RedisClient, connect
 from service.sessions.redis_store import RedisStore
 from service.sessions.replay import write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import ACTIVE
 from tests.harness.bots import Bot, bots, scripted
-from tests.harness.client import Door, Refusal
-from tests.harness.games import check_story, fresh, lay, replay_of
+from tests.harness.client import Client, Refusal
+from tests.harness.games import check_story, create_session, fresh, replay_of
 from tests.harness.service import arena
 from tests.harness.waiting import run, until
-from tests.sessions.tables import START, accepted, header_of
+from tests.sessions.scripted_sessions import START, accepted, header_of
 
 
 def _size(server: EmbeddedRedis) -> tuple[Path, int]:
@@ -46,16 +46,16 @@ def _lose(server: EmbeddedRedis, since: tuple[Path, int]) -> None:
     server.start()
 
 
-async def _answer_with(door: Door, session: str, choice: int) -> session_pb2.ActResponse:
-    """Answer the open question of the seat whose token this door has."""
-    return await door.act(session, (await door.look(session)).question.turn, choice)
+async def _answer_with(client: Client, session: str, choice: int) -> session_pb2.ActResponse:
+    """Answer the open question of the seat whose token this client has."""
+    return await client.act(session, (await client.look(session)).question.turn, choice)
 
 
 # ------------------------------------------------------------------------------------------------------- two copies, one game
 @contextlib.asynccontextmanager
-async def _copies(server: EmbeddedRedis) -> AsyncIterator[tuple[Arena, Arena]]:
+async def _copies(server: EmbeddedRedis) -> AsyncIterator[tuple[LiveSessions, LiveSessions]]:
     clients = [connect(server.url), connect(server.url)]
-    one, other = (Arena(RedisStore(RedisClient(client)), lambda: START) for client in clients)
+    one, other = (LiveSessions(RedisStore(RedisClient(client)), lambda: START) for client in clients)
     try:
         yield one, other
     finally:
@@ -63,7 +63,7 @@ async def _copies(server: EmbeddedRedis) -> AsyncIterator[tuple[Arena, Arena]]:
             await client.aclose()
 
 
-async def _say(copy: Arena, session_id: str, choice: int) -> int:
+async def _say(copy: LiveSessions, session_id: str, choice: int) -> int:
     """The next answer through this copy, as it sees the game; the revision."""
     session = await copy.refresh(session_id)
     seat = session.open_seats()[0]
@@ -71,7 +71,7 @@ async def _say(copy: Arena, session_id: str, choice: int) -> int:
     return (await accepted(copy, session_id, seat, session.seats[seat].turn, choice)).revision
 
 
-async def _is_back(copy: Arena) -> bool:
+async def _is_back(copy: LiveSessions) -> bool:
     """Use up the connections that died with the server; what the copy remembers stays as it is."""
     header = header_of("sf1906-2e", 2, id=fresh("back"))
     with contextlib.suppress(StoreUnavailable):
@@ -98,7 +98,7 @@ def test_a_copy_that_remembers_a_lost_move_does_not_go_on_from_it(tmp_path: Path
                     await until(lambda copy=copy: _is_back(copy), "the store is back")  # type: ignore[misc]
 
                 assert await _say(other, session_id, 1) == revision + 1, "another move, as the same revision"
-                assert (await one.glance([session_id])) == {}, "what this copy remembers is not what is stored"
+                assert (await one.read_unchanged([session_id])) == {}, "what this copy remembers is not what is stored"
                 await _say(one, session_id, 0)
                 told = await other.read(session_id)
                 assert (await one.refresh(session_id, told.mark)).mark == told.mark
@@ -117,22 +117,22 @@ def test_seats_that_act_through_two_copies_play_one_game() -> None:
     async def scenario() -> None:
         with arena(2, fsync="no") as opened:
             async with opened.operator() as operator:
-                created = await lay(operator, "sf1906-2e", ["", ""])
+                created = await create_session(operator, "sf1906-2e", ["", ""])
                 session = created.session.session
                 tokens = created.seat_tokens
                 async with (
-                    opened.door(tokens[0], 0) as first,
-                    opened.door(tokens[1], 1) as second,
-                    opened.door(tokens[0], 1) as elsewhere,
+                    opened.client(tokens[0], 0) as first,
+                    opened.client(tokens[1], 1) as second,
+                    opened.client(tokens[0], 1) as elsewhere,
                 ):
                     while not (
                         (await first.look(session)).revision > 8
                         and (await operator.session(session)).to_act == [0]
                         and len((await first.look(session)).question.legal_actions) > 1
                     ):
-                        for door in (first, second):
-                            if (await door.look(session)).HasField("question"):
-                                await _answer_with(door, session, 0)
+                        for client in (first, second):
+                            if (await client.look(session)).HasField("question"):
+                                await _answer_with(client, session, 0)
                     kept = _size(opened.redis)
                     lost = await _answer_with(first, session, 0)
                     _lose(opened.redis, kept)
@@ -148,9 +148,9 @@ def test_seats_that_act_through_two_copies_play_one_game() -> None:
                     assert (instead.revision, instead.repeated_answer) == (lost.revision, False)
                     assert instead.action.text != lost.action.text
                     while (await operator.session(session)).status == session_pb2.SESSION_STATUS_ACTIVE:
-                        for door in (first, second):
-                            if (await door.look(session)).HasField("question"):
-                                await _answer_with(door, session, 0)
+                        for client in (first, second):
+                            if (await client.look(session)).HasField("question"):
+                                await _answer_with(client, session, 0)
                     replay = await replay_of(operator, session)
                     entry = replay.entries[instead.revision - 1]
                     assert isinstance(entry, Acted)
@@ -179,7 +179,7 @@ class _Tickets:
         return await scripted(bot, turn)
 
 
-async def _stands_still(operator: Door, session: str, tickets: _Tickets, answers: int) -> bool:
+async def _stands_still(operator: Client, session: str, tickets: _Tickets, answers: int) -> bool:
     """This number of answers was accepted, and the next bot has its question."""
     text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
     return text.count('"kind":"act"') == answers and tickets.waiting == 1
@@ -195,7 +195,7 @@ def test_what_was_lost_is_asked_again_on_every_stream(lost: int) -> None:
         with arena(2, fsync="no") as opened:
             async with bots(opened, 2, apart=True, policy=tickets) as players, opened.operator() as operator:
                 session = fresh("lost")
-                await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
+                await create_session(operator, "sf1906-2e", [bot.name for bot in players], session)
 
                 stands_still = partial(_stands_still, operator, session, tickets)
                 await until(lambda: stands_still(9), "nine answers")
@@ -218,7 +218,7 @@ def test_a_bot_that_answers_past_its_stream_is_asked_again_too() -> None:
 
     async def scenario() -> None:
         tickets = _Tickets(9)
-        doors: dict[str, Door] = {}
+        clients: dict[str, Client] = {}
 
         async def past(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
             choice = await tickets(bot, turn)
@@ -226,7 +226,7 @@ def test_a_bot_that_answers_past_its_stream_is_asked_again_too() -> None:
             text = choice.text or turn.legal_actions[choice.index].text
             while True:
                 try:
-                    await doors[bot.name].act(turn.session, turn.turn, text)
+                    await clients[bot.name].act(turn.session, turn.turn, text)
                 except grpc.aio.AioRpcError as error:
                     if error.code() is grpc.StatusCode.UNAVAILABLE:
                         continue
@@ -239,9 +239,9 @@ def test_a_bot_that_answers_past_its_stream_is_asked_again_too() -> None:
                 contextlib.AsyncExitStack() as stack,
             ):
                 for number, bot in enumerate(players):
-                    doors[bot.name] = await stack.enter_async_context(opened.door(bot.key, 1 - number))
+                    clients[bot.name] = await stack.enter_async_context(opened.client(bot.key, 1 - number))
                 session = fresh("lost")
-                await lay(operator, "sf1906-2e", [bot.name for bot in players], session)
+                await create_session(operator, "sf1906-2e", [bot.name for bot in players], session)
 
                 stands_still = partial(_stands_still, operator, session, tickets)
                 await until(lambda: stands_still(9), "nine answers")
@@ -267,14 +267,14 @@ def test_a_session_that_was_lost_whole_and_created_anew_is_another_one() -> None
                 kept = _size(opened.redis)
                 session = fresh("lost")
                 names = [bot.name for bot in players]
-                await lay(operator, "sf1906-2e", names, session)
+                await create_session(operator, "sf1906-2e", names, session)
                 await until(lambda: all(bot.starts for bot in players), "both have heard of it")
                 await until(lambda: tickets.waiting >= 1, "a question is out")
                 _lose(opened.redis, kept)
 
                 async def is_created() -> bool:
                     with contextlib.suppress(grpc.aio.AioRpcError):
-                        return bool(await lay(operator, "sf1906-2e", names[::-1], session))
+                        return bool(await create_session(operator, "sf1906-2e", names[::-1], session))
                     return False
 
                 await until(is_created, "the store is back")
@@ -291,14 +291,14 @@ def test_a_session_that_was_lost_whole_and_created_anew_is_another_one() -> None
 def test_a_watcher_is_never_shown_a_mixture_of_two_histories() -> None:
     async def scenario() -> None:
         with arena(2, fsync="no") as opened:
-            async with opened.operator() as operator, opened.door(copy=1) as anybody:
-                created = await lay(operator, "sf1906-2e", ["", ""])
+            async with opened.operator() as operator, opened.client(copy=1) as anybody:
+                created = await create_session(operator, "sf1906-2e", ["", ""])
                 session = created.session.session
-                async with opened.door(created.seat_tokens[0]) as zero, opened.door(created.seat_tokens[1]) as one:
+                async with opened.client(created.seat_tokens[0]) as zero, opened.client(created.seat_tokens[1]) as one:
                     for _ in range(3):
-                        for door in (zero, one):
-                            if (await door.look(session)).HasField("question"):
-                                await _answer_with(door, session, 0)
+                        for client in (zero, one):
+                            if (await client.look(session)).HasField("question"):
+                                await _answer_with(client, session, 0)
                     mover = (zero, one)[(await operator.session(session)).to_act[0]]
                     kept = _size(opened.redis)
                     lost = await _answer_with(mover, session, 0)

@@ -9,8 +9,8 @@ import redis
 from rubble.v1 import common_pb2, session_pb2
 from service.sessions.entries import Forfeited
 from tests.harness.bots import bots, silent
-from tests.harness.client import Door
-from tests.harness.games import check_story, fresh, lay, replay_of
+from tests.harness.client import Client
+from tests.harness.games import check_story, create_session, fresh, replay_of
 from tests.harness.processes import RUBBLE, run_command
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
@@ -26,10 +26,10 @@ def _health(address: str) -> tuple[int, str]:
 
 
 async def _is_serving(opened: Arena, *, is_well: bool) -> None:
-    async with opened.door() as door:
+    async with opened.client() as client:
 
         async def told() -> bool:
-            return await door.is_serving() is is_well
+            return await client.is_serving() is is_well
 
         await until(told, f"serving: {is_well}")
 
@@ -47,7 +47,7 @@ def test_a_full_store_is_told_and_forfeits_nobody(seconds: int) -> None:
             async with bots(opened, 2, apart=True) as players, opened.operator() as operator:
                 sessions = [fresh("full") for _ in range(4)]
                 for session in sessions:
-                    await lay(operator, "relief", [bot.name for bot in players], session, _SHORT)
+                    await create_session(operator, "relief", [bot.name for bot in players], session, _SHORT)
                 await until(lambda: all(bot.moves > 20 for bot in players), "the games are under way")
                 store.set("rubble:test", 1, px=seconds * 1000)
                 store.config_set("maxmemory", "1")
@@ -75,7 +75,7 @@ def test_a_seat_that_stays_away_after_an_outage_is_forfeited_and_the_outage_is_n
             store: Any = redis.Redis.from_url(opened.redis.url)
             async with bots(opened, 2, policy=silent) as players, opened.operator() as operator:
                 session = fresh("full")
-                await lay(operator, "sf1906-2e", [bot.name for bot in players], session, _SHORT)
+                await create_session(operator, "sf1906-2e", [bot.name for bot in players], session, _SHORT)
                 await until(lambda: any(bot.turns for bot in players), "a question is out")
                 store.config_set("maxmemory", "1")
                 await _is_serving(opened, is_well=False)
@@ -101,17 +101,17 @@ def test_a_service_that_stood_still_forfeits_nobody() -> None:
             store: Any = redis.Redis.from_url(opened.redis.url)
             created: session_pb2.CreateSessionResponse
             async with opened.operator() as operator:
-                created = await lay(operator, "sf1906-2e", ["", ""], "", _SHORT)
+                created = await create_session(operator, "sf1906-2e", ["", ""], "", _SHORT)
             session = created.session.session
-            doors = [opened.door(token) for token in created.seat_tokens]
+            clients = [opened.client(token) for token in created.seat_tokens]
 
-            async def answer(door: Door) -> None:
-                view = await door.look(session)
+            async def answer(client: Client) -> None:
+                view = await client.look(session)
                 if view.HasField("question"):
-                    await door.act(session, view.question.turn, 0)
+                    await client.act(session, view.question.turn, 0)
 
-            for door in doors:
-                await answer(door)
+            for client in clients:
+                await answer(client)
             store.set("rubble:test", 1, px=6000)  # longer than the clock
             for copy in opened.copies:
                 copy.send_signal(signal.SIGSTOP)
@@ -119,16 +119,16 @@ def test_a_service_that_stood_still_forfeits_nobody() -> None:
             for copy in opened.copies:
                 copy.send_signal(signal.SIGCONT)
             for _ in range(4):
-                for door in doors:
-                    await answer(door)
+                for client in clients:
+                    await answer(client)
             async with opened.operator() as operator:
                 found = await operator.session(session)
                 assert (found.status, [seat.fault for seat in found.seats]) == (
                     session_pb2.SESSION_STATUS_ACTIVE,
                     [common_pb2.FAULT_UNSPECIFIED] * 2,
                 )
-            for door in doors:
-                await door.channel.close()
+            for client in clients:
+                await client.channel.close()
             store.close()
 
     run(scenario)

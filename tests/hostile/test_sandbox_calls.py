@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.stable import calls
-from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import SandboxPolicy
+from orchestrator.bot_processes import calls
+from orchestrator.bot_processes.process import BotProcess
+from orchestrator.bot_processes.sandbox import SandboxPolicy
 from tests.harness.processes import HOME, Process
 from tests.harness.waiting import wait_for
 from tests.hostile.bots.meddler import ATTACKS, PERHAPS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.stable import namespaces
-from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import SandboxPolicy
+from orchestrator.bot_processes import namespaces
+from orchestrator.bot_processes.process import BotProcess
+from orchestrator.bot_processes.sandbox import SandboxPolicy
 from tests.harness.processes import HOME, alive_with
 from tests.harness.waiting import wait_for
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.bot_processes.output import OutputLog
+from orchestrator.bot_processes.pool import BotCannotStart, BotPool
 from orchestrator.client import ArenaClient
 from orchestrator.spec import Entry
-from orchestrator.stable.output import OutputLog
-from orchestrator.stable.stable import BotCannotStart, Stable
 from tests.harness.tournaments import TournamentArena
 
 _THIEF = Path(__file__).parent / "bots" / "log_thief.py"
@@ -28,13 +28,13 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentArena]
 def _end_of(arena: TournamentArena, folder: Path, victim: str) -> BotCannotStart:
     """How the worker tells of a bot that attacks its log, ends, and is started once more."""
     entry = Entry("thief", (sys.executable, str(_THIEF), victim))
-    with ArenaClient(arena.settings.door) as client:
-        stable = Stable(client, "cup", 0, [entry], folder, {})
+    with ArenaClient(arena.settings.access) as client:
+        bot_pool = BotPool(client, "cup", 0, [entry], folder, {})
         try:
             with pytest.raises(BotCannotStart) as caught:
-                stable.ready(["thief"])
+                bot_pool.wait_until_ready(["thief"])
         finally:
-            stable.close()
+            bot_pool.close()
     return caught.value
 
 

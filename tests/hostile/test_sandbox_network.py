@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.stable import namespaces
-from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import SandboxPolicy, missing
+from orchestrator.bot_processes import namespaces
+from orchestrator.bot_processes.process import BotProcess
+from orchestrator.bot_processes.sandbox import SandboxPolicy, missing
 from tests.harness.processes import HOME, PYTHON, run_command
 from tests.harness.waiting import wait_for
 
@@ -106,8 +106,8 @@ def test_a_bot_that_loses_its_way_to_the_arena_is_ended_and_told_why(tmp_path: P
 #: Listens in a network of its own, after a first step.
 _LISTEN = """
 import os, socket, sys
-from orchestrator.stable.namespaces import start_in_namespaces
-from orchestrator.stable.network import listen_inside
+from orchestrator.bot_processes.namespaces import start_in_namespaces
+from orchestrator.bot_processes.network import listen_inside
 
 def run():
     {first}

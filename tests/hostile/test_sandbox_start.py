@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import SandboxPolicy
+from orchestrator.bot_processes.process import BotProcess
+from orchestrator.bot_processes.sandbox import SandboxPolicy
 from tests.harness.processes import PYTHON, run_command
 from tests.harness.tournaments import roster_text
 from tests.harness.waiting import wait_for

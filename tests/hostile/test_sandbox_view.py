@@ -11,11 +11,11 @@ from tempfile import NamedTemporaryFile
 
 import pytest
 
-from orchestrator.stable import namespaces
-from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import SandboxPolicy
-from orchestrator.stable.stable import protections, unconfined
-from orchestrator.stable.view import is_inside, view_for
+from orchestrator.bot_processes import namespaces
+from orchestrator.bot_processes.pool import protections, unconfined
+from orchestrator.bot_processes.process import BotProcess
+from orchestrator.bot_processes.sandbox import SandboxPolicy
+from orchestrator.bot_processes.view import is_inside, view_for
 from tests.harness.processes import HOME, Process, alive_with
 from tests.harness.waiting import wait_for
 from tests.hostile.bots.peeper import HONEST

@@ -7,25 +7,25 @@ from redis.asyncio import Redis
 
 from rubble.v1 import session_pb2
 from service.rpc.auth import OPERATOR, Forbidden, Signer, _current
-from service.rpc.ends import Ends
+from service.rpc.end_waiters import EndWaiters
 from service.rpc.limits import Limits
 from service.rpc.sessions import SessionServicer
-from service.sessions.arena import Arena
-from service.sessions.bells import Bells
+from service.sessions.live_sessions import LiveSessions
+from service.sessions.notifications import Notifications
 from service.sessions.store import MemoryStore
-from tests.sessions.tables import START
+from tests.sessions.scripted_sessions import START
 
 
 def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_millisecond() -> None:
     """The clock stands still, and the second request is the first one again, with drawn seeds."""
 
     async def scenario() -> None:
-        arena = Arena(MemoryStore(), lambda: START)
+        live_sessions = LiveSessions(MemoryStore(), lambda: START)
         signer = Signer(["s" * 32])
         limits = Limits.of(
             streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, live_sessions=10_000
         )
-        servicer = SessionServicer(arena, Bells(Redis()), signer, limits, Ends(arena))
+        servicer = SessionServicer(live_sessions, Notifications(Redis()), signer, limits, EndWaiters(live_sessions))
         request = session_pb2.CreateSessionRequest(
             session="s1", game="sf1906-2e", seats=[session_pb2.SeatRequest(), session_pb2.SeatRequest()]
         )
@@ -35,17 +35,17 @@ def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_mill
             return list((await servicer.CreateSession(request, None)).seat_tokens)
 
         async def act(tokens: list[str]) -> session_pb2.ActResponse:
-            seat = (await arena.read("s1")).open_seats()[0]
+            seat = (await live_sessions.read("s1")).open_seats()[0]
             _current.set(signer.read(tokens[seat]))
-            turn = (await arena.read("s1")).seats[seat].turn
+            turn = (await live_sessions.read("s1")).seats[seat].turn
             return await servicer.Act(session_pb2.ActRequest(session="s1", turn=turn, index=0), None)
 
         old = await create()
         again = await create()
         await act(old)
         await act(again)  # a repeated request finds the same session: its tokens are as good
-        await arena.store.forget("s1")
-        arena.forget("s1")
+        await live_sessions.store.forget("s1")
+        live_sessions.forget("s1")
         new = await create()
 
         for tokens in (old, again):

@@ -20,14 +20,14 @@ from cli.app import run as rubble
 from cli.keys import read_key, write_key
 from cli.roster import read_text
 from orchestrator.book import Book
-from orchestrator.client import ArenaClient, Door
+from orchestrator.bot_processes.pool import BotPool
+from orchestrator.bot_processes.sandbox import SandboxPolicy, missing
+from orchestrator.client import ArenaClient, ServiceAccess
 from orchestrator.entrants import file_name
 from orchestrator.private import private_paths
 from orchestrator.roster import BadRoster
 from orchestrator.settings import Settings, read_settings
 from orchestrator.spec import Entry
-from orchestrator.stable.sandbox import SandboxPolicy, missing
-from orchestrator.stable.stable import Stable
 from rubble.v1 import tournament_pb2
 from service.embedded import EmbeddedRedis
 from tests.certificates import OPENSSL, Authority
@@ -95,13 +95,13 @@ def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: Tou
     names = [".", "..", "a", "A", "a#2"]
     entries = [Entry(name, command=(sys.executable, "-c", write)) for name in names]
     folder = tmp_path / "work" / "cup" / "slot-0"
-    with ArenaClient(bare_arena.settings.door) as client:
-        stable = Stable(client, "cup", 0, entries, folder, {})
+    with ArenaClient(bare_arena.settings.access) as client:
+        bot_pool = BotPool(client, "cup", 0, entries, folder, {})
         try:
-            stable.bring(names)
+            bot_pool.start(names)
             wait_for(lambda: len(list(filter(None, _said(tmp_path)))) == len(names), "a word of each of them")
         finally:
-            stable.close()
+            bot_pool.close()
     scratches = [Path(said.split()[0]) for said in _said(tmp_path)]
     assert {path.parent.parent for path in scratches} == {folder}
     assert len({path.parent for path in scratches}) == len(names)
@@ -219,7 +219,7 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
                 tokens.update(re.findall(r"\0RUBBLE_OPERATOR_TOKEN=([^\0]+)", told))
     code, said, complained = run.end()
     assert code == 0, said + complained
-    assert any("bots.house" in line for line in lines)
+    assert any("bots.bundled" in line for line in lines)
     assert len(tokens) == 1, "service and worker have the operator's token from the environment"
     book = Book(f"sqlite:///{run.folder / 'book.sqlite'}")
     secrets = [bot.seed for bot in book.tournaments()[0].spec.bots]
@@ -255,7 +255,7 @@ _NOT_PRIVATE: Final = {
     # certificates, and the Python that runs everything
     "CA", "TLS_CERT", "TLS_CLIENT_CA", "PYTHON",
 }  # fmt: skip
-_ROOTS: Final = ("service", "orchestrator", "cli", "bots/house", "bots/python", "deploy", "tools")
+_ROOTS: Final = ("service", "orchestrator", "cli", "bots/bundled", "bots/python", "deploy", "tools")
 #: What an embedded arena puts into its state folder and bots may know; nothing else may be new there.
 _PUBLIC_STATE: Final = {"arena.json", "arena.lock"}
 
@@ -305,13 +305,15 @@ def test_a_private_file_without_a_folder_is_that_of_the_working_directory() -> N
     hidden = set(private_paths({"RUBBLE_BOOK": address}))
     assert {Path.cwd() / "client.key", Path.cwd() / "pw"} <= hidden
     assert not {Path.cwd() / "hush", Path.cwd() / "prod"} & hidden, "a password and a service's name are no paths"
-    settings = Settings(address, "redis://h?ssl_keyfile=k", Door("127.0.0.1:1", "t"), Path("work"), 1, 1)
+    settings = Settings(address, "redis://h?ssl_keyfile=k", ServiceAccess("127.0.0.1:1", "t"), Path("work"), 1, 1)
     assert {Path.cwd() / name for name in ("client.key", "k", "work")} <= set(settings.private)
 
 
 @pytest.mark.parametrize("name", ["12:30", '["', "a\\:b", "\udce4"])
 def test_a_private_path_is_handed_on_whatever_it_is_called(name: str, tmp_path: Path) -> None:
-    settings = Settings("sqlite://", "redis://", Door("127.0.0.1:1", "t"), tmp_path, 1, 1, hidden=(tmp_path / name,))
+    settings = Settings(
+        "sqlite://", "redis://", ServiceAccess("127.0.0.1:1", "t"), tmp_path, 1, 1, hidden=(tmp_path / name,)
+    )
     assert tmp_path / name in read_settings(settings.to_env()).hidden
 
 

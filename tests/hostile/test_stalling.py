@@ -7,7 +7,7 @@ import pytest
 
 from rubble.v1 import common_pb2, session_pb2
 from tests.harness.client import refusal
-from tests.harness.games import lay
+from tests.harness.games import create_session
 from tests.harness.service import Arena
 from tests.harness.service import arena as open_arena
 from tests.harness.waiting import run, until
@@ -22,10 +22,10 @@ def service() -> Iterator[Arena]:
 
 def test_everybody_sees_how_much_time_a_seat_has_used(service: Arena) -> None:
     async def scenario() -> None:
-        async with service.operator() as operator, service.door() as anybody:
-            created = await lay(operator, "sf1906-2e", ["", ""])
+        async with service.operator() as operator, service.client() as anybody:
+            created = await create_session(operator, "sf1906-2e", ["", ""])
             session, asked = created.session.session, created.session.to_act[0]
-            async with service.door(created.seat_tokens[asked]) as player:
+            async with service.client(created.seat_tokens[asked]) as player:
                 assert [seat.used_ms for seat in (await anybody.session(session)).seats] == [0, 0], "nobody is here yet"
                 question = (await player.look(session)).question
 
@@ -45,9 +45,9 @@ def test_everybody_sees_how_much_time_a_seat_has_used(service: Arena) -> None:
 def test_only_the_operator_names_the_cause_of_a_forfeit(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
-            created = await lay(operator, "relief", ["", ""])
+            created = await create_session(operator, "relief", ["", ""])
             session = created.session.session
-            async with service.door(created.seat_tokens[0]) as player:
+            async with service.client(created.seat_tokens[0]) as player:
                 wanted = session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT)
                 told = await refusal(player.ask(wanted))
                 assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")

@@ -1,4 +1,4 @@
-"""What tests of the referee and of the stable have in common: an arena without workers, for the tests are the workers."""
+"""What tests of the referee and of the bot pool have in common: an arena without workers, for the tests are the workers."""
 
 from collections.abc import Iterator
 
@@ -18,5 +18,5 @@ def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentA
 @pytest.fixture(scope="module")
 def client(bare_arena: TournamentArena) -> Iterator[ArenaClient]:
     """An operator of it."""
-    with ArenaClient(bare_arena.settings.door) as opened:
+    with ArenaClient(bare_arena.settings.access) as opened:
         yield opened

@@ -5,7 +5,7 @@ from orchestrator.book import Match, Tournament
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.match_runner import MatchRunner, TakenUp
 from orchestrator.settings import read_settings
-from tests.orchestrator.cups import played_in_memory
+from tests.orchestrator.steady_tournaments import played_in_memory
 
 
 class QuickRunner(MatchRunner):

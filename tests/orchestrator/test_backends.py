@@ -6,7 +6,7 @@ from orchestrator.book import Book, Progress
 from tests.harness.processes import alive_with
 from tests.harness.tournaments import TournamentArena
 from tests.harness.waiting import wait_for
-from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
+from tests.orchestrator.steady_tournaments import assert_same_logs, assert_undisturbed, enter, play_out
 
 
 def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: str, rabbitmq: str) -> None:

@@ -716,8 +716,8 @@ def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> No
         "ready": (PLANNED, None), "given back": (PLANNED, 3), "queued": (QUEUED, None), "lost": (QUEUED, None),
         "playing": (PLAYING, 3), "dead": (PLAYING, 4), "played": (RECORDED, 3), "dropped": (DROPPED, 3),
     }  # fmt: skip
-    census = book.census()
-    assert census.queue_age_ms == 60_000 and census.matches[PLAYING] == 2
+    arena_counts = book.arena_counts()
+    assert arena_counts.queue_age_ms == 60_000 and arena_counts.matches[PLAYING] == 2
     out = book.hand_out(100, RESEND_MS)
     assert {match.id: match.deliveries for match in out} == {"lost": 3, "dead": 2, "ready": 1, "given back": 2}
     for match in [*out, *(found for found in [book.match("queued"), book.match("playing")] if found)]:

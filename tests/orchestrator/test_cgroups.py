@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.stable import cgroups, process
-from orchestrator.stable.cgroups import BotGroup, own_group
+from orchestrator.bot_processes import cgroups, process
+from orchestrator.bot_processes.cgroups import BotGroup, own_group
 from tests.harness.processes import HOME
 from tests.harness.tournaments import script
 from tests.harness.waiting import wait_for

@@ -15,7 +15,7 @@ from orchestrator import planning
 from orchestrator.book import Book
 from orchestrator.book.tables import CANCELLED, PAUSED, RUNNING
 from orchestrator.celery_app import CONTROL_QUEUE, MATCH_QUEUE, make_app
-from orchestrator.client import Door
+from orchestrator.client import ServiceAccess
 from orchestrator.control import Control
 from orchestrator.dispatch import RESEND_MS, Dispatcher
 from orchestrator.match_runner import MatchRunner
@@ -85,7 +85,7 @@ class Clock:
 
 
 @dataclass
-class Office:
+class IdleBroker:
     """A broker without workers, and a tournament of thirty matches."""
 
     book: Book
@@ -107,93 +107,93 @@ class Office:
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def broker(tmp_path: Path) -> Iterator[IdleBroker]:
     with EmbeddedRedis(tmp_path) as server:
         settings = settings_for(tmp_path, server, 2, _WINDOW)
         clock = Clock()
         book = Book(settings.book, clock)
         tournament = planning.enter(book, _roster())
         with broker_of(server) as broker:
-            yield Office(book, clock, broker, settings, tournament.id, make_app(settings.broker))
+            yield IdleBroker(book, clock, broker, settings, tournament.id, make_app(settings.broker))
         book.close()
 
 
-def test_the_queue_never_outgrows_the_window_while_nobody_works(office: Office) -> None:
-    assert office.dispatch() == _WINDOW
+def test_the_queue_never_outgrows_the_window_while_nobody_works(broker: IdleBroker) -> None:
+    assert broker.dispatch() == _WINDOW
     for _ in range(5):
-        assert office.dispatch() == 0
-        office.clock.ms += RESEND_MS + 1
-        assert office.waiting() <= _WINDOW
-    office.broker.flushdb()
-    assert office.dispatch() == _WINDOW == office.waiting(), "what the broker lost is published again"
-    assert office.book.progress(office.tournament).queued == _WINDOW
+        assert broker.dispatch() == 0
+        broker.clock.ms += RESEND_MS + 1
+        assert broker.waiting() <= _WINDOW
+    broker.broker.flushdb()
+    assert broker.dispatch() == _WINDOW == broker.waiting(), "what the broker lost is published again"
+    assert broker.book.progress(broker.tournament).queued == _WINDOW
 
 
-def test_two_control_workers_hand_out_no_more_than_one(office: Office) -> None:
-    controls = [Control(office.app, office.settings) for _ in range(2)]
+def test_two_control_workers_hand_out_no_more_than_one(broker: IdleBroker) -> None:
+    controls = [Control(broker.app, broker.settings) for _ in range(2)]
     try:
         with ThreadPoolExecutor(2) as pool:
             for _ in range(3):
                 list(pool.map(Control.tick, controls))
-        assert office.waiting() == _WINDOW == office.book.progress(office.tournament).queued
+        assert broker.waiting() == _WINDOW == broker.book.progress(broker.tournament).queued
     finally:
         for control in controls:
             control.close()
 
 
-def test_beat_needs_no_free_worker_to_hand_out(office: Office) -> None:
+def test_beat_needs_no_free_worker_to_hand_out(broker: IdleBroker) -> None:
     """While all workers are busy, who else would notice that one of them has died?"""
-    beat = office.start("orchestrator", "beat")
+    beat = broker.start("orchestrator", "beat")
     try:
-        wait_for(lambda: office.waiting() == _WINDOW, "beat to hand matches out")
-        office.broker.delete(MATCH_QUEUE)
-        with office.book._engine.begin() as connection:  # as if their workers had died a while ago
+        wait_for(lambda: broker.waiting() == _WINDOW, "beat to hand matches out")
+        broker.broker.delete(MATCH_QUEUE)
+        with broker.book._engine.begin() as connection:  # as if their workers had died a while ago
             values = "state = 'playing', lease_until_ms = 1, slot = 0, published_ms = NULL, queued_ms = NULL"
             connection.exec_driver_sql(f"UPDATE matches SET {values} WHERE state = 'queued'")
-        wait_for(lambda: office.waiting() == _WINDOW, "what dead workers held to be handed out again")
+        wait_for(lambda: broker.waiting() == _WINDOW, "what dead workers held to be handed out again")
     finally:
         assert beat.stop() == 0
 
 
-def test_ticks_that_nobody_took_in_time_are_dropped(office: Office) -> None:
+def test_ticks_that_nobody_took_in_time_are_dropped(broker: IdleBroker) -> None:
     """A beat without a control worker sends on; whoever comes later does not carry out every one of them."""
     for _ in range(3):
-        office.app.send_task("rubble.tick", expires=-1)
-    assert int(str(office.broker.llen(CONTROL_QUEUE))) == 3 and office.waiting() == 0
-    control = office.start("celery", "-A", "orchestrator.tasks", "worker", "--queues", CONTROL_QUEUE)
+        broker.app.send_task("rubble.tick", expires=-1)
+    assert int(str(broker.broker.llen(CONTROL_QUEUE))) == 3 and broker.waiting() == 0
+    control = broker.start("celery", "-A", "orchestrator.tasks", "worker", "--queues", CONTROL_QUEUE)
     try:
-        wait_for(lambda: office.broker.llen(CONTROL_QUEUE) == 0, "the old ticks to be taken")
-        assert office.waiting() == 0
-        office.app.send_task("rubble.tick")
-        wait_for(lambda: office.waiting() == _WINDOW, "a tick that is in time")
+        wait_for(lambda: broker.broker.llen(CONTROL_QUEUE) == 0, "the old ticks to be taken")
+        assert broker.waiting() == 0
+        broker.app.send_task("rubble.tick")
+        wait_for(lambda: broker.waiting() == _WINDOW, "a tick that is in time")
     finally:
         assert control.stop() == 0
 
 
-def test_pause_and_cancel_are_heard_at_the_next_tick(office: Office) -> None:
-    office.book.set_state(office.tournament, PAUSED)
-    assert office.dispatch() == 0 == office.waiting()
-    office.book.set_state(office.tournament, RUNNING)
-    assert office.dispatch() == _WINDOW
-    office.book.set_state(office.tournament, CANCELLED)
-    office.broker.flushdb()
-    assert office.dispatch() == 0 == office.waiting()
+def test_pause_and_cancel_are_heard_at_the_next_tick(broker: IdleBroker) -> None:
+    broker.book.set_state(broker.tournament, PAUSED)
+    assert broker.dispatch() == 0 == broker.waiting()
+    broker.book.set_state(broker.tournament, RUNNING)
+    assert broker.dispatch() == _WINDOW
+    broker.book.set_state(broker.tournament, CANCELLED)
+    broker.broker.flushdb()
+    assert broker.dispatch() == 0 == broker.waiting()
 
 
-def test_a_message_that_is_out_of_date_is_left_alone(office: Office) -> None:
+def test_a_message_that_is_out_of_date_is_left_alone(broker: IdleBroker) -> None:
     """The service of this worker does not exist: it would take its time if it tried."""
-    worker = Worker(office.settings)
+    worker = Worker(broker.settings)
     try:
-        (first, *_) = office.book.hand_out(1, 1000)
-        office.clock.ms += 1001
-        assert [match.id for match in office.book.hand_out(1, 1000)] == [first.id]
+        (first, *_) = broker.book.hand_out(1, 1000)
+        broker.clock.ms += 1001
+        assert [match.id for match in broker.book.hand_out(1, 1000)] == [first.id]
         worker.play(first.id, 1)  # handed out again since
         worker.play("nobody knows it", 1)
-        second = office.book.match(first.id)
+        second = broker.book.match(first.id)
         assert second is not None and second.slot is None, "nobody has begun it"
         worker.leave()
         worker.play(first.id, 2)
-        again = office.book.match(first.id)
+        again = broker.book.match(first.id)
         assert again is not None and again.state == "planned", "a worker that leaves gives back what it is handed"
     finally:
         worker.close()
@@ -208,9 +208,9 @@ class _Held(MatchRunner):
         self.over[match_id].wait()
 
 
-def test_a_worker_asks_for_matches_whenever_an_eighth_of_it_is_idle(office: Office) -> None:
+def test_a_worker_asks_for_matches_whenever_an_eighth_of_it_is_idle(broker: IdleBroker) -> None:
     """With one request a match, control work would cost more than it saves; with none, places stay empty until the next tick."""
-    worker = Worker(replace(office.settings, concurrency=16), _Held)
+    worker = Worker(replace(broker.settings, concurrency=16), _Held)
     names = [str(number) for number in range(16)]
     _Held.over.update({name: threading.Event() for name in names})
     try:
@@ -238,10 +238,10 @@ class _SlowControl(Control):
 
 
 def test_a_tick_that_comes_while_one_is_carried_out_is_not_lost(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    broker: IdleBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it asks for may have come after the other had looked."""
-    for name, value in office.settings.to_env().items():
+    for name, value in broker.settings.to_env().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(ControlTask, "control_class", _SlowControl)
     task = ControlTask()
@@ -260,7 +260,7 @@ def test_a_tick_that_comes_while_one_is_carried_out_is_not_lost(
 
 # ------------------------------------------------------------------------------------------------------------- settings
 def test_settings_reach_another_process_whole(tmp_path: Path) -> None:
-    settings = Settings("sqlite://", "redis://", Door("here:1", "secret", "ca.pem"), tmp_path, 3, 9)
+    settings = Settings("sqlite://", "redis://", ServiceAccess("here:1", "secret", "ca.pem"), tmp_path, 3, 9)
     read = read_settings(settings.to_env())
     assert replace(read, hidden=()) == settings
     assert tmp_path in read.hidden
@@ -269,31 +269,33 @@ def test_settings_reach_another_process_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["RUBBLE_BOOK", "RUBBLE_BROKER", "RUBBLE_ADDRESS", "RUBBLE_OPERATOR_TOKEN"])
 def test_a_missing_setting_is_named(tmp_path: Path, name: str) -> None:
-    env = Settings("sqlite://", "redis://", Door("here:1", "secret"), tmp_path, 3, 9).to_env() | {name: ""}
+    env = Settings("sqlite://", "redis://", ServiceAccess("here:1", "secret"), tmp_path, 3, 9).to_env() | {name: ""}
     with pytest.raises(BadSetting, match=name):
         read_settings(env)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "9999", "٣"])
 def test_a_number_has_bounds(tmp_path: Path, value: str) -> None:
-    env = Settings("sqlite://", "redis://", Door("here:1", "secret"), tmp_path, 3, 9).to_env()
+    env = Settings("sqlite://", "redis://", ServiceAccess("here:1", "secret"), tmp_path, 3, 9).to_env()
     with pytest.raises(BadSetting, match="RUBBLE_CONCURRENCY"):
         read_settings(env | {"RUBBLE_CONCURRENCY": value})
 
 
 def test_a_token_may_come_from_a_file(tmp_path: Path) -> None:
-    env = Settings("sqlite://", "redis://", Door("here:1", "x"), tmp_path, 3, 9).to_env() | {
+    env = Settings("sqlite://", "redis://", ServiceAccess("here:1", "x"), tmp_path, 3, 9).to_env() | {
         "RUBBLE_OPERATOR_TOKEN": ""
     }
     (tmp_path / "token").write_text("secret\n")
-    assert read_settings(env | {"RUBBLE_OPERATOR_TOKEN_FILE": str(tmp_path / "token")}).door.operator_token == "secret"
+    assert (
+        read_settings(env | {"RUBBLE_OPERATOR_TOKEN_FILE": str(tmp_path / "token")}).access.operator_token == "secret"
+    )
     with pytest.raises(BadSetting, match="can be read"):
         read_settings(env | {"RUBBLE_OPERATOR_TOKEN_FILE": str(tmp_path / "nothing")})
 
 
 @pytest.mark.parametrize(("name", "read"), [("RUBBLE_BOOK", "book"), ("RUBBLE_BROKER", "broker")])
 def test_addresses_with_passwords_may_come_from_a_file(tmp_path: Path, name: str, read: str) -> None:
-    env = Settings("sqlite://", "redis://", Door("here:1", "x"), tmp_path, 3, 9).to_env()
+    env = Settings("sqlite://", "redis://", ServiceAccess("here:1", "x"), tmp_path, 3, 9).to_env()
     file = tmp_path / "address"
     file.write_text("redis://:hunter2@host/1\n")
     assert getattr(read_settings(env | {name: "", f"{name}_FILE": str(file)}), read) == "redis://:hunter2@host/1"

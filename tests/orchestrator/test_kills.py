@@ -14,11 +14,11 @@ from orchestrator.book import Book, Progress
 from orchestrator.book.tables import PLAYING, slots
 from orchestrator.celery_app import MATCH_QUEUE
 from orchestrator.client import ArenaClient
-from orchestrator.desk import Desk
+from orchestrator.tournaments import Tournaments
 from tests.harness.processes import alive_with, logs
 from tests.harness.tournaments import TournamentArena, assert_replays_are_good
 from tests.harness.waiting import wait_for
-from tests.orchestrator.cups import assert_same_logs, assert_undisturbed, enter, play_out
+from tests.orchestrator.steady_tournaments import assert_same_logs, assert_undisturbed, enter, play_out
 
 #: `make kills` plays more: RUBBLE_KILL_MATCHES=500.
 _MATCHES: Final = int(os.environ.get("RUBBLE_KILL_MATCHES", "102"))
@@ -51,11 +51,11 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
         took = play_out(arena, book, tournament, _PATIENCE_S, look)
         assert not plan, "everybody was to be killed before the end"
         assert longest_queue <= arena.settings.window
-        with ArenaClient(arena.settings.door) as client:
+        with ArenaClient(arena.settings.access) as client:
             Archive(book, client).keep_all(tournament.id)
     assert_undisturbed(book, tournament)
     assert_same_logs(book, tournament)
-    write_export(Desk(book), tournament.id, tmp_path / "report")
+    write_export(Tournaments(book), tournament.id, tmp_path / "report")
     assert_replays_are_good(tmp_path / "report", planned)
     with capsys.disabled():
         print(f"\n{planned} matches, {len(victims)} kills, {took:.0f} s, {book.progress(tournament.id).voids} void")

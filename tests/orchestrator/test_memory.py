@@ -11,7 +11,7 @@ import pytest
 from orchestrator.book import Book
 from orchestrator.schedule.ids import DUPLICATES, Duplicate, seeds_of
 from service import games
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import Seat
 from service.games.relief.view import SeatView
 from tests.example_game import GAME
@@ -27,7 +27,9 @@ _SECRET: Final = b"no elephant knows this secret..."
 
 
 class Elephant:
-    """Plays Salvage as the house does, but where it knows the table again it sends whatever just beats what it remembers."""
+    """Plays Salvage as the built-in player does, but where it knows the table again it sends whatever just beats what it
+    remembers.
+    """
 
     def __init__(self) -> None:
         self._memory: dict[tuple[int, ...], tuple[Seat, list[int]]] = {}
@@ -40,14 +42,14 @@ class Elephant:
         self._other = held if sat != seat else []
         self._memory[table] = (seat, list(state.hands[seat]))
 
-    def choose(self, state: State, seat: Seat, stream: Stream) -> Action:
-        usual = greedy(state, seat, stream)
+    def choose(self, state: State, seat: Seat, draws: Draws) -> Action:
+        usual = greedy(state, seat, draws)
         is_dear = FINDS[state.finds[0]].worth >= 3
         if state.phase != SENDING or state.round != 0 or not self._other or not is_dear:
             return usual
         pretended = GAME.copy(state)
         pretended.hands[1 - seat] = sorted(self._other)
-        expected = greedy(pretended, 1 - seat, stream)
+        expected = greedy(pretended, 1 - seat, draws)
         assert isinstance(expected, Send)
         hand = sorted(state.hands[seat], key=lambda crew: CREWS[crew].strength)
         stronger = [crew for crew in hand if CREWS[crew].strength > CREWS[expected.crew].strength]
@@ -55,7 +57,9 @@ class Elephant:
 
 
 def _gain(duplicate: Duplicate) -> tuple[float, float]:
-    """What the second game of a block brings to an elephant above what the same seats bring to the house; and the error."""
+    """What the second game of a block brings to an elephant above what the same seats bring to the built-in player; and the
+    error.
+    """
     elephant = Elephant()
     gains = []
     for block in range(_BLOCKS):
@@ -67,17 +71,15 @@ def _gain(duplicate: Duplicate) -> tuple[float, float]:
     return float(np.mean(gains)), float(np.std(gains) / np.sqrt(_BLOCKS))
 
 
-def _play(
-    seeds: Seeds, seat: Seat, choose: Callable[[State, Seat, Stream], Action], elephant: Elephant | None
-) -> float:
-    """One game against the house; the rank points of the seat."""
+def _play(seeds: Seeds, seat: Seat, choose: Callable[[State, Seat, Draws], Action], elephant: Elephant | None) -> float:
+    """One game against built-in players; the rank points of the seat."""
     state = GAME.new(2, {}, seeds)
     if elephant is not None:
         elephant.sit_down(state, seat)
-    stream = Stream(seeds.deck, "players")
+    draws = Draws(seeds.deck, "players")
     while acting := GAME.to_act(state):
         mover = acting[0]
-        GAME.apply(state, mover, (choose if mover == seat else greedy)(state, mover, stream))
+        GAME.apply(state, mover, (choose if mover == seat else greedy)(state, mover, draws))
     outcome = GAME.outcome(state)
     assert outcome is not None
     own, other = outcome.ranks[seat], outcome.ranks[1 - seat]

@@ -1,4 +1,4 @@
-"""Whole tournaments of the house's bots, planned as any other and played by the rules: equals stay equal, the stronger leads."""
+"""Whole tournaments of the bundled bots, planned as any other and played by the rules: equals stay equal, the stronger leads."""
 
 import random
 from hashlib import blake2b
@@ -13,7 +13,7 @@ from orchestrator.ratings.table import Standings, standings
 from orchestrator.records import Game
 from orchestrator.roster import GameFacts, read_roster
 from service import games
-from service.games.chance import SEED_BYTES, Seeds, Stream
+from service.games.chance import SEED_BYTES, Draws, Seeds
 from service.games.playing import play_on
 from tests.harness.tournaments import roster_text
 
@@ -26,10 +26,10 @@ def _game(tournament: Tournament, match: Match) -> Game:
     relief = games.get("relief")
     names = [tournament.spec.entrants[entrant] for entrant in match.seats]
     state = relief.new(len(names), {}, Seeds(match.table_seed, match.deck_seed))
-    streams = [
-        Stream(blake2b(f"{match.id}/{name}".encode(), digest_size=SEED_BYTES).digest(), "player") for name in names
+    draws_by_seat = [
+        Draws(blake2b(f"{match.id}/{name}".encode(), digest_size=SEED_BYTES).digest(), "player") for name in names
     ]
-    play_on(relief, state, [relief.players[_BOTS[name]] for name in names], streams)
+    play_on(relief, state, [relief.players[_BOTS[name]] for name in names], draws_by_seat)
     outcome = relief.outcome(state)
     assert outcome is not None
     nobody, no_time = ("",) * len(names), (0,) * len(names)

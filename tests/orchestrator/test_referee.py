@@ -10,13 +10,13 @@ import pytest
 import redis
 
 from orchestrator import referee
+from orchestrator.bot_processes.pool import BotCannotStart, BotPool
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.spec import Entry
-from orchestrator.stable.stable import BotCannotStart, Stable
 from rubble.v1 import session_pb2
 from service.sessions.replay_verify import verify_replay
 from tests.harness.processes import alive_with
-from tests.harness.tournaments import TournamentArena, cup_match, script
+from tests.harness.tournaments import TournamentArena, sample_match, script
 from tests.harness.waiting import wait_for
 
 _CLOCK = {"move_ms": 10_000, "bank_ms": 20_000, "increment_ms": 0, "seating_ms": 30_000}
@@ -26,12 +26,12 @@ _SLOW_SEAT = replace(_TERMS, time_control={**_CLOCK, "seating_ms": 3000})
 
 
 @pytest.fixture(scope="module")
-def stable(bare_arena: TournamentArena, client: ArenaClient) -> Iterator[Stable]:
+def bot_pool(bare_arena: TournamentArena, client: ArenaClient) -> Iterator[BotPool]:
     """Two honest bots, one that ends at once, one that is never done and one that never dials in."""
     entries = [Entry(name, tuple(script("steady", name))) for name in ("ann", "bob")]
-    entries += [Entry("leave", tuple(script("guest", "leave"))), Entry("silent", tuple(script("guest", "silent")))]
+    entries += [Entry("leave", tuple(script("bad_bot", "leave"))), Entry("silent", tuple(script("bad_bot", "silent")))]
     entries += [Entry("fresh", tuple(script("steady", "fresh")), isolated=True), Entry("mute", ("sleep", "1000"))]
-    opened = Stable(client, "cup", 0, entries, bare_arena.folder / "bots", {})
+    opened = BotPool(client, "cup", 0, entries, bare_arena.folder / "bots", {})
     yield opened
     opened.close()
     assert not alive_with(bare_arena.folder / "bots")
@@ -41,13 +41,13 @@ def _nothing() -> None:
     pass
 
 
-def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, stable: Stable) -> None:
-    stable.ready(["ann", "bob"])
-    bots = [stable.arena_name(name) for name in ("ann", "bob")]
+def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, bot_pool: BotPool) -> None:
+    bot_pool.wait_until_ready(["ann", "bob"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "bob")]
     looks = []
     with ThreadPoolExecutor(2) as pool:
         both = [
-            pool.submit(referee.play, client, cup_match("both"), bots, _TERMS, lambda: looks.append(1))
+            pool.submit(referee.play, client, sample_match("both"), bots, _TERMS, lambda: looks.append(1))
             for _ in range(2)
         ]
         first, second = (found.result() for found in both)
@@ -57,95 +57,99 @@ def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, stab
     assert first.recorded.decisions > 10 and all(first.recorded.think_ms)
     assert not verify_replay(first.replay).is_replayed, "the seeds are held back"
     client.reveal("both")
-    verdict = verify_replay(client.replay("both"))
-    assert verdict.ok and verdict.is_replayed
+    verification = verify_replay(client.replay("both"))
+    assert verification.ok and verification.is_replayed
 
 
-def test_a_match_that_has_ended_is_only_read(client: ArenaClient, stable: Stable) -> None:
-    stable.ready(["ann", "bob"])
-    bots = [stable.arena_name(name) for name in ("ann", "bob")]
-    first = referee.play(client, cup_match("again"), bots, _TERMS, _nothing)
-    assert referee.play(client, cup_match("again"), bots, _TERMS, _nothing) == first
+def test_a_match_that_has_ended_is_only_read(client: ArenaClient, bot_pool: BotPool) -> None:
+    bot_pool.wait_until_ready(["ann", "bob"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "bob")]
+    first = referee.play(client, sample_match("again"), bots, _TERMS, _nothing)
+    assert referee.play(client, sample_match("again"), bots, _TERMS, _nothing) == first
 
 
 def test_when_no_bot_is_there_it_is_our_fault_for_a_while(client: ArenaClient) -> None:
     nobody = ["cup.nobody.0", "cup.noone.0"]
-    with pytest.raises(referee.OurFault, match="no bot of match empty is connected"):
-        referee.play(client, cup_match("empty"), nobody, _BRIEF, _nothing)
-    taken = referee.play(client, cup_match("empty", voids=referee.VOID_LIMIT), nobody, _BRIEF, _nothing)
+    with pytest.raises(referee.VoidMatch, match="no bot of match empty is connected"):
+        referee.play(client, sample_match("empty"), nobody, _BRIEF, _nothing)
+    taken = referee.play(client, sample_match("empty", voids=referee.VOID_LIMIT), nobody, _BRIEF, _nothing)
     assert "NO_SHOW" in taken.recorded.faults
 
 
-def test_who_is_absent_while_another_waits_is_to_blame(client: ArenaClient, stable: Stable) -> None:
-    stable.ready(["ann"])
-    played = referee.play(client, cup_match("alone"), [stable.arena_name("ann"), "cup.nobody.0"], _SLOW_SEAT, _nothing)
+def test_who_is_absent_while_another_waits_is_to_blame(client: ArenaClient, bot_pool: BotPool) -> None:
+    bot_pool.wait_until_ready(["ann"])
+    played = referee.play(
+        client, sample_match("alone"), [bot_pool.arena_name("ann"), "cup.nobody.0"], _SLOW_SEAT, _nothing
+    )
     assert played.recorded.faults == ("", "NO_SHOW") and played.recorded.ranks == (1, 2)
 
 
-def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, stable: Stable) -> None:
+def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, bot_pool: BotPool) -> None:
     """The worker died, and with it the bots it had started; when the next one comes the clocks have run out."""
-    stable.ready(["ann"])
-    bots = [stable.arena_name("ann"), "cup.orphan.0"]
-    first = referee.play(client, cup_match("orphan"), bots, _SLOW_SEAT, _nothing)
+    bot_pool.wait_until_ready(["ann"])
+    bots = [bot_pool.arena_name("ann"), "cup.orphan.0"]
+    first = referee.play(client, sample_match("orphan"), bots, _SLOW_SEAT, _nothing)
     assert first.recorded.faults == ("", "NO_SHOW"), "whoever watched from the first move knows better"
-    with pytest.raises(referee.OurFault, match="changed hands"):
-        referee.play(client, cup_match("orphan"), bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
-    last = cup_match("orphan-last", voids=referee.VOID_LIMIT)
+    with pytest.raises(referee.VoidMatch, match="changed hands"):
+        referee.play(client, sample_match("orphan"), bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
+    last = sample_match("orphan-last", voids=referee.VOID_LIMIT)
     played = referee.play(client, last, bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
     assert played.recorded.faults == ("", "NO_SHOW"), "not for ever"
 
 
-def test_who_came_back_too_late_to_a_match_nobody_watched_is_not_to_blame(client: ArenaClient, stable: Stable) -> None:
+def test_who_came_back_too_late_to_a_match_nobody_watched_is_not_to_blame(
+    client: ArenaClient, bot_pool: BotPool
+) -> None:
     """It is there again when its clock is looked at, and so it seems to have been slow."""
-    stable.ready(["ann", "silent"])
-    bots = [stable.arena_name(name) for name in ("ann", "silent")]
+    bot_pool.wait_until_ready(["ann", "silent"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     hasty = replace(_TERMS, time_control={**_CLOCK, "move_ms": 1000, "bank_ms": 0})
-    first = referee.play(client, cup_match("slow"), bots, hasty, _nothing)
+    first = referee.play(client, sample_match("slow"), bots, hasty, _nothing)
     assert first.recorded.faults == ("", "TIMEOUT"), "whoever watched from the first move knows better"
-    with pytest.raises(referee.OurFault, match="changed hands"):
-        referee.play(client, cup_match("slow"), bots, hasty, _nothing, has_changed_hands=True)
+    with pytest.raises(referee.VoidMatch, match="changed hands"):
+        referee.play(client, sample_match("slow"), bots, hasty, _nothing, has_changed_hands=True)
 
 
-def test_who_lets_a_match_last_too_long_has_lost_it(client: ArenaClient, stable: Stable) -> None:
+def test_who_lets_a_match_last_too_long_has_lost_it(client: ArenaClient, bot_pool: BotPool) -> None:
     """Its clock would have run for half a minute more. Were the match void, a bot would only have to be slow in every one."""
-    stable.ready(["ann", "silent"])
-    bots = [stable.arena_name(name) for name in ("ann", "silent")]
-    played = referee.play(client, cup_match("stalled"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
+    bot_pool.wait_until_ready(["ann", "silent"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
+    played = referee.play(client, sample_match("stalled"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
     assert played.recorded.faults == ("", "MATCH_LIMIT") and played.recorded.ranks == (1, 2)
     client.reveal("stalled")
-    verdict = verify_replay(client.replay("stalled"))
-    assert verdict.ok and verdict.is_replayed
+    verification = verify_replay(client.replay("stalled"))
+    assert verification.ok and verification.is_replayed
 
 
-def test_the_others_play_on_when_one_has_used_up_the_time_of_a_match(client: ArenaClient, stable: Stable) -> None:
-    stable.ready(["ann", "bob", "silent"])
-    bots = [stable.arena_name(name) for name in ("ann", "silent", "bob")]
-    played = referee.play(client, cup_match("trio"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
+def test_the_others_play_on_when_one_has_used_up_the_time_of_a_match(client: ArenaClient, bot_pool: BotPool) -> None:
+    bot_pool.wait_until_ready(["ann", "bob", "silent"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "silent", "bob")]
+    played = referee.play(client, sample_match("trio"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
     assert played.recorded.faults == ("", "MATCH_LIMIT", "") and played.recorded.ranks[1] == 3
     assert played.recorded.ending not in ("FORFEIT", "ADJUDICATED"), "they came to the end of the game"
 
 
-def test_a_match_whose_time_nobody_used_is_void_and_its_session_over(client: ArenaClient, stable: Stable) -> None:
+def test_a_match_whose_time_nobody_used_is_void_and_its_session_over(client: ArenaClient, bot_pool: BotPool) -> None:
     """Nobody has turned up, and nobody's clock has begun: the time was ours."""
     bots = ["cup.nobody.0", "cup.noone.0"]
-    with pytest.raises(referee.OurFault, match=r"longer than 1 s, and its seats used only 0\.0 s"):
-        referee.play(client, cup_match("long"), bots, replace(_TERMS, match_seconds=1.0), _nothing)
+    with pytest.raises(referee.VoidMatch, match=r"longer than 1 s, and its seats used only 0\.0 s"):
+        referee.play(client, sample_match("long"), bots, replace(_TERMS, match_seconds=1.0), _nothing)
     assert client.session("long").status == session_pb2.SESSION_STATUS_CANCELLED
-    with pytest.raises(referee.OurFault, match="cancelled"):
-        referee.play(client, cup_match("long"), bots, _TERMS, _nothing)
+    with pytest.raises(referee.VoidMatch, match="cancelled"):
+        referee.play(client, sample_match("long"), bots, _TERMS, _nothing)
 
 
 @pytest.mark.parametrize("voids", [0, referee.VOID_LIMIT + 1])
 def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
-    client: ArenaClient, stable: Stable, monkeypatch: pytest.MonkeyPatch, voids: int
+    client: ArenaClient, bot_pool: BotPool, monkeypatch: pytest.MonkeyPatch, voids: int
 ) -> None:
     """However often: the fault says that it is ours, be it the service's or this worker's."""
-    stable.ready(["ann", "silent"])
-    bots = [stable.arena_name(name) for name in ("ann", "silent")]
+    bot_pool.wait_until_ready(["ann", "silent"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     hasty = replace(_TERMS, time_control={**_CLOCK, "move_ms": 500, "bank_ms": 0})
-    match = cup_match("trouble", voids)
+    match = sample_match("trouble", voids)
     assert referee.play(client, match, bots, hasty, _nothing).recorded.faults == ("", "TIMEOUT")
-    with pytest.raises(referee.OurFault, match="this worker stood still"):
+    with pytest.raises(referee.VoidMatch, match="this worker stood still"):
         referee.play(client, match, bots, hasty, _nothing, our_outage=lambda _: "this worker stood still")
 
     def in_trouble(*arguments: Any) -> session_pb2.Session:
@@ -155,27 +159,27 @@ def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
         return found
 
     monkeypatch.setattr(client, "wait_for_end", in_trouble)
-    with pytest.raises(referee.OurFault, match="the store took no writes for 40 s"):
+    with pytest.raises(referee.VoidMatch, match="the store took no writes for 40 s"):
         referee.play(client, match, bots, hasty, _nothing)
 
 
-def test_a_lost_session_is_void(bare_arena: TournamentArena, client: ArenaClient, stable: Stable) -> None:
-    stable.ready(["ann", "silent"])
-    bots = [stable.arena_name(name) for name in ("ann", "silent")]
+def test_a_lost_session_is_void(bare_arena: TournamentArena, client: ArenaClient, bot_pool: BotPool) -> None:
+    bot_pool.wait_until_ready(["ann", "silent"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     begun = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        playing = pool.submit(referee.play, client, cup_match("lost"), bots, _TERMS, begun.set)
+        playing = pool.submit(referee.play, client, sample_match("lost"), bots, _TERMS, begun.set)
         assert begun.wait(30)
         with redis.Redis.from_url(bare_arena.redis.url) as store:
             wait_for(lambda: any(b"lost" in key for key in store.scan_iter()), "the session to be kept")
             store.delete(*[key for key in store.scan_iter() if b"lost" in key])
-        with pytest.raises(referee.OurFault):
+        with pytest.raises(referee.VoidMatch):
             playing.result(40)
 
 
-def test_a_referee_can_be_called_away(client: ArenaClient, stable: Stable) -> None:
-    stable.ready(["ann", "silent"])
-    bots = [stable.arena_name(name) for name in ("ann", "silent")]
+def test_a_referee_can_be_called_away(client: ArenaClient, bot_pool: BotPool) -> None:
+    bot_pool.wait_until_ready(["ann", "silent"])
+    bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
 
     class Away(Exception):
         pass
@@ -184,48 +188,48 @@ def test_a_referee_can_be_called_away(client: ArenaClient, stable: Stable) -> No
         raise Away
 
     with pytest.raises(Away):
-        referee.play(client, cup_match("away"), bots, _TERMS, leave)
+        referee.play(client, sample_match("away"), bots, _TERMS, leave)
     assert client.session("away").status == session_pb2.SESSION_STATUS_ACTIVE, "the game goes on without it"
     client.cancel("away", "the test is over")
 
 
 def test_what_cannot_be_played_is_said_at_once(client: ArenaClient) -> None:
     with pytest.raises(ServiceError) as caught:
-        referee.play(client, cup_match("odd"), ["cup.a.0", "cup.b.0"], replace(_TERMS, game="chess"), _nothing)
+        referee.play(client, sample_match("odd"), ["cup.a.0", "cup.b.0"], replace(_TERMS, game="chess"), _nothing)
     assert not caught.value.is_passing
 
 
-def test_a_bot_that_ends_at_once_is_named_when_the_others_are_there(client: ArenaClient, stable: Stable) -> None:
+def test_a_bot_that_ends_at_once_is_named_when_the_others_are_there(client: ArenaClient, bot_pool: BotPool) -> None:
     with pytest.raises(BotCannotStart, match=r"'leave' ended twice with exit code 1; it said:\n.*rather not"):
-        stable.ready(["leave", "ann"])
-    assert stable.arena_name("ann") in client.connected()
+        bot_pool.wait_until_ready(["leave", "ann"])
+    assert bot_pool.arena_name("ann") in client.connected()
 
 
-def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_everycup_match(stable: Stable) -> None:
+def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_everycup_match(bot_pool: BotPool) -> None:
     waits = []
     for _ in range(2):
         looks: list[int] = []
         with pytest.raises(BotCannotStart, match="'mute' did not connect within 1 s; it said nothing"):
-            stable.ready(["mute", "ann"], timeout_s=1, still_at_it=lambda looks=looks: looks.append(1))  # type: ignore[misc]  # mypy takes no default of a lambda
+            bot_pool.wait_until_ready(["mute", "ann"], timeout_s=1, heartbeat=lambda looks=looks: looks.append(1))  # type: ignore[misc]  # mypy takes no default of a lambda
         waits.append(len(looks))
     assert waits[0] > 1
     assert waits[1] == 0, "nobody waited a second time"
 
 
 def test_an_isolated_bot_is_a_new_process_for_every_game(
-    bare_arena: TournamentArena, client: ArenaClient, stable: Stable
+    bare_arena: TournamentArena, client: ArenaClient, bot_pool: BotPool
 ) -> None:
-    names = [stable.arena_name("fresh", session) for session in ("one", "two")]
+    names = [bot_pool.arena_name("fresh", session) for session in ("one", "two")]
     scratch = [bare_arena.folder / "bots" / "fresh" / name for name in names]
-    stable.ready(["ann"])
+    bot_pool.wait_until_ready(["ann"])
     for session in ("one", "two"):
-        stable.ready(["fresh"], session)
+        bot_pool.wait_until_ready(["fresh"], session)
     assert len({*names, *client.connected()}) == len(client.connected()), "both are there, beside each other"
     first, second = (set(alive_with(folder)) for folder in scratch)
     assert first and second and not first & second
-    played = referee.play(client, cup_match("one"), [names[0], stable.arena_name("ann")], _TERMS, _nothing)
+    played = referee.play(client, sample_match("one"), [names[0], bot_pool.arena_name("ann")], _TERMS, _nothing)
     assert played.recorded.faults == ("", "")
-    stable.dismiss(["fresh", "ann"], "one")
+    bot_pool.stop_after_game(["fresh", "ann"], "one")
     assert not alive_with(scratch[0]) and not scratch[0].exists(), "nothing is left of it"
-    assert alive_with(scratch[1]) and stable.arena_name("ann") in client.connected()
-    stable.dismiss(["fresh"], "two")
+    assert alive_with(scratch[1]) and bot_pool.arena_name("ann") in client.connected()
+    bot_pool.stop_after_game(["fresh"], "two")

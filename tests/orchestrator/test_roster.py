@@ -21,7 +21,7 @@ from orchestrator.roster.model import LONG_GAME
 from orchestrator.schedule import BadPlan, secret_of
 from rubble.v1 import common_pb2, game_pb2
 from service.games import all_games
-from service.games.chance import Stream, seeds_of
+from service.games.chance import Draws, seeds_of
 from service.games.core import AnyGame
 
 GAMES = (
@@ -157,7 +157,7 @@ def test_a_limit_that_the_clocks_may_reach_is_pointed_out_with_both_numbers() ->
 @pytest.mark.parametrize("game", all_games().values(), ids=lambda game: game.id)
 def test_a_long_game_is_shorter_than_the_default_limit_supposes(game: AnyGame) -> None:
     for seats in game.seats:
-        state, chance = game.new(seats, {}, seeds_of(7, seats)), Stream(bytes(32), "players")
+        state, chance = game.new(seats, {}, seeds_of(7, seats)), Draws(bytes(32), "players")
         asked: Counter[int] = Counter()
         while acting := game.to_act(state):
             asked[acting[0]] += 1

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from orchestrator.book import Book
+from orchestrator.bot_processes.pool import unconfined
 from orchestrator.roster import UNPROTECTED
-from orchestrator.stable.stable import unconfined
 from tests.harness.processes import HOME, alive_with, child_of, logs, run_command
 from tests.harness.tournaments import Run, assert_replays_are_good, roster_text, script, start_roster, start_run
 from tests.harness.waiting import PATIENCE_S, wait_for

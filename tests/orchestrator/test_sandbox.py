@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.bot_processes import namespaces, sandbox
+from orchestrator.bot_processes.calls import missing_filter
+from orchestrator.bot_processes.launcher import OVER_LIMIT
+from orchestrator.bot_processes.pool import unconfined
+from orchestrator.bot_processes.process import BotProcess
+from orchestrator.bot_processes.sandbox import SandboxPolicy
 from orchestrator.settings import read_settings
-from orchestrator.stable import namespaces, sandbox
-from orchestrator.stable.calls import missing_filter
-from orchestrator.stable.launch import OVER_LIMIT
-from orchestrator.stable.process import BotProcess
-from orchestrator.stable.sandbox import SandboxPolicy
-from orchestrator.stable.stable import unconfined
 from tests.harness.processes import HOME, Process, alive_with
 from tests.harness.tournaments import script
 from tests.harness.waiting import wait_for
@@ -32,7 +32,7 @@ whole = pytest.mark.skipif(
 
 
 @dataclass
-class House:
+class Target:
     """What an attacker could touch."""
 
     scratch: Path
@@ -59,7 +59,7 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def target(tmp_path: Path) -> Iterator[Target]:
     folders = [tmp_path / name for name in ("scratch", "outside", "private")]
     for folder in folders:
         folder.mkdir()
@@ -69,7 +69,7 @@ def house(tmp_path: Path) -> Iterator[House]:
     with ExitStack() as open_, Process("sleep", "1000") as victim:
         arena, elsewhere = (open_.enter_context(socket.create_server(("127.0.0.1", 0), backlog=50)) for _ in range(2))
         ports = arena.getsockname()[1], elsewhere.getsockname()[1]
-        yield House(scratch, outside, private / "seeds", *ports, victim.pid)
+        yield Target(scratch, outside, private / "seeds", *ports, victim.pid)
 
 
 def _bot(
@@ -85,22 +85,22 @@ def _bot(
 
 @whole
 @pytest.mark.parametrize("has_view", [True, False], ids=["namespaces", "without"])
-def test_inside_its_sandbox_a_bot_can_do_no_harm_and_still_play(house: House, has_view: bool) -> None:
-    assert house.attack(house.policy._replace(has_view=has_view)) == set(ALLOWED_ACTIONS)
-    assert sorted(path.name for path in house.outside.iterdir()) == ["kept", "rubbish"]
-    assert (house.outside / "kept").read_text() == "ours"
+def test_inside_its_sandbox_a_bot_can_do_no_harm_and_still_play(target: Target, has_view: bool) -> None:
+    assert target.attack(target.policy._replace(has_view=has_view)) == set(ALLOWED_ACTIONS)
+    assert sorted(path.name for path in target.outside.iterdir()) == ["kept", "rubbish"]
+    assert (target.outside / "kept").read_text() == "ours"
 
 
-def test_without_a_sandbox_it_could_do_nearly_all_of_it(house: House) -> None:
+def test_without_a_sandbox_it_could_do_nearly_all_of_it(target: Target) -> None:
     """Or the test above would prove nothing. A fast open is up to the kernel's settings, the powers to who we are."""
     perhaps = {"connect by sending", "have powers of root", "set up an io_uring"}
-    assert house.attack(None) | perhaps == {*FORBIDDEN_ACTIONS, *ALLOWED_ACTIONS}
+    assert target.attack(None) | perhaps == {*FORBIDDEN_ACTIONS, *ALLOWED_ACTIONS}
 
 
 @whole
-def test_an_arena_with_a_name_leaves_udp_open_and_says_so(house: House) -> None:
-    policy = SandboxPolicy.for_bot(house.scratch, f"arena.example:{house.arena}", [house.secret.parent])
-    assert house.attack(policy) == {*ALLOWED_ACTIONS, "open a UDP socket"}
+def test_an_arena_with_a_name_leaves_udp_open_and_says_so(target: Target) -> None:
+    policy = SandboxPolicy.for_bot(target.scratch, f"arena.example:{target.arena}", [target.secret.parent])
+    assert target.attack(policy) == {*ALLOWED_ACTIONS, "open a UDP socket"}
     assert any("UDP is open" in words for words in sandbox.missing(policy))
 
 
@@ -117,7 +117,7 @@ def test_an_arena_with_a_name_leaves_udp_open_and_says_so(house: House) -> None:
         ("unix:/run/arena.sock", (), False, True),
     ],
 )
-def test_the_arenas_address_says_which_door_stays_open(
+def test_the_arenas_address_says_which_port_stays_open(
     tmp_path: Path, address: str, ports: tuple[int, ...], asks_names: bool, uses_unix: bool
 ) -> None:
     policy = SandboxPolicy.for_bot(tmp_path, address)

@@ -20,7 +20,7 @@ from service.embedded import EmbeddedRedis
 from tests.harness.processes import PYTHON, Process, clean_env
 from tests.harness.tournaments import broker_of, roster_text, settings_for
 from tests.harness.waiting import wait_for
-from tests.orchestrator.cups import assert_undisturbed, enter, hand_out
+from tests.orchestrator.steady_tournaments import assert_undisturbed, enter, hand_out
 
 _MATCHES: Final = 3000
 _WINDOW: Final = 64

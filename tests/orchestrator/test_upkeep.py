@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator import planning
 from orchestrator.book import Book, Match, Tournament
-from orchestrator.client import ArenaClient, Door
+from orchestrator.client import ArenaClient, ServiceAccess
 from orchestrator.ratings.sequential import Verdict
-from orchestrator.report.evidence import answer_so_far, gather, question_of
 from orchestrator.report.page import cautions
+from orchestrator.report.report_data import answer_so_far, question_of, read_report_data
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
 from tests.harness.tournaments import roster_text
@@ -29,7 +29,7 @@ def book(tmp_path: Path) -> Iterator[Book]:
 @pytest.fixture
 def upkeep(book: Book) -> Iterator[Upkeep]:
     """The service is not asked for anything here, and nobody answers there."""
-    with ArenaClient(Door("127.0.0.1:1", "nobody")) as client:
+    with ArenaClient(ServiceAccess("127.0.0.1:1", "nobody")) as client:
         yield Upkeep(book, client)
 
 
@@ -55,7 +55,7 @@ def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> No
         _record(book, match, 0)
     upkeep.look_after(tournament, book.progress(tournament.id))
     assert book.progress(tournament.id).dropped == 0, "the first block is still open"
-    assert gather(book, tournament.id).test == answer_so_far(book, tournament), "the report knows no more"
+    assert read_report_data(book, tournament.id).test == answer_so_far(book, tournament), "the report knows no more"
     for match in planned[:2]:
         _record(book, match, 0)
     Upkeep(book, upkeep._client).look_after(tournament, book.progress(tournament.id))
@@ -63,7 +63,7 @@ def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> No
     assert (progress.recorded, progress.out, progress.planned, progress.dropped) == (80, 2, 0, 118)
     for match in out[-2:]:
         _record(book, match, 1)
-    test = gather(book, tournament.id).test
+    test = read_report_data(book, tournament.id).test
     assert test is not None and test.verdict is Verdict.BETTER and test.blocks < 40
 
 
@@ -74,7 +74,7 @@ def test_a_comparison_does_not_wait_for_a_block_that_cannot_be_played(book: Book
         _record(book, match, 0)
     answer = answer_so_far(book, tournament)
     assert answer is not None and answer.verdict is Verdict.BETTER
-    test = gather(book, tournament.id).test
+    test = read_report_data(book, tournament.id).test
     assert test == answer, "the block that is not whole counts for neither"
 
 
@@ -100,12 +100,12 @@ def test_below_sixteen_blocks_nobody_looks(book: Book) -> None:
     tournament, planned = _enter(book, format="compare", max_blocks=9)
     for match in planned:
         _record(book, match, 0)
-    test = gather(book, tournament.id).test
+    test = read_report_data(book, tournament.id).test
     assert test is not None and test.verdict is Verdict.UNDECIDED and test.trace == ()
 
 
 # ---------------------------------------------------------------------------------------------------------- withdrawals
-def test_conduct_is_judged_once_more_when_all_is_over(book: Book, upkeep: Upkeep) -> None:
+def test_the_fault_policy_is_applied_once_more_when_all_is_over(book: Book, upkeep: Upkeep) -> None:
     """The last games may end within the seconds between two looks: the table must not depend on that."""
     tournament, planned = _enter(book, bots=3, deals=25)
     absent = 2
@@ -117,8 +117,8 @@ def test_conduct_is_judged_once_more_when_all_is_over(book: Book, upkeep: Upkeep
     upkeep.finish(tournament)
     (found,) = book.withdrawals(tournament.id)
     assert (found.entrant, found.is_removed) == (absent, True)
-    evidence = gather(book, tournament.id)
-    assert len(evidence.games) == 50 and evidence.standings.entrants[-1].games == 0
-    told = " ".join(cautions(evidence))
+    report_data = read_report_data(book, tournament.id)
+    assert len(report_data.games) == 50 and report_data.standings.entrants[-1].games == 0
+    told = " ".join(cautions(report_data))
     assert "cat was withdrawn: it forfeited 20 of its first 20 games" in told
     assert "cancelled" not in told

@@ -26,7 +26,7 @@ from service.sessions.session import commitment
 from tests.harness.processes import Process, alive_with, clean_env, logs
 from tests.harness.tournaments import TournamentArena, handed_out_again, roster_text, script
 from tests.harness.waiting import PATIENCE_S
-from tests.orchestrator.cups import play_out
+from tests.orchestrator.steady_tournaments import play_out
 
 _RELIEF = GameFacts("relief", 1, (2, 3))
 
@@ -76,7 +76,7 @@ def void_once(monkeypatch: pytest.MonkeyPatch) -> list[referee.Played]:
         played = play(*args, **kwargs)
         if not void:
             void.append(played)
-            raise referee.OurFault("a test says so")
+            raise referee.VoidMatch("a test says so")
         return played
 
     monkeypatch.setattr(referee, "play", fail_once)
@@ -130,7 +130,7 @@ def test_a_reproducible_run_whose_every_match_was_void_ends_like_one_that_nobody
     def fail_at_first(client: Any, match: Match, *args: Any, **kwargs: Any) -> referee.Played:
         played = play(client, match, *args, **kwargs)
         if match.tournament == rough.id and match.voids == 0:
-            raise referee.OurFault("a test says so")
+            raise referee.VoidMatch("a test says so")
         return played
 
     monkeypatch.setattr(referee, "play", fail_at_first)
@@ -157,8 +157,8 @@ def test_a_worker_that_stood_still_knows_it() -> None:
 def _dialling(arena: TournamentArena, client: ArenaClient, tournament: Tournament, entrant: str) -> Iterator[None]:
     """A remote bot that never answers runs."""
     key = client.issue_key(remote_name(tournament.id, entrant))
-    env = clean_env(RUBBLE_ADDRESS=arena.settings.door.address, RUBBLE_BOT_KEY=key)
-    with Process(*script("guest", "silent"), env=env):
+    env = clean_env(RUBBLE_ADDRESS=arena.settings.access.address, RUBBLE_BOT_KEY=key)
+    with Process(*script("bad_bot", "silent"), env=env):
         yield
 
 
@@ -179,7 +179,7 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
     now = 100.0
     watch = StallWatch(lambda: now)
     monkeypatch.setattr(worker.runner, "stalls", watch)
-    kind = "remote = true" if is_remote else f"command = {json.dumps(script('guest', 'silent'))}"
+    kind = "remote = true" if is_remote else f"command = {json.dumps(script('bad_bot', 'silent'))}"
     text = roster_text(
         {"quick": "greedy"},
         "[time_control]\nmove_ms = 500\nbank_ms = 0\n",

@@ -1,1 +1,1 @@
-"""Tests of the doors: codecs and services."""
+"""Tests of the gRPC API: codecs and services."""

@@ -7,14 +7,14 @@ import pytest
 from rubble.v1 import session_pb2
 from service import games
 from service.embedded import EmbeddedRedis
-from tests.harness.client import Door
+from tests.harness.client import Client
 from tests.harness.in_process import OPERATOR, running
 from tests.harness.waiting import run
 from tests.lasting_game import CELLAR
 
 
-async def _watched(door: Door, session: str) -> list[session_pb2.WatchEvent]:
-    return [event async for response in door.watch(session) for event in response.events]
+async def _watched(client: Client, session: str) -> list[session_pb2.WatchEvent]:
+    return [event async for response in client.watch(session) for event in response.events]
 
 
 def test_a_buried_card_is_told_to_nobody_before_the_seeds_are_revealed(
@@ -27,17 +27,17 @@ def test_a_buried_card_is_told_to_nobody_before_the_seeds_are_revealed(
         with EmbeddedRedis(tmp_path / "valkey") as server:
             async with (
                 running(tmp_path, server) as service,
-                service.door(OPERATOR) as operator,
-                service.door() as anybody,
+                service.client(OPERATOR) as operator,
+                service.client() as anybody,
             ):
                 seats = [session_pb2.SeatRequest() for _ in range(2)]
                 request = session_pb2.CreateSessionRequest(session="s", game="cellar", seats=seats, hold_seeds=True)
                 tokens = (await operator.ask(request)).seat_tokens
-                async with service.door(tokens[0]) as first, service.door(tokens[1]) as second:
+                async with service.client(tokens[0]) as first, service.client(tokens[1]) as second:
                     said = []
                     for turn in (1, 2, 3):
-                        for door in (first, second):
-                            said.append((await door.act("s", turn, 0, note="in confidence")).action.text)
+                        for client in (first, second):
+                            said.append((await client.act("s", turn, 0, note="in confidence")).action.text)
                     events = await _watched(anybody, "s")
                     actions = [event.action for event in events if event.HasField("action")]
                     assert [action.text for action in actions] == ["", "", *said[2:]]

@@ -12,11 +12,11 @@ import pytest
 from rubble.v1 import bot_pb2, session_pb2
 from service import games
 from service.embedded import EmbeddedRedis
-from tests.harness.client import Door, refusal
+from tests.harness.client import Client, refusal
 from tests.harness.in_process import OPERATOR, Running, running
 from tests.harness.waiting import run
 from tests.lasting_game import CELLAR
-from tests.rpc.doors.test_logs import captured
+from tests.rpc.access.test_logs import captured
 
 PASSWORD = "the-password-of-the-store-0001"
 
@@ -44,11 +44,11 @@ class _Playing:
 
 
 @asynccontextmanager
-async def _bot(service: Running, operator: Door, name: str) -> AsyncIterator[tuple[str, _Playing]]:
+async def _bot(service: Running, operator: Client, name: str) -> AsyncIterator[tuple[str, _Playing]]:
     """A bot that is connected, and its key."""
     key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
-    async with service.door(key) as door:
-        call = door.play()
+    async with service.client(key) as client:
+        call = client.play()
         await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
         playing = _Playing(call)
         try:
@@ -65,15 +65,15 @@ def test_a_secret_pasted_as_an_answer_is_repeated_to_nobody(tmp_path: Path) -> N
         with EmbeddedRedis(tmp_path / "valkey") as server, captured(hidden=(PASSWORD,)) as log:
             async with (
                 running(tmp_path, server) as service,
-                service.door(OPERATOR) as operator,
-                service.door() as anybody,
+                service.client(OPERATOR) as operator,
+                service.client() as anybody,
                 _bot(service, operator, "ada") as (key, bot),
             ):
                 seats = [session_pb2.SeatRequest(bot="ada"), session_pb2.SeatRequest()]
                 request = session_pb2.CreateSessionRequest(session="s", game="relief", seats=seats)
                 token = (await operator.ask(request)).seat_tokens[1]
                 turn = await bot.next("turn")
-                async with service.door(token) as seat:
+                async with service.client(token) as seat:
                     question = (await seat.look("s")).question
                     for text in (key, token):
                         said = await refusal(seat.act("s", question.turn, text))
@@ -101,14 +101,14 @@ def test_a_bot_is_told_of_a_refusal_what_a_call_would_be_told(tmp_path: Path) ->
         with EmbeddedRedis(tmp_path / "valkey") as server:
             async with (
                 running(tmp_path, server) as service,
-                service.door(OPERATOR) as operator,
+                service.client(OPERATOR) as operator,
                 _bot(service, operator, "ada") as (_, bot),
             ):
                 seats = [session_pb2.SeatRequest(bot="ada"), session_pb2.SeatRequest()]
                 request = session_pb2.CreateSessionRequest(session="s", game="relief", seats=seats)
                 token = (await operator.ask(request)).seat_tokens[1]
                 turn = await bot.next("turn")
-                async with service.door(token) as seat:
+                async with service.client(token) as seat:
                     question = (await seat.look("s")).question
                     for text in ("sing", "é" * 500):
                         await bot.say(turn, text)
@@ -132,7 +132,7 @@ def test_a_bug_of_ours_is_told_as_one_and_the_question_stays_open(
         with EmbeddedRedis(tmp_path / "valkey") as server, captured() as log:
             async with (
                 running(tmp_path, server) as service,
-                service.door(OPERATOR) as operator,
+                service.client(OPERATOR) as operator,
                 _bot(service, operator, "ada") as (key, bot),
             ):
                 seats = [session_pb2.SeatRequest(bot="ada"), session_pb2.SeatRequest()]

@@ -1,16 +1,16 @@
-"""One function says which entries of a log an eye may read, and replays keep to it."""
+"""One function says which entries of a log a viewer may read, and replays keep to it."""
 
 import pytest
 from msgspec.structs import replace
 
 from service import games
-from service.sessions.entries import ACTIONS, Acted, Entry, HouseActed
+from service.sessions.entries import ACTIONS, Acted, AutomatonActed, Entry
 from service.sessions.log_view import is_hidden, readable
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.stored import entry_mark
 from tests.lasting_game import CELLAR
-from tests.sessions.tables import START, Table
+from tests.sessions.scripted_sessions import START, ScriptedSession
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def _texts(entries: list[Entry]) -> list[tuple[int, str]]:
 
 
 def test_what_a_seat_says_secretly_is_shown_when_all_have_spoken() -> None:
-    table = Table("relief", 2)
+    table = ScriptedSession("relief", 2)
     table.seat_all()
     table.answer()
     while not table.actions[-1].secret:
@@ -37,16 +37,16 @@ def test_what_a_seat_says_secretly_is_shown_when_all_have_spoken() -> None:
 
 
 def test_a_lasting_secret_is_shown_without_its_text_until_the_seeds_are_revealed() -> None:
-    table = Table("cellar", 2, hold_seeds=True)
+    table = ScriptedSession("cellar", 2, hold_seeds=True)
     table.answer(0, 0, note="the least")
     first = table.entries[-1]
     assert readable(table.session, table.entries, None) == []
     table.answer(1, 0)
     table.answer(0, 1)
     said = _texts(table.entries)
-    for eye in (None, 0, 1):
-        expected = [(seat, text if seat == eye or text.startswith("lay") else "") for seat, text in said]
-        assert _texts(readable(table.session, table.entries, eye)) == expected
+    for viewer in (None, 0, 1):
+        expected = [(seat, text if seat == viewer or text.startswith("lay") else "") for seat, text in said]
+        assert _texts(readable(table.session, table.entries, viewer)) == expected
     shown = readable(table.session, table.entries, None)[0]
     assert isinstance(shown, Acted)
     assert (shown.note, is_hidden(shown), shown.at_ms) == ("", True, first.at_ms)
@@ -58,7 +58,7 @@ def test_a_lasting_secret_is_shown_without_its_text_until_the_seeds_are_revealed
 
 def test_a_secret_that_lasts_does_not_hide_again_what_an_earlier_phase_has_revealed() -> None:
     """Said openly in turn, it says nothing about whether an earlier secret phase is over."""
-    table = Table("cellar", 2)
+    table = ScriptedSession("cellar", 2)
     table.answer(0, 0)
     revealed = Acted(START, 1, 1, "lay 1", 1, secret=True)
     buried = Acted(START, 0, 1, "bury 2", 1, lasting=True)
@@ -66,15 +66,15 @@ def test_a_secret_that_lasts_does_not_hide_again_what_an_earlier_phase_has_revea
     assert readable(table.session, [revealed, buried, pending], None) == [revealed, replace(buried, action="")]
 
 
-def test_the_house_keeps_the_secret_of_a_seat_it_plays() -> None:
-    table = Table("cellar", 3, number=3, options={"burying": "in turn"})
+def test_the_automaton_keeps_the_secret_of_a_seat_it_plays() -> None:
+    table = ScriptedSession("cellar", 3, number=3, options={"burying": "in turn"})
     table.resign(0)
-    assert table.last(HouseActed).lasting
+    assert table.last(AutomatonActed).lasting
     assert is_hidden(readable(table.session, table.entries, None)[-1])
 
 
 def test_the_mark_of_a_secret_tells_nothing_of_it_and_stays_when_it_is_revealed() -> None:
-    table = Table("cellar", 2)
+    table = ScriptedSession("cellar", 2)
     table.answer(0, 0)
     entry = table.last(Acted)
     others = [replace(entry, action=text, note="x") for text in ("bury 1", "bury 2", "")]
@@ -84,7 +84,7 @@ def test_the_mark_of_a_secret_tells_nothing_of_it_and_stays_when_it_is_revealed(
 
 @pytest.mark.parametrize("burying", ["together", "in turn"])
 def test_a_replay_stops_before_a_lasting_secret_until_the_game_is_over(burying: str) -> None:
-    table = Table("cellar", 2, options={"burying": burying}, hold_seeds=True)
+    table = ScriptedSession("cellar", 2, options={"burying": burying}, hold_seeds=True)
     table.seat_all()
     before = write_replay(table.session, table.entries)
     table.play(3)
@@ -102,7 +102,11 @@ def test_a_replay_stops_before_a_lasting_secret_until_the_game_is_over(burying: 
 
 
 def test_a_replay_whose_secrets_are_not_marked_is_bad() -> None:
-    table = Table("cellar", 2).finish()
+    table = ScriptedSession("cellar", 2).finish()
     open_ = [replace(entry, lasting=False) if isinstance(entry, ACTIONS) else entry for entry in table.entries]
-    verdict = verify_replay(write_replay(table.session, open_))
-    assert (verdict.ok, verdict.line, verdict.reason) == (False, 2, "lasting is False, where the game brings True")
+    verification = verify_replay(write_replay(table.session, open_))
+    assert (verification.ok, verification.line, verification.reason) == (
+        False,
+        2,
+        "lasting is False, where the game brings True",
+    )

@@ -10,17 +10,17 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
 from service.embedded import EmbeddedRedis
 from service.sessions import keys
-from service.sessions.arena import Arena
 from service.sessions.entries import Fault
-from service.sessions.link import trouble_of
+from service.sessions.heartbeat import Heartbeat
+from service.sessions.live_sessions import LiveSessions
 from service.sessions.outages import KEPT, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
-from service.sessions.pulse import Pulse
+from service.sessions.redis_client import describe_failure
 from service.sessions.replay import read_replay, write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.steady_clock import SteadyClock
 from service.sessions.store import MemoryStore
 from service.sessions.stored import decode_session, encode_session
-from tests.sessions.tables import START, Table, accepted, header_of
+from tests.sessions.scripted_sessions import START, ScriptedSession, accepted, header_of
 
 FULL = "the store takes no writes: OOM"
 
@@ -92,17 +92,17 @@ class _Late:
     def __init__(self) -> None:
         self.now = START
         self.outages = Outages()
-        self.arena = Arena(MemoryStore(), lambda: self.now, self.outages)
+        self.live_sessions = LiveSessions(MemoryStore(), lambda: self.now, self.outages)
         self.id = ""
 
     async def open(self) -> "_Late":
-        self.id = (await self.arena.create(header_of("relief", 2))).header.id
+        self.id = (await self.live_sessions.create(header_of("relief", 2))).header.id
         for seat in range(2):
-            await self.arena.take_seat(self.id, seat)
+            await self.live_sessions.take_seat(self.id, seat)
         return self
 
     async def faults(self) -> list[Fault]:
-        session = await self.arena.enforce(self.id)
+        session = await self.live_sessions.enforce(self.id)
         assert session is not None
         return [clock.fault for clock in session.seats]
 
@@ -110,14 +110,14 @@ class _Late:
 def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
     async def scenario() -> None:
         table = await _Late().open()
-        deadline = (await table.arena.read(table.id)).seats[0].clock.deadline_ms
+        deadline = (await table.live_sessions.read(table.id)).seats[0].clock.deadline_ms
         table.outages.add([Outage(START + 1000, START + 111_000, FULL)])
 
         table.now = deadline + 110_000 + RETURN_MS
         assert await table.faults() == [Fault.NONE, Fault.NONE]
         table.now += 1
         assert await table.faults() == [Fault.DISCONNECTED, Fault.NONE]
-        session, entries = await table.arena.read_log(table.id, 0)
+        session, entries = await table.live_sessions.read_log(table.id, 0)
         assert [clock.outage for clock in session.seats] == [f"{FULL} for 110 s", ""]
         assert [clock.outage for clock in decode_session(session.header, encode_session(session)).seats] == [
             f"{FULL} for 110 s",
@@ -134,13 +134,13 @@ def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
 def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -> None:
     async def scenario() -> None:
         table = await _Late().open()
-        session = await table.arena.read(table.id)
+        session = await table.live_sessions.read(table.id)
         bank = session.seats[0].clock.bank_ms
         table.outages.add([Outage(START + 100, START + 200_100, FULL)])
         table.now = START + 200_400 + RETURN_MS
 
-        await accepted(table.arena, table.id, 0, session.seats[0].turn)
-        session = await table.arena.read(table.id)
+        await accepted(table.live_sessions, table.id, 0, session.seats[0].turn)
+        session = await table.live_sessions.read(table.id)
         assert (session.seats[0].fault, session.seats[0].clock.bank_ms) == (Fault.NONE, bank)
 
     asyncio.run(scenario())
@@ -150,16 +150,16 @@ def test_who_was_late_without_us_is_late() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         table.outages.add([Outage(START - 60_000, START - 50_000, FULL)])
-        table.now = (await table.arena.read(table.id)).seats[0].clock.deadline_ms + 1
+        table.now = (await table.live_sessions.read(table.id)).seats[0].clock.deadline_ms + 1
         await table.faults()
-        session = await table.arena.read(table.id)
+        session = await table.live_sessions.read(table.id)
         assert (session.seats[0].fault, session.seats[0].outage) == (Fault.DISCONNECTED, "")
 
     asyncio.run(scenario())
 
 
 def test_a_replay_is_good_in_which_one_of_two_late_seats_was_saved_by_an_outage() -> None:
-    table = Table("relief", 3)
+    table = ScriptedSession("relief", 3)
     table.seat_all()
     table.now += 3_600_000
     entries = table.session.expire(table.now, lambda _: True, lambda seat: (7_200_000 if seat == 0 else 0, ""))
@@ -174,9 +174,9 @@ def test_an_outage_that_took_no_time_excuses_nobody() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         table.outages.add([Outage(START + 500, START + 500, FULL)])
-        table.now = (await table.arena.read(table.id)).seats[0].clock.deadline_ms + 1
+        table.now = (await table.live_sessions.read(table.id)).seats[0].clock.deadline_ms + 1
         await table.faults()
-        session = await table.arena.read(table.id)
+        session = await table.live_sessions.read(table.id)
         assert (session.seats[0].fault, session.seats[0].outage) == (Fault.DISCONNECTED, "")
 
     asyncio.run(scenario())
@@ -185,19 +185,19 @@ def test_an_outage_that_took_no_time_excuses_nobody() -> None:
 def test_a_clock_that_stood_still_for_an_outage_is_looked_at_again_soon() -> None:
     async def scenario() -> None:
         table = await _Late().open()
-        deadline = (await table.arena.read(table.id)).seats[0].clock.deadline_ms
+        deadline = (await table.live_sessions.read(table.id)).seats[0].clock.deadline_ms
         table.outages.add([Outage(START + 1000, START + 3000, FULL)])
         table.now = deadline + 1
-        await table.arena.ring_alarms()
-        assert (await table.arena.read(table.id)).seats[0].fault == Fault.NONE
+        await table.live_sessions.expire_due()
+        assert (await table.live_sessions.read(table.id)).seats[0].fault == Fault.NONE
         table.now = deadline + 10_000
-        await table.arena.ring_alarms()
-        assert (await table.arena.read(table.id)).seats[0].fault == Fault.DISCONNECTED
+        await table.live_sessions.expire_due()
+        assert (await table.live_sessions.read(table.id)).seats[0].fault == Fault.DISCONNECTED
 
     asyncio.run(scenario())
 
 
-# ------------------------------------------------------------------------------------------------------------------ the pulse
+# ------------------------------------------------------------------------------------------------------------------ the heartbeat
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedRedis]:
     with EmbeddedRedis(tmp_path) as running:
@@ -205,12 +205,12 @@ def server(tmp_path: Path) -> Iterator[EmbeddedRedis]:
 
 
 class _Copy:
-    """A copy of the service, as far as its pulse goes."""
+    """A copy of the service, as far as its heartbeat goes."""
 
     def __init__(self, redis: Redis, machine: Ticking) -> None:
         clock = machine.clock()
         self.outages = Outages(clock())
-        self.pulse = Pulse(redis, clock, self.outages)
+        self.heartbeat = Heartbeat(redis, clock, self.outages)
 
 
 def test_a_full_store_is_found_by_writing_and_comes_back_by_itself(server: EmbeddedRedis) -> None:
@@ -219,24 +219,24 @@ def test_a_full_store_is_found_by_writing_and_comes_back_by_itself(server: Embed
             machine = Ticking()
             copy, other = _Copy(redis, machine), _Copy(redis, machine)
             for each in (copy, other):
-                await each.pulse.beat()
-                assert (each.pulse.trouble, each.pulse.is_readable) == ("", True)
+                await each.heartbeat.beat()
+                assert (each.heartbeat.failure, each.heartbeat.is_readable) == ("", True)
             await redis.config_set("maxmemory", "1")
             for _ in range(110):
                 machine.wait(1000)
-                await copy.pulse.beat()
-            assert "OOM" in copy.pulse.trouble
-            assert copy.pulse.is_readable
+                await copy.heartbeat.beat()
+            assert "OOM" in copy.heartbeat.failure
+            assert copy.heartbeat.is_readable
             assert copy.outages.lost_ms(START, START + 110_000) == 110_000
             await redis.config_set("maxmemory", "0")
             machine.wait(1000)
-            await copy.pulse.beat()
-            await other.pulse.beat()
+            await copy.heartbeat.beat()
+            await other.heartbeat.beat()
 
-            assert copy.pulse.trouble == ""
+            assert copy.heartbeat.failure == ""
             assert "OOM" in other.outages.told(START, START + 200_000), "the others learn of it"
             started_later = _Copy(redis, machine)
-            await started_later.pulse.beat()
+            await started_later.heartbeat.beat()
             assert "OOM" in started_later.outages.told(START, START + 200_000)
 
     asyncio.run(scenario())
@@ -246,9 +246,9 @@ def test_a_store_that_is_away_is_neither_readable_nor_writable(tmp_path: Path) -
     async def scenario() -> None:
         async with Redis.from_url(f"unix://{tmp_path}/nobody.sock") as redis:
             copy = _Copy(redis, Ticking())
-            await copy.pulse.beat()
-            assert not copy.pulse.is_readable
-            assert "does not answer" in copy.pulse.trouble
+            await copy.heartbeat.beat()
+            assert not copy.heartbeat.is_readable
+            assert "does not answer" in copy.heartbeat.failure
 
     asyncio.run(scenario())
 
@@ -264,31 +264,31 @@ def test_a_copy_that_falls_silent_is_missed_by_the_others_for_a_while(server: Em
             for _ in range(10):
                 machine.wait(1000)
                 slow.wait(1000)
-                await copy.pulse.beat()
-                await other.pulse.beat()
+                await copy.heartbeat.beat()
+                await other.heartbeat.beat()
             assert copy.outages.told(START, START + 10_000) == ""
             for _ in range(SILENT_MS // 1000 + 2):
                 machine.wait(1000)
-                await copy.pulse.beat()
+                await copy.heartbeat.beat()
             assert "a copy of the service fell silent" in copy.outages.told(START, START + 30_000)
             assert not copy.outages.silent
             assert copy.outages.lost_ms(START, machine.time_of_day) <= 2 * (SILENT_MS + 2000)
 
             stopping = _Copy(redis, machine)
-            await stopping.pulse.beat()
-            await copy.pulse.beat()
-            await stopping.pulse.stop()
+            await stopping.heartbeat.beat()
+            await copy.heartbeat.beat()
+            await stopping.heartbeat.stop()
             told = copy.outages.told(START, machine.time_of_day)
             for _ in range(10):
                 machine.wait(1000)
-                await copy.pulse.beat()
+                await copy.heartbeat.beat()
             assert copy.outages.told(START, machine.time_of_day) == told, "who stops of its own accord is not missed"
 
     asyncio.run(scenario())
 
 
 def test_a_long_failure_is_one_outage_and_drives_out_no_other(server: EmbeddedRedis) -> None:
-    """In a Cluster the node of the pulse may be well while moves fail for hours."""
+    """In a Cluster the node of the heartbeat may be well while moves fail for hours."""
 
     async def scenario() -> None:
         async with Redis.from_url(server.url) as redis:
@@ -297,14 +297,14 @@ def test_a_long_failure_is_one_outage_and_drives_out_no_other(server: EmbeddedRe
             copy.outages.add([Outage(START - 60_000, START - 50_000, "something else")])
             for _ in range(KEPT + 20):
                 machine.wait(1000)
-                copy.pulse.failed(OutOfMemoryError("OOM"))
-                await copy.pulse.beat()
-                await other.pulse.beat()
+                copy.heartbeat.failed(OutOfMemoryError("OOM"))
+                await copy.heartbeat.beat()
+                await other.heartbeat.beat()
             assert copy.outages.lost_ms(START, machine.time_of_day) >= KEPT * 1000, "while it goes on"
             for _ in range(5):
                 machine.wait(1000)
-                await copy.pulse.beat()
-                await other.pulse.beat()
+                await copy.heartbeat.beat()
+                await other.heartbeat.beat()
             assert "something else" in copy.outages.told(START - 60_000, START - 50_000)
             assert other.outages.lost_ms(START, machine.time_of_day) >= KEPT * 1000
             assert await redis.zcard(keys.OUTAGES) == 1
@@ -317,12 +317,12 @@ def test_when_the_time_of_day_was_set_bots_have_time_to_come_back_once(server: E
         async with Redis.from_url(server.url) as redis:
             machine = Ticking()
             copy = _Copy(redis, machine)
-            await copy.pulse.beat()
+            await copy.heartbeat.beat()
             machine.wait(1000)
             now = machine.time_of_day
             machine.time_of_day += 7_200_000
             for _ in range(40):
-                await copy.pulse.beat()
+                await copy.heartbeat.beat()
                 machine.wait(1000)
             assert copy.outages.lost_ms(now, now + 39_000) == RETURN_MS
 
@@ -334,17 +334,19 @@ def test_the_time_in_which_nobody_ran_is_an_outage(server: EmbeddedRedis) -> Non
         async with Redis.from_url(server.url) as redis:
             machine = Ticking()
             first = _Copy(redis, machine)
-            await first.pulse.beat()
+            await first.heartbeat.beat()
             machine.wait(60_000)
             second = _Copy(redis, machine)
-            await second.pulse.beat()
+            await second.heartbeat.beat()
             assert "no copy of the service was running for 60 s" in second.outages.told(START, START + 61_000)
 
     asyncio.run(scenario())
 
 
 def test_a_refusal_is_called_what_redis_calls_it() -> None:
-    assert trouble_of(OutOfMemoryError("command not allowed")).startswith("the store takes no writes: OOM")
-    assert trouble_of(ReadOnlyError("You can't write")).startswith("the store takes no writes: READONLY")
-    assert trouble_of(ResponseError("MISCONF Redis is configured to save")) == "the store takes no writes: MISCONF"
-    assert trouble_of(ConnectionResetError()) == "the store does not answer: ConnectionResetError"
+    assert describe_failure(OutOfMemoryError("command not allowed")).startswith("the store takes no writes: OOM")
+    assert describe_failure(ReadOnlyError("You can't write")).startswith("the store takes no writes: READONLY")
+    assert (
+        describe_failure(ResponseError("MISCONF Redis is configured to save")) == "the store takes no writes: MISCONF"
+    )
+    assert describe_failure(ConnectionResetError()) == "the store does not answer: ConnectionResetError"

@@ -26,15 +26,15 @@ from service.sessions.replay import (
     read_replay,
     write_replay,
 )
-from service.sessions.replay_verify import HELD_BACK, RUNNING, Verdict, tables, verify_replay
+from service.sessions.replay_verify import HELD_BACK, RUNNING, Verification, tables, verify_replay
 from service.sessions.session import commitment
-from tests.sessions.tables import CONTROL, Table
+from tests.sessions.scripted_sessions import CONTROL, ScriptedSession
 
 Lines = list[dict[str, Any]]
 WHOLE_BANK = CONTROL.move_ms + CONTROL.bank_ms + LAG_MS
 
 
-def written(table: Table) -> str:
+def written(table: ScriptedSession) -> str:
     return write_replay(table.session, table.entries)
 
 
@@ -55,8 +55,8 @@ def first(lines: Lines, kind: str, place: int = 0) -> dict[str, Any]:
 
 @cache
 def eventful() -> str:
-    """A game of three with all that can happen: notes, secrets, refusals, a late seat, the house."""
-    table = Table("relief", 3)
+    """A game of three with all that can happen: notes, secrets, refusals, a late seat, the automaton."""
+    table = ScriptedSession("relief", 3)
     table.seat_all()
     table.answer(note="north, then a park – why not?\nsecond line\u2028third")
     table.play(6)
@@ -75,19 +75,19 @@ def eventful() -> str:
 @cache
 def duel() -> str:
     """A quick game of two without any event."""
-    return written(Table("sf1906-2e", 2).finish())
+    return written(ScriptedSession("sf1906-2e", 2).finish())
 
 
-def refused(verdict: Verdict) -> str:
-    assert not verdict.ok
-    assert verdict.line >= 1
-    assert not verdict.is_replayed
-    return verdict.reason
+def refused(verification: Verification) -> str:
+    assert not verification.ok
+    assert verification.line >= 1
+    assert not verification.is_replayed
+    return verification.reason
 
 
 def short() -> str:
     """The example of docs/replays.md: two moves, and seat 1 gives up."""
-    table = Table("sf1906-2e", 2, id="example", bots=("ada", "bob"))
+    table = ScriptedSession("sf1906-2e", 2, id="example", bots=("ada", "bob"))
     table.seat_all()
     table.answer(0, 0, after=412, note="money first")
     table.answer(0, 0, after=95)
@@ -99,12 +99,20 @@ def short() -> str:
 # --------------------------------------------------------------------------------------------------------- what is written
 @pytest.mark.parametrize(("game", "seats"), [(g.id, seats) for g in all_games().values() for seats in g.seats])
 def test_a_replay_of_any_game_is_good(game: str, seats: int) -> None:
-    table = Table(game, seats).finish()
-    verdict = verify_replay(written(table))
+    table = ScriptedSession(game, seats).finish()
+    verification = verify_replay(written(table))
 
-    assert (verdict.ok, verdict.reason.endswith("actions replayed"), verdict.is_replayed) == (True, True, True)
-    assert verdict.actions == len(table.actions)
-    assert (verdict.session, verdict.game, verdict.lines) == (table.session.header.id, game, len(table.entries) + 2)
+    assert (verification.ok, verification.reason.endswith("actions replayed"), verification.is_replayed) == (
+        True,
+        True,
+        True,
+    )
+    assert verification.actions == len(table.actions)
+    assert (verification.session, verification.game, verification.lines) == (
+        table.session.header.id,
+        game,
+        len(table.entries) + 2,
+    )
 
 
 def test_everything_that_can_happen_is_good() -> None:
@@ -128,7 +136,7 @@ def test_canonical_json_sorts_keys_leaves_no_spaces_and_keeps_letters() -> None:
 
 
 def test_a_replay_tells_what_the_session_was() -> None:
-    table = Table("relief", 2, bots=("ada", ""), options={"objectives": "own"}).finish()
+    table = ScriptedSession("relief", 2, bots=("ada", ""), options={"objectives": "own"}).finish()
     header, *_, outcome, seeds = lines_of(written(table))
 
     assert header["bots"] == ["ada", ""]
@@ -140,7 +148,7 @@ def test_a_replay_tells_what_the_session_was() -> None:
 
 
 def test_what_was_read_is_what_was_written() -> None:
-    table = Table("relief", 3)
+    table = ScriptedSession("relief", 3)
     table.seat_all()
     table.answer(note="a note")
     table.resign(1)
@@ -154,7 +162,7 @@ def test_what_was_read_is_what_was_written() -> None:
 
 
 def test_the_tables_of_a_replay_are_those_of_the_game() -> None:
-    table = Table("relief", 2).finish()
+    table = ScriptedSession("relief", 2).finish()
     states = list(tables(read_replay(written(table))))
 
     assert len(states) == len(table.entries)  # one before the first entry, none for the reveal
@@ -164,7 +172,7 @@ def test_the_tables_of_a_replay_are_those_of_the_game() -> None:
 
 def test_a_longer_log_than_the_session_knows_is_cut() -> None:
     """The log may have grown after the session was loaded."""
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     table.play(5)
     text = written(table)
     table.entries += table.session.answer(table.open[0], table.turn(table.open[0]), 0, "", table.now)[1]
@@ -174,7 +182,7 @@ def test_a_longer_log_than_the_session_knows_is_cut() -> None:
 
 
 def test_a_log_with_holes_cannot_be_written() -> None:
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     table.play(5)
 
     with pytest.raises(ValueError, match="revision 5"):
@@ -184,7 +192,7 @@ def test_a_log_with_holes_cannot_be_written() -> None:
 # ------------------------------------------------------------------------------------------------------------ while it runs
 def test_a_file_only_ever_grows() -> None:
     """Whoever noted a hash on the way finds it in the finished file."""
-    table = Table("relief", 3, hold_seeds=True)
+    table = ScriptedSession("relief", 3, hold_seeds=True)
     table.seat_all()
     before = ""
     while not table.is_over:
@@ -207,7 +215,7 @@ def test_a_file_only_ever_grows() -> None:
 
 
 def test_a_running_game_has_no_outcome_and_no_seeds() -> None:
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     table.play(12)
     text = written(table)
 
@@ -221,11 +229,11 @@ def test_a_running_game_has_no_outcome_and_no_seeds() -> None:
 
 
 def test_a_game_that_has_just_begun_has_a_header() -> None:
-    assert verify_replay(written(Table()), allow_partial=True).lines == 1
+    assert verify_replay(written(ScriptedSession()), allow_partial=True).lines == 1
 
 
 def test_what_is_said_in_secret_stays_out_until_the_seats_speak_openly() -> None:
-    table = Table("relief", 3)
+    table = ScriptedSession("relief", 3)
     table.seat_all()
     table.play_until(lambda session: len(session.open_seats()) == 3)
     before = written(table)
@@ -239,7 +247,7 @@ def test_what_is_said_in_secret_stays_out_until_the_seats_speak_openly() -> None
 
 
 def test_a_secret_is_in_the_file_once_the_game_is_over() -> None:
-    table = Table("relief", 3)
+    table = ScriptedSession("relief", 3)
     table.play_until(lambda session: len(session.open_seats()) == 3)
     table.answer(1)
     table.wrote(table.session.cancel("enough", table.now))
@@ -250,7 +258,7 @@ def test_a_secret_is_in_the_file_once_the_game_is_over() -> None:
 
 def test_a_refused_text_is_not_repeated_and_files_that_repeat_one_are_still_good() -> None:
     """Version 0.1.0 wrote what could not be read into the note."""
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     table.answer_wrongly(table.open[0], "sing")
     table.finish()
     place = table.kinds.index(AnswerRefused)
@@ -271,45 +279,45 @@ def _no() -> Any:
 
 
 # ----------------------------------------------------------------------------------------------------------- every ending
-def resigned(table: Table) -> None:
+def resigned(table: ScriptedSession) -> None:
     table.resign(0)
 
 
-def refused_thrice(table: Table) -> None:
+def refused_thrice(table: ScriptedSession) -> None:
     for _ in range(3):
         table.answer_wrongly(table.open[0])
 
 
-def never_came(table: Table) -> None:
+def never_came(table: ScriptedSession) -> None:
     table.expire(10**6)
 
 
-def came_and_went(table: Table) -> None:
+def came_and_went(table: ScriptedSession) -> None:
     table.seat_all()
     table.expire(WHOLE_BANK + 1)
 
 
-def all_late(table: Table) -> None:
+def all_late(table: ScriptedSession) -> None:
     table.seat_all()
     while not table.is_over:
         table.expire(10**6, 1)
 
 
-def decided(table: Table) -> None:
+def decided(table: ScriptedSession) -> None:
     table.adjudicate(*range(1, table.session.header.seats + 1))
 
 
-def played_out(table: Table) -> None:
+def played_out(table: ScriptedSession) -> None:
     table.adjudicate()
 
 
-def faulted_and_decided(table: Table) -> None:
+def faulted_and_decided(table: ScriptedSession) -> None:
     table.resign(0)
     if not table.is_over:
         table.adjudicate()
 
 
-def cancelled(table: Table) -> None:
+def cancelled(table: ScriptedSession) -> None:
     table.wrote(table.session.cancel("the lights went out", table.now))
 
 
@@ -320,19 +328,19 @@ def cancelled(table: Table) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(("game", "seats"), [("relief", 3), ("sf1906-2e", 4), ("sf1906-1e", 2), ("sf1906-2e", 1)])
-def test_every_ending_is_verified(event: Callable[[Table], None], game: str, seats: int) -> None:
+def test_every_ending_is_verified(event: Callable[[ScriptedSession], None], game: str, seats: int) -> None:
     for answers in (0, 9):
-        table = Table(game, seats)
+        table = ScriptedSession(game, seats)
         table.play(answers)
         event(table)
         table.finish()
-        verdict = verify_replay(written(table))
-        assert (verdict.ok, verdict.reason) == (True, verdict.reason)
-        assert verdict.is_replayed
+        verification = verify_replay(written(table))
+        assert (verification.ok, verification.reason) == (True, verification.reason)
+        assert verification.is_replayed
 
 
 def test_a_cancelled_session_has_an_outcome_without_ranks() -> None:
-    table = Table()
+    table = ScriptedSession()
     cancelled(table)
     replay = read_replay(written(table))
 
@@ -360,11 +368,11 @@ def test_any_byte_changed_added_or_dropped_is_caught(data: st.DataObject) -> Non
     if mutant == whole:
         return
     try:
-        verdict = verify_replay(decode_replay(mutant))
+        verification = verify_replay(decode_replay(mutant))
     except BadReplay as bad:
         assert bad.line >= 1
     else:
-        assert refused(verdict)
+        assert refused(verification)
 
 
 @settings(max_examples=50)
@@ -421,10 +429,10 @@ def test_a_cut_line_and_a_missing_last_newline_are_told_apart_from_nothing() -> 
     ],
 )
 def test_what_is_no_replay_is_told_so(text: str, reason: str) -> None:
-    verdict = verify_replay(text)
+    verification = verify_replay(text)
 
-    assert reason in refused(verdict)
-    assert verdict.line == 1
+    assert reason in refused(verification)
+    assert verification.line == 1
 
 
 def test_what_is_not_utf8_names_its_line() -> None:
@@ -610,7 +618,7 @@ def drop_end(lines: Lines) -> None:
 
 
 def hold_back(lines: Lines) -> None:
-    """The seeds of a session that holds them back are not revealed in the same breath, so this alone is not seen."""
+    """The seeds of a session that holds them back are not revealed in the same step, so this alone is not seen."""
     lines[0]["hold_seeds"] = True
     lines[-1]["revision"] += 1
 
@@ -746,9 +754,9 @@ def test_a_wrong_field_is_named_with_its_value_and_what_was_expected(
 ) -> None:
     """The form is checked whether or not the game can be played again."""
     number = 1 + lines_of(eventful()).index(first(lines_of(eventful()), kind))
-    verdict = verify_replay(rechained(eventful(), lambda lines: first(lines, kind).update(change)))
+    verification = verify_replay(rechained(eventful(), lambda lines: first(lines, kind).update(change)))
 
-    assert (verdict.line, verdict.reason) == (number, reason)
+    assert (verification.line, verification.reason) == (number, reason)
 
 
 def test_a_chain_recomputed_over_the_same_lines_is_the_same_chain() -> None:
@@ -774,11 +782,11 @@ def test_another_legal_action_anywhere_is_caught(data: st.DataObject) -> None:
     def change(lines: Lines) -> None:
         lines[place + 1]["action"] = other
 
-    verdict = verify_replay(rechained(text, change))
-    if verdict.ok:  # two ways to say what makes no difference to anybody: then the pinned hash is what tells
+    verification = verify_replay(rechained(text, change))
+    if verification.ok:  # two ways to say what makes no difference to anybody: then the pinned hash is what tells
         assert not verify_replay(rechained(text, change), pin=read_replay(text).hashes[-1]).ok
     else:
-        assert verdict.line > place
+        assert verification.line > place
 
 
 # --------------------------------------------------------------------------------------- what only a known hash can catch
@@ -851,7 +859,7 @@ def test_what_nothing_contradicts_is_caught_by_the_pinned_hash(forge: Callable[[
 
 
 def test_held_back_seeds_leave_only_form_and_chain() -> None:
-    table = Table("sf1906-2e", 2, hold_seeds=True).finish()
+    table = ScriptedSession("sf1906-2e", 2, hold_seeds=True).finish()
     text = written(table)
     forged = rechained(text, change_scores)
 
@@ -861,7 +869,7 @@ def test_held_back_seeds_leave_only_form_and_chain() -> None:
 
 
 def test_a_revealed_replay_without_its_last_line_says_that_nothing_was_replayed() -> None:
-    table = Table("sf1906-2e", 2, hold_seeds=True).finish()
+    table = ScriptedSession("sf1906-2e", 2, hold_seeds=True).finish()
     table.wrote(table.session.reveal(table.now))
     whole = written(table)
     cut = "".join(whole.splitlines(keepends=True)[:-1])
@@ -881,11 +889,11 @@ def test_the_example_in_the_docs_is_a_real_one() -> None:
 
 def test_a_made_up_end_is_caught_by_the_pinned_hash_or_not_at_all() -> None:
     """As docs/replays.md says: what only its writer knew, the file cannot prove."""
-    whole = Table("sf1906-2e", 2)
+    whole = ScriptedSession("sf1906-2e", 2)
     whole.play(20)
     noted = read_replay(written(whole)).hashes[-1]
     last = read_replay(written(whole.finish())).hashes[-1]
-    made_up = Table("sf1906-2e", 2)
+    made_up = ScriptedSession("sf1906-2e", 2)
     made_up.play(20)
     made_up.resign(0)
 

@@ -12,11 +12,11 @@ from service.sessions.entries import (
     ACTIONS,
     Acted,
     AnswerRefused,
+    AutomatonActed,
     Ended,
     Entry,
     Fault,
     Forfeited,
-    HouseActed,
     Revealed,
     Seated,
     Status,
@@ -34,7 +34,7 @@ from service.sessions.errors import (
 )
 from service.sessions.session import ACTIVE, NOTE_LIMIT, Accepted, Late, Refused, Session, Stale, new_session
 from service.sessions.stored import decode_entry, decode_header, decode_session, encode, encode_session
-from tests.sessions.tables import CONTROL, START, Table, header_of
+from tests.sessions.scripted_sessions import CONTROL, START, ScriptedSession, header_of
 
 WHOLE_BANK = CONTROL.move_ms + CONTROL.bank_ms + LAG_MS
 
@@ -44,17 +44,17 @@ def is_together(session: Session) -> bool:
     return len(session.open_seats()) == session.header.seats
 
 
-def together(seats: int = 3, number: int = 1) -> Table:
+def together(seats: int = 3, number: int = 1) -> ScriptedSession:
     """A table of relief at which everybody has been asked at once, for the leader."""
-    table = Table("relief", seats, number)
+    table = ScriptedSession("relief", seats, number)
     table.seat_all()
     table.play_until(is_together)
     return table
 
 
-def ordinary(game: str = "sf1906-2e", seats: int = 2, **changes: Any) -> Table:
+def ordinary(game: str = "sf1906-2e", seats: int = 2, **changes: Any) -> ScriptedSession:
     """A table at which one seat at a time is asked, with everybody seated."""
-    table = Table(game, seats, **changes)
+    table = ScriptedSession(game, seats, **changes)
     table.seat_all()
     return table
 
@@ -62,7 +62,7 @@ def ordinary(game: str = "sf1906-2e", seats: int = 2, **changes: Any) -> Table:
 # ----------------------------------------------------------------------------------------------------- turns and repeats
 @pytest.mark.parametrize("game", list(all_games()))
 def test_a_game_is_played_to_its_end(game: str) -> None:
-    table = Table(game, 2).finish()
+    table = ScriptedSession(game, 2).finish()
 
     assert table.session.status == Status.FINISHED
     assert table.ended_well()
@@ -71,14 +71,14 @@ def test_a_game_is_played_to_its_end(game: str) -> None:
 
 
 def test_the_first_question_is_put_when_the_table_is_laid() -> None:
-    table = Table("sf1906-2e", 3)
+    table = ScriptedSession("sf1906-2e", 3)
 
     assert len(table.open) == 1
     assert table.turn(table.open[0]) == 1
     assert table.session.revision == 0
 
 
-def _stale(table: Table, seat: int, turn: int, choice: int | str) -> SessionError:
+def _stale(table: ScriptedSession, seat: int, turn: int, choice: int | str) -> SessionError:
     """Why an answer meets no open question; nothing has been written then."""
     reply, entries = table.session.answer(seat, turn, choice, "", table.now)
     assert isinstance(reply, Stale)
@@ -279,19 +279,19 @@ def test_a_repeat_in_secret_gets_the_first_reply() -> None:
     assert isinstance(_stale(table, 1, turn, 1), StaleTurn)
 
 
-def test_the_house_speaks_secretly_for_a_forfeited_seat() -> None:
+def test_the_automaton_speaks_secretly_for_a_forfeited_seat() -> None:
     table = together()
     table.resign(1)
 
     said = table.entries[table.kinds.index(Forfeited) + 1 :]
     assert said
-    assert all(isinstance(entry, HouseActed) and (entry.seat, entry.secret) == (1, True) for entry in said)
+    assert all(isinstance(entry, AutomatonActed) and (entry.seat, entry.secret) == (1, True) for entry in said)
     assert table.open == [0, 2]
 
 
 # --------------------------------------------------------------------------------------------------------------- clocks
 def test_a_seat_that_has_not_turned_up_has_the_seating_time() -> None:
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     seat = table.open[0]
 
     assert table.session.seats[seat].clock.deadline_ms == START + CONTROL.seating_ms + LAG_MS
@@ -300,7 +300,7 @@ def test_a_seat_that_has_not_turned_up_has_the_seating_time() -> None:
 
 
 def test_the_clock_begins_when_the_seat_turns_up() -> None:
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     seat = table.open[0]
     table.now += 15_000
     table.seat_all()
@@ -312,7 +312,7 @@ def test_the_clock_begins_when_the_seat_turns_up() -> None:
 
 
 def test_whoever_answers_has_turned_up() -> None:
-    table = Table("sf1906-2e", 2)
+    table = ScriptedSession("sf1906-2e", 2)
     seat = table.open[0]
     table.answer(seat, after=19_000)
 
@@ -377,7 +377,7 @@ def test_an_empty_bank_names_who_was_there(is_there: bool, fault: Fault) -> None
 
 
 def test_whoever_never_came_is_a_no_show() -> None:
-    table = Table("sf1906-2e", 3)
+    table = ScriptedSession("sf1906-2e", 3)
     seat = table.open[0]
 
     assert table.expire(CONTROL.seating_ms + LAG_MS) == []
@@ -483,17 +483,17 @@ def test_a_seat_may_resign_out_of_turn() -> None:
 
 
 @pytest.mark.parametrize(("game", "seats"), [("relief", 3), ("sf1906-1e", 3), ("sf1906-2e", 4)])
-def test_the_house_plays_a_forfeited_seat_to_the_end(game: str, seats: int) -> None:
+def test_the_automaton_plays_a_forfeited_seat_to_the_end(game: str, seats: int) -> None:
     table = ordinary(game, seats)
     table.play(5)
     table.resign(1)
     table.finish()
 
     later = table.entries[table.kinds.index(Forfeited) :]
-    assert {isinstance(entry, HouseActed) for entry in later if isinstance(entry, ACTIONS) and entry.seat == 1} == {
+    assert {isinstance(entry, AutomatonActed) for entry in later if isinstance(entry, ACTIONS) and entry.seat == 1} == {
         True
     }
-    assert {entry.seat for entry in later if isinstance(entry, HouseActed)} == {1}
+    assert {entry.seat for entry in later if isinstance(entry, AutomatonActed)} == {1}
     assert table.ranks[1] == seats
     played = table.session.game.outcome(table.session.state)
     assert played is not None
@@ -504,7 +504,7 @@ def test_the_house_plays_a_forfeited_seat_to_the_end(game: str, seats: int) -> N
     assert min(table.ranks) == 1
 
 
-def test_the_house_chooses_the_same_again() -> None:
+def test_the_automaton_chooses_the_same_again() -> None:
     """Its chance is keyed by the deck seed and the revision."""
 
     def played() -> list[Entry]:
@@ -537,14 +537,14 @@ def test_a_game_of_two_ends_with_the_first_fault() -> None:
     table.resign(0)
 
     assert table.kinds[-3:] == [Forfeited, Ended, Revealed]
-    assert HouseActed not in table.kinds
+    assert AutomatonActed not in table.kinds
     assert table.ranks == (2, 1)
     assert table.session.outcome is not None
     assert table.session.outcome.scores == (0, 0)
 
 
 def test_a_solo_game_ends_with_its_player() -> None:
-    table = Table("sf1906-2e", 1)
+    table = ScriptedSession("sf1906-2e", 1)
     table.play(2)
     table.resign(0)
 
@@ -571,7 +571,7 @@ def test_adjudicated_with_ranks() -> None:
     table.adjudicate(2, 1, 2)
 
     assert (table.ranks, table.ending) == ((2, 1, 2), "ADJUDICATED")
-    assert HouseActed not in table.kinds
+    assert AutomatonActed not in table.kinds
     assert table.ended_well()
 
 
@@ -584,13 +584,13 @@ def test_ranks_must_be_ranks(ranks: list[int]) -> None:
     assert table.session.status == ACTIVE
 
 
-def test_adjudicated_without_ranks_the_house_plays_every_seat_to_the_end() -> None:
+def test_adjudicated_without_ranks_the_automaton_plays_every_seat_to_the_end() -> None:
     table = together(3)
     table.answer(0)
     table.adjudicate()
 
     assert table.ending == "ADJUDICATED"
-    assert set(table.kinds[-10:-2]) == {HouseActed}
+    assert set(table.kinds[-10:-2]) == {AutomatonActed}
     played = table.session.game.outcome(table.session.state)
     assert played is not None
     assert table.ranks == played.ranks
@@ -640,7 +640,7 @@ def through_the_wire(session: Session) -> Session:
 
 @pytest.mark.parametrize(("game", "seats"), [("relief", 2), ("relief", 3), ("sf1906-1e", 2), ("sf1906-2e", 4)])
 def test_a_session_plays_on_identically_from_its_plain_data(game: str, seats: int) -> None:
-    kept, sent = Table(game, seats), Table(game, seats)
+    kept, sent = ScriptedSession(game, seats), ScriptedSession(game, seats)
     for table in (kept, sent):
         table.seat_all()
     step = 0
@@ -677,12 +677,12 @@ def test_a_game_that_other_rules_began_is_not_played_on() -> None:
 
 def test_a_header_of_an_older_version_is_read_as_it_was_meant() -> None:
     """One version wrote nothing behind the time of creation, the next one only whether the session is sealed."""
-    header = encode(header_of(hold_seeds=True, sealed=True, birth="b1"))
+    header = encode(header_of(hold_seeds=True, sealed=True, creation_id="b1"))
     for format_ in (1, 2):
         whole = [format_, *msgspec.msgpack.decode(header)[1:]]
         first, second = (decode_header(msgspec.msgpack.encode(whole[:length])) for length in (11, 12))
-        assert (first.sealed, first.birth) == (False, "")
-        assert (second.sealed, second.birth) == (True, "")
+        assert (first.sealed, first.creation_id) == (False, "")
+        assert (second.sealed, second.creation_id) == (True, "")
 
 
 def test_entries_survive_the_wire() -> None:
@@ -695,7 +695,7 @@ def test_entries_survive_the_wire() -> None:
 
 
 def test_outcomes_survive_the_wire() -> None:
-    solo = Table("sf1906-2e", 1).finish().session
+    solo = ScriptedSession("sf1906-2e", 1).finish().session
 
     assert solo.outcome is not None
     assert solo.outcome.house

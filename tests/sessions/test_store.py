@@ -15,18 +15,18 @@ from redis.asyncio import Redis
 
 from service.embedded import EmbeddedRedis
 from service.sessions import keys
-from service.sessions.arena import Arena
 from service.sessions.entries import Ended, Entry, Revealed
 from service.sessions.errors import Conflict, StoreUnavailable, UnknownSession
-from service.sessions.link import RedisClient
+from service.sessions.live_sessions import LiveSessions
+from service.sessions.redis_client import RedisClient
 from service.sessions.redis_store import ENDED_TTL, LATE_MS, LIVE_TTL, RedisStore, read_notice
 from service.sessions.session import Header, Session, new_session
-from service.sessions.store import Bells, MemoryStore, Store
+from service.sessions.store import MemoryStore, Recipients, Store
 from service.sessions.stored import encode_session
-from tests.sessions.tables import START, accepted, header_of, save
+from tests.sessions.scripted_sessions import START, accepted, header_of, save
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
-NOBODY = Bells()
+NOBODY = Recipients()
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_where_several_sessions_stand_is_one_question(opened: Opened) -> None:
 
 def test_a_glance_shows_only_what_is_remembered_as_it_is_stored(opened: Opened) -> None:
     async def questions(store: Store) -> None:
-        here, elsewhere = Arena(store, lambda: START), Arena(store, lambda: START)
+        here, elsewhere = LiveSessions(store, lambda: START), LiveSessions(store, lambda: START)
         same_here, moved_elsewhere, made_elsewhere = (fresh() for _ in range(3))
         for session in (same_here, moved_elsewhere):
             await here.create(session.header)
@@ -148,7 +148,7 @@ def test_a_glance_shows_only_what_is_remembered_as_it_is_stored(opened: Opened) 
         await accepted(elsewhere, moved_elsewhere.header.id, seat, 1)
 
         ids = [session.header.id for session in (same_here, moved_elsewhere, made_elsewhere)]
-        assert list(await here.glance([*ids, "nobody"])) == [same_here.header.id]
+        assert list(await here.read_unchanged([*ids, "nobody"])) == [same_here.header.id]
 
     asked(opened, questions)
 
@@ -355,14 +355,14 @@ def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> No
         session = fresh()
         await store.create(session)
         entries = said(session)
-        trip = store._trip
+        round_trip = store._round_trip
         lost = [True]
 
         async def unlucky(batch: list[Any]) -> list[Any]:
-            answers = await trip(batch)
+            answers = await round_trip(batch)
             return [ConnectionResetError()] * len(batch) if lost and lost.pop() else answers
 
-        store._trip = unlucky  # type: ignore[method-assign]  # the wire between the two breaks once
+        store._round_trip = unlucky  # type: ignore[method-assign]  # the wire between the two breaks once
         await save(store, session, entries)
 
         assert (await store.log(session.header.id, 0))[1] == entries
@@ -375,7 +375,7 @@ def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
 ) -> None:
     """A server that says nothing closes no connection either. The save is sent again through another one; when the server wakes
     it finds both, and the log has the move once."""
-    monkeypatch.setattr("service.sessions.wire.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("service.sessions.redis_pipeline.TIMEOUT_S", 0.2)
 
     async def questions(store: RedisStore) -> None:
         session = fresh()
@@ -386,7 +386,7 @@ def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
             entries = said(session)
             saving = asyncio.create_task(save(store, session, entries))
             async with asyncio.timeout(60):
-                while store._wire._connection is not None:
+                while store._pipeline._connection is not None:
                     await asyncio.sleep(0.01)
         finally:
             os.kill(server.pid, signal.SIGCONT)
@@ -439,18 +439,18 @@ def test_a_saved_move_is_announced_to_watchers_and_bots(server: EmbeddedRedis) -
         await store.create(session)
         bot = f"bot-{session.header.id}"
         async with Redis.from_url(server.url) as listener, listener.pubsub() as heard:
-            await heard.subscribe(keys.watch(session.header.id), keys.bell(bot))
+            await heard.subscribe(keys.watch(session.header.id), keys.bot_channel(bot))
             for _ in range(2):
                 await heard.get_message(timeout=5)
             with contextlib.suppress(Conflict):
                 forked = await store.load(session.header.id)
                 forked.mark = "another save's"
-                await save(store, forked, [], Bells((bot,)))
-            await save(store, session, said(session), Bells((bot,)))
+                await save(store, forked, [], Recipients((bot,)))
+            await save(store, session, said(session), Recipients((bot,)))
             notices = [await heard.get_message(timeout=5) for _ in range(2)]
 
         told = {notice["channel"].decode(): notice["data"].decode() for notice in notices if notice}
-        assert set(told) == {keys.watch(session.header.id), keys.bell(bot)}
+        assert set(told) == {keys.watch(session.header.id), keys.bot_channel(bot)}
         assert all(read_notice(notice)[:2] == (session.header.id, session.mark) for notice in told.values())
 
     with_redis(server, questions)

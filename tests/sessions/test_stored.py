@@ -8,13 +8,23 @@ import msgspec
 import pytest
 
 from service.games.core import Outcome
-from service.sessions.entries import Acted, AnswerRefused, Ended, Entry, Forfeited, HouseActed, Revealed, Seated, Status
+from service.sessions.entries import (
+    Acted,
+    AnswerRefused,
+    AutomatonActed,
+    Ended,
+    Entry,
+    Forfeited,
+    Revealed,
+    Seated,
+    Status,
+)
 from service.sessions.errors import UnreadableSession
 from service.sessions.replay import write_replay
 from service.sessions.replay_verify import verify_replay
 from service.sessions.session import Seat, Session
 from service.sessions.stored import decode_entry, decode_header, decode_session, encode, encode_session, entry_mark
-from tests.sessions.tables import Table, header_of
+from tests.sessions.scripted_sessions import ScriptedSession, header_of
 
 #: What version 0.1 had in Redis for three sessions, as hex, with the replays and the seats that it made of them.
 OLD: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "stored_format_1.json").read_text(encoding="utf-8"))
@@ -42,22 +52,22 @@ def test_a_session_that_version_0_1_stored_is_opened_and_has_the_same_replay(nam
 def test_the_old_sessions_have_every_kind_of_entry() -> None:
     kinds = {type(entry) for name in OLD for entry in _opened(name)[1]}
 
-    assert kinds == {Acted, HouseActed, AnswerRefused, Seated, Forfeited, Ended, Revealed}
+    assert kinds == {Acted, AutomatonActed, AnswerRefused, Seated, Forfeited, Ended, Revealed}
 
 
 def test_a_session_that_version_0_1_stored_is_played_on_and_stored_anew() -> None:
-    table = Table()
+    table = ScriptedSession()
     table.session, table.entries = _opened("running")
     table.now = table.entries[-1].at_ms
-    assert table.session.header.birth == "b1"
+    assert table.session.header.creation_id == "b1"
     assert any(seat.outage for seat in table.session.seats)
     header = decode_header(encode(table.session.header))
     while not table.is_over:
         table.answer()
         table.session = decode_session(header, encode_session(table.session))
-    verdict = verify_replay(write_replay(table.session, table.entries))
+    verification = verify_replay(write_replay(table.session, table.entries))
 
-    assert (verdict.ok, verdict.is_replayed) == (True, True), verdict.reason
+    assert (verification.ok, verification.is_replayed) == (True, True), verification.reason
 
 
 @pytest.mark.parametrize("name", OLD)

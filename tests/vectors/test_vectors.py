@@ -35,11 +35,11 @@ def stranger_hash(views: Any) -> str:
 def stranger_stream() -> Callable[..., Any]:
     """Returns the class as printed on the page."""
     source = next(
-        part for part in PAGE.read_text(encoding="utf-8").split("```python\n") if part.startswith("class Stream")
+        part for part in PAGE.read_text(encoding="utf-8").split("```python\n") if part.startswith("class Draws")
     )
     names: dict[str, Any] = {"struct": struct, "hashlib": hashlib}
     exec(source.split("```")[0], names)
-    return names["Stream"]  # type: ignore[no-any-return]  # it has just been made
+    return names["Draws"]  # type: ignore[no-any-return]  # it has just been made
 
 
 def drawn_openly(cards: list[str], count: int, stream: Any) -> tuple[list[str], list[str]]:

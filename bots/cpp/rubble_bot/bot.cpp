@@ -83,7 +83,7 @@ std::string_view name(grpc::StatusCode code) {
 }
 
 /// Returns what went wrong if trying again may help; throws BotError otherwise.
-std::string judge(const grpc::Status& status) {
+std::string classify(const grpc::Status& status) {
     switch (status.error_code()) {
         case grpc::StatusCode::OK:
             return "the stream ended";
@@ -120,7 +120,7 @@ void Bot::play() {
                 log("INFO", "this copy of the arena is about to stop; connecting again");
                 break;
             case Ending::lost:
-                pause(judge(status_));
+                pause(classify(status_));
                 break;
         }
     }

@@ -133,14 +133,14 @@ func (b *Bot) converse(ctx context.Context) error {
 	// The key is also sent as metadata: the arena then knows the bot before it reads the stream.
 	stream, err := pb.NewBotServiceClient(conn).Play(b.Settings.Signed(streaming))
 	if err != nil {
-		return judge(err)
+		return classify(err)
 	}
 	heard, failed := make(chan *pb.PlayResponse), make(chan error, 1)
 	go func() {
 		for {
 			response, err := stream.Recv()
 			if err != nil {
-				failed <- judge(err)
+				failed <- classify(err)
 				return
 			}
 			select {
@@ -353,8 +353,8 @@ func (b *Bot) answer(t thought) {
 	}
 }
 
-// judge returns what went wrong: ErrRejected if trying again would not help.
-func judge(err error) error {
+// classify returns what went wrong: ErrRejected if trying again would not help.
+func classify(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the stream ended")
 	}

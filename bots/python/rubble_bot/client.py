@@ -135,7 +135,7 @@ class Bot:
                         _LOG.info("this copy of the arena is about to stop; connecting again")
                         return
             except grpc.aio.AioRpcError as error:
-                problem, stay_away_s = _judge(error)
+                problem, stay_away_s = _classify(error)
             finally:
                 writer.cancel()
                 call.cancel()
@@ -313,7 +313,7 @@ def _tell(listener: Callable[[Any], None] | None, message: Any) -> None:
         _LOG.exception("%s: a listener failed", message.session)
 
 
-def _judge(error: grpc.aio.AioRpcError) -> tuple[str, float]:
+def _classify(error: grpc.aio.AioRpcError) -> tuple[str, float]:
     """Returns what went wrong and in how many seconds to try again (0: unknown); raises BotError if trying again is useless."""
     code, details = error.code(), error.details() or ""
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):

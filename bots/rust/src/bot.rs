@@ -163,7 +163,7 @@ impl Bot {
         } // else the key is malformed, and the arena rejects it after Hello
         let mut ears = match BotServiceClient::new(channel).play(request).await {
             Ok(response) => response.into_inner(),
-            Err(status) => return judge(&status),
+            Err(status) => return classify(&status),
         };
         loop {
             tokio::select! {
@@ -178,7 +178,7 @@ impl Bot {
                         }
                     }
                     Ok(None) => return End::Lost("the stream ended".into()),
-                    Err(status) => return judge(&status),
+                    Err(status) => return classify(&status),
                 },
                 Some(thought) = self.thoughts.recv() => {
                     self.answer(thought);
@@ -328,7 +328,7 @@ impl Bot {
 }
 
 /// Returns what went wrong: final if trying again would not help.
-fn judge(status: &Status) -> End {
+fn classify(status: &Status) -> End {
     let message = status.message();
     let rejected = |what: &str| End::Final(BotError::Rejected(format!("the arena does not {what}: {message}")));
     match status.code() {

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.relief.box import (
     CARDS,
     DISTRESSED,
@@ -117,7 +117,7 @@ def turn_card(state: State) -> None:
         state.reshuffles[level] += 1
         pile.extend(cards_of_level(level + 1))
         used.clear()
-        Stream(state.deck_seed, f"cards-{level + 1}/{state.reshuffles[level]}").shuffle(pile)
+        Draws(state.deck_seed, f"cards-{level + 1}/{state.reshuffles[level]}").shuffle(pile)
     card = pile.pop()
     used.append(card)
     place_card(state, card)

@@ -7,7 +7,7 @@ is in victory points; the weights were found by playing.
 
 from typing import Final
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.core import Seat
 from service.games.relief.actions import LEADS, Action, Build, Lead, Spend, Trade, Use
 from service.games.relief.box import (
@@ -50,7 +50,7 @@ GIVES: Final = (0.56, 0.56, 0.85, 0.85, 0.85, 0.85, 0.44, 0.66)
 POINT: Final = 3.6
 
 
-def greedy(state: State, seat: Seat, stream: Stream) -> Action:
+def greedy(state: State, seat: Seat, draws: Draws) -> Action:
     """Returns the action of the highest value; among equals the stream decides."""
     actions = legal_actions(state, seat)
     if len(actions) == 1:
@@ -66,7 +66,7 @@ def greedy(state: State, seat: Seat, stream: Stream) -> Action:
             best, highest = [action], value
         elif value > highest - 1e-9:
             best.append(action)
-    return best[0] if len(best) == 1 else best[stream.below(len(best))]
+    return best[0] if len(best) == 1 else best[draws.below(len(best))]
 
 
 def _placement(mind: "_Mind") -> Action:

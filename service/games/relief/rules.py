@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import Options, Seat
 from service.games.relief import refusals
 from service.games.relief.actions import Action, Build, Keep, Lead, Spend, Trade, Use
@@ -76,9 +76,9 @@ def setup(seats: int, options: Options, seeds: Seeds) -> State:
 def _open_and_pile(purpose: str, cards: list[int], faces: int, seeds: Seeds) -> tuple[list[int], list[int]]:
     """Returns ``faces`` cards face up by the table seed, and the rest shuffled by the deck seed."""
     if faces:
-        Stream(seeds.table, purpose).shuffle(cards)
+        Draws(seeds.table, purpose).shuffle(cards)
     pile = sorted(cards[faces:])
-    Stream(seeds.deck, purpose).shuffle(pile)
+    Draws(seeds.deck, purpose).shuffle(pile)
     return cards[:faces], pile
 
 

@@ -1,7 +1,7 @@
 """States consistent with a view: the table rebuilt from the view, with everything the viewer cannot see re-dealt."""
 
-from service.games.chance import SEED_BYTES, Stream
-from service.games.core import Eye, Seat
+from service.games.chance import SEED_BYTES, Draws
+from service.games.core import Seat, Viewer
 from service.games.relief.box import (
     BOARD_KINDS,
     CARD_NUMBER,
@@ -16,60 +16,60 @@ from service.games.relief.state import OVER, Player, State, sites_of
 from service.games.relief.view import PHASES, TRIGGERS, SeatView, View, counts_of, has_secret_leaders
 
 
-def redeal(state: State, eye: Eye, stream: Stream) -> State:
+def redeal(state: State, viewer: Viewer, draws: Draws) -> State:
     """Returns the same table with everything this viewer cannot know re-dealt."""
     twin = state.copy()
     twin.legal = None
-    twin.deck_seed = stream.seed()
+    twin.deck_seed = draws.seed()
     if twin.phase == OVER:  # 5.19: nothing is hidden after the end
         return twin
     for pile in (*twin.tiles, *twin.cards):
-        stream.shuffle(pile)
-    others = [player for seat, player in enumerate(twin.players) if seat != eye]
-    _deal_specials(twin, others, stream)
-    _deal_objectives(twin, others, stream)
+        draws.shuffle(pile)
+    others = [player for seat, player in enumerate(twin.players) if seat != viewer]
+    _deal_specials(twin, others, draws)
+    _deal_objectives(twin, others, draws)
     for player in others:
         if has_secret_leaders(twin, player):
-            _place_leaders(player, stream)
+            _place_leaders(player, draws)
     return twin
 
 
-def _deal_specials(state: State, others: list[Player], stream: Stream) -> None:
+def _deal_specials(state: State, others: list[Player], draws: Draws) -> None:
     """5.19: an unseen special may be in another hand or left in the box."""
     seen = {tile for player in state.players for tile in player.tops}
     seen |= {tile for player in state.players for stack in player.under for tile in stack}
     seen |= {player.special for player in state.players if player not in others}
     unseen = [tile for tile in SPECIALS if tile not in seen]
-    stream.shuffle(unseen)
+    draws.shuffle(unseen)
     for player in others:
         if player.special >= 0:
             player.special = unseen.pop()
 
 
-def _deal_objectives(state: State, others: list[Player], stream: Stream) -> None:
+def _deal_objectives(state: State, others: list[Player], draws: Draws) -> None:
     seen = {state.objective} | {player.objective for player in state.players if player not in others}
     unseen = [number for number in range(len(OBJECTIVES)) if number not in seen]
-    stream.shuffle(unseen)
+    draws.shuffle(unseen)
     for player in others:
         player.objective = unseen.pop()
 
 
-def _place_leaders(player: Player, stream: Stream) -> None:
+def _place_leaders(player: Player, draws: Draws) -> None:
     """5.23: a seat that has finished gets a complete assignment, any other seat a part of one of any length."""
     spaces = list(range(len(player.tops)))
-    stream.shuffle(spaces)
+    draws.shuffle(spaces)
     chosen = sorted(spaces[: player.leaders])
     if player.unplaced:
-        chosen = chosen[: stream.below(player.leaders)]
+        chosen = chosen[: draws.below(player.leaders)]
         player.unplaced = player.leaders - len(chosen)
     player.led = sum(1 << space for space in chosen)
 
 
-def sample(view: View, seat: Seat, stream: Stream) -> State:
+def sample(view: View, seat: Seat, draws: Draws) -> State:
     """Returns a whole state consistent with this view, made from the view alone."""
     if view.you != seat:
         raise ValueError(f"this is the view of seat {view.you}, not of seat {seat}")
-    return redeal(rebuild(view), seat, stream)
+    return redeal(rebuild(view), seat, draws)
 
 
 def rebuild(view: View) -> State:

@@ -7,7 +7,7 @@ A view is complete for a player with perfect memory: ``sample`` needs nothing el
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from service.games.core import Eye
+from service.games.core import Viewer
 from service.games.relief.box import CARDS, KINDS, OBJECTIVES, TILES
 from service.games.relief.rules import to_act
 from service.games.relief.state import LEADERS, OVER, Player, State, hope, influence
@@ -120,11 +120,11 @@ class View(NamedTuple):
     seats: tuple[SeatView, ...]
 
 
-def view(state: State, eye: Eye) -> View:
+def view(state: State, viewer: Viewer) -> View:
     """Returns all that this viewer knows, and nothing else."""
     return View(
         len(state.players),
-        eye,
+        viewer,
         _END_ON_DISCARD[state.stop_on_discard],
         _OBJECTIVES[state.own_objectives],
         state.round,
@@ -145,7 +145,7 @@ def view(state: State, eye: Eye) -> View:
         len(state.tiles[0]),
         len(state.tiles[1]),
         tuple([_cards(state, level) for level in range(2)]),
-        tuple([_seat(state, seat, player, eye) for seat, player in enumerate(state.players)]),
+        tuple([_seat(state, seat, player, viewer) for seat, player in enumerate(state.players)]),
     )
 
 
@@ -169,8 +169,8 @@ def _cards(state: State, level: int) -> CardsView:
     )
 
 
-def _seat(state: State, seat: int, player: Player, eye: Eye) -> SeatView:
-    own = seat == eye
+def _seat(state: State, seat: int, player: Player, viewer: Viewer) -> SeatView:
+    own = seat == viewer
     over = state.phase == OVER
     return SeatView(
         seat,

@@ -1,6 +1,6 @@
 """Money, development steps, rows and decks: the small moves that players and the Committee share."""
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.sf1906 import box
 from service.games.sf1906.state import EMPTY, Player, State
 
@@ -36,7 +36,7 @@ def draw_permit(state: State) -> int:
         state.reshuffles += 1
         state.permit_deck = state.permit_discards
         state.permit_discards = []
-        Stream(state.deck_seed, f"permits/{state.reshuffles}").shuffle(state.permit_deck)
+        Draws(state.deck_seed, f"permits/{state.reshuffles}").shuffle(state.permit_deck)
     return state.permit_deck.pop() if state.permit_deck else EMPTY
 
 

@@ -7,7 +7,7 @@ and values a card it cannot see like an average one.
 
 from typing import Final
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.sf1906 import box
 from service.games.sf1906.actions import (
     COLLECT,
@@ -384,9 +384,9 @@ class Worth:
         return self.step(False) + self.rubble() + 0.2 * mine - self.money * box.RUBBLE_PRICE
 
 
-def choose(state: State, seat: int, stream: Stream) -> Action:
+def choose(state: State, seat: int, draws: Draws) -> Action:
     """Returns the action worth most; of equals the first."""
-    del stream  # it uses no randomness
+    del draws  # it uses no randomness
     actions = legal_actions(state, seat)
     worth = Worth(state, seat)
     known: dict[int, float] = {}

@@ -1,6 +1,6 @@
 """States consistent with a view: the table is rebuilt from the view alone, then everything unknown is re-dealt."""
 
-from service.games.chance import SEED_BYTES, Stream
+from service.games.chance import SEED_BYTES, Draws
 from service.games.sf1906 import box
 from service.games.sf1906.editions import EDITIONS
 from service.games.sf1906.state import EMPTY, NOBODY, OVER, PHASES, Player, Site, Solo, State, face_for, note_plot
@@ -12,18 +12,18 @@ _SPACE = {name: index for index, name in enumerate(box.SPACE_IDS)}
 _UNKNOWN = -1
 
 
-def redeal(state: State, eye: int | None, stream: Stream) -> State:
+def redeal(state: State, viewer: int | None, draws: Draws) -> State:
     """Returns the same table with the decks shuffled and every objective this viewer has not seen re-dealt."""
     world = state.copy()
-    world.deck_seed = stream.seed()
-    stream.shuffle(world.permit_deck)
+    world.deck_seed = draws.seed()
+    draws.shuffle(world.permit_deck)
     unseen: list[tuple[Player, int]] = []
     if state.phase != OVER:  # after the end the objectives are revealed
         for who, player in enumerate(world.players):
-            if who != eye:
+            if who != viewer:
                 unseen += [(player, index) for index, seen in enumerate(player.known) if not seen]
     pool = world.objective_deck + [player.objectives[index] for player, index in unseen]
-    stream.shuffle(pool)
+    draws.shuffle(pool)
     for player, index in unseen:
         player.objectives[index] = pool.pop()
     world.objective_deck = pool
@@ -31,9 +31,9 @@ def redeal(state: State, eye: int | None, stream: Stream) -> State:
     return world
 
 
-def sample(view: View, seat: int, stream: Stream) -> State:
+def sample(view: View, seat: int, draws: Draws) -> State:
     """Returns a whole state that gives that seat exactly this view, each possible one equally likely."""
-    return redeal(rebuild(view), seat, stream)
+    return redeal(rebuild(view), seat, draws)
 
 
 def rebuild(view: View) -> State:

@@ -6,7 +6,7 @@ has its own purpose, so the order of draws (R58) does not matter.
 
 from typing import Final
 
-from service.games.chance import Seeds, Stream
+from service.games.chance import Draws, Seeds
 from service.games.core import Option, Options
 from service.games.sf1906 import box
 from service.games.sf1906.editions import Edition
@@ -51,21 +51,21 @@ def _lay_map(players: int, choice: str, seed: bytes) -> Site:
     cards: list[int]
     if choice == "pairs":
         pairs = list(range(len(_PAIRS)))
-        Stream(seed, "pairs").shuffle(pairs)
+        Draws(seed, "pairs").shuffle(pairs)
         cards = [card for pair in sorted(pairs[: count // 2]) for card in _PAIRS[pair]]
     else:
         cards = list(range(1, 9))
-        Stream(seed, "plot-cards").shuffle(cards)
+        Draws(seed, "plot-cards").shuffle(cards)
         cards = sorted(cards[:count])
-    Stream(seed, "map").shuffle(cards)
-    toss = Stream(seed, "sides")
+    Draws(seed, "map").shuffle(cards)
+    toss = Draws(seed, "sides")
     return Site(cards, ["AB"[toss.below(2)] for _ in cards], count // 2)
 
 
-def _split(cards: list[int], count: int, stream: Stream) -> tuple[list[int], list[int]]:
+def _split(cards: list[int], count: int, draws: Draws) -> tuple[list[int], list[int]]:
     """Draws ``count`` cards; returns them and the rest, which keeps its order."""
     order = cards[:]
-    stream.shuffle(order)
+    draws.shuffle(order)
     drawn = order[:count]
     return drawn, [card for card in cards if card not in drawn]
 
@@ -83,7 +83,7 @@ def setup(edition: Edition, seats: int, options: Options, seeds: Seeds) -> State
         state.solo = Solo(box.AIDS.index(str(options["solo_aid"])), blocked, int(options["solo_divisor"]))
     state.site = _lay_map(players, str(options["map"]), seeds.table)
     state.ring = list(range(box.CARDS))
-    Stream(seeds.table, "ring").shuffle(state.ring)
+    Draws(seeds.table, "ring").shuffle(state.ring)
     state.face = face_for(players)
     state.owner = [NOBODY] * box.SPACES
     state.rubble = state.site.initial_rubble
@@ -97,7 +97,7 @@ def setup(edition: Edition, seats: int, options: Options, seeds: Seeds) -> State
     state.reshuffles = 0
     _lay_objectives(state, seeds)
     _lay_permits(state, seeds)
-    state.start = 0 if solo else Stream(seeds.table, "start").below(players)
+    state.start = 0 if solo else Draws(seeds.table, "start").below(players)
     state.year = 0
     state.card = -1
     state.order = [(state.start + step) % players for step in range(players)]
@@ -120,9 +120,9 @@ def _lay_objectives(state: State, seeds: Seeds) -> None:
     The editions deal hidden cards and row in a different order (E7). Since the row lies open and the hidden cards do not, they come
     from different seeds, and the order has no effect.
     """
-    state.common, rest = _split(box.INITIAL, 3, Stream(seeds.table, "common"))
-    state.objective_row, deck = _split(box.GREEN + rest, box.ROW, Stream(seeds.table, "objective-row"))
-    Stream(seeds.deck, "objectives").shuffle(deck)
+    state.common, rest = _split(box.INITIAL, 3, Draws(seeds.table, "common"))
+    state.objective_row, deck = _split(box.GREEN + rest, box.ROW, Draws(seeds.table, "objective-row"))
+    Draws(seeds.deck, "objectives").shuffle(deck)
     for player in state.players[: state.seats]:  # R81; the Committee gets none (R73)
         player.objectives.append(deck.pop())
         player.known.append(False)
@@ -134,11 +134,11 @@ def _lay_permits(state: State, seeds: Seeds) -> None:
     permits = list(range(box.PERMITS))
     if state.solo is not None:
         permits = [permit for permit in permits if permit not in box.GRANTS]
-    state.permit_row, deck = _split(permits, box.ROW, Stream(seeds.table, "permit-row"))
+    state.permit_row, deck = _split(permits, box.ROW, Draws(seeds.table, "permit-row"))
     if state.solo is not None:
-        first, deck = _split(deck, 1, Stream(seeds.table, "committee-permit"))
+        first, deck = _split(deck, 1, Draws(seeds.table, "committee-permit"))
         state.players[COMMITTEE].permits = first
-    Stream(seeds.deck, "permits/0").shuffle(deck)
+    Draws(seeds.deck, "permits/0").shuffle(deck)
     state.permit_deck = deck
     state.permit_discards = []
 

@@ -150,8 +150,8 @@ def _spaces(reading: tuple[int, ...], owner: tuple[int, ...], rubble: int) -> tu
     return tuple([_SPACES[space][owner[space]][rubble >> space & 1] for space in reading])
 
 
-def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerView:
-    open_to_eye = who == eye or state.phase == OVER
+def _player(state: State, who: int, player: Player, viewer: int | None) -> PlayerView:
+    open_to_viewer = who == viewer or state.phase == OVER
     is_committee = state.solo is not None and who >= state.seats
     return PlayerView(
         "Committee" if is_committee else box.PLAYER_COLOURS[who],
@@ -162,7 +162,7 @@ def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerVi
         tuple([_PERMITS[permit] for permit in player.permits]),
         tuple(
             [
-                _OBJECTIVES[card][seen] if seen or open_to_eye else _HIDDEN
+                _OBJECTIVES[card][seen] if seen or open_to_viewer else _HIDDEN
                 for card, seen in zip(player.objectives, player.known, strict=True)
             ]
         ),
@@ -176,7 +176,7 @@ def _player(state: State, who: int, player: Player, eye: int | None) -> PlayerVi
     )
 
 
-def view(state: State, eye: int | None) -> View:
+def view(state: State, viewer: int | None) -> View:
     """Returns what this seat, or a spectator, knows."""
     settle(state)
     site, solo = state.site, state.solo
@@ -184,7 +184,7 @@ def view(state: State, eye: int | None) -> View:
     return View(
         state.edition.id,
         state.seats,
-        eye,
+        viewer,
         PHASES[state.phase],
         None if state.phase == OVER else state.current(),
         state.edition.year_name(state.year),
@@ -205,7 +205,7 @@ def view(state: State, eye: int | None) -> View:
         tuple([_OBJECTIVE_IDS[card] for card in state.objective_row]),
         len(state.objective_deck),
         tuple(state.urbanism),
-        tuple([_player(state, who, player, eye) for who, player in enumerate(state.players)]),
+        tuple([_player(state, who, player, viewer) for who, player in enumerate(state.players)]),
         None if state.best_builder == NOBODY else state.best_builder,
         None if solo is None else SoloView(box.AIDS[solo.aid], box.EARNING_SPACES[solo.blocked], solo.divisor),
         state.by_benefit,

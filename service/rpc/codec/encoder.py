@@ -16,8 +16,8 @@ from typing import Any, Final, Protocol
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from service.games.core import Plain, enum_word
-from service.rpc.codec import wire
-from service.rpc.codec.memo import Memo, Table
+from service.rpc.codec import protobuf_wire
+from service.rpc.codec.bytes_cache import BytesCache, CountedCache
 
 _CAP: Final = 4096  # of a table of values
 _ELEMENTS: Final = 16384  # of a table of small messages
@@ -76,7 +76,7 @@ def encoder(message: Descriptor) -> Encoder:
 class _Each:
     """A repeated sub-message, looked up element by element."""
 
-    def __init__(self, elements: Memo[Any]) -> None:
+    def __init__(self, elements: CountedCache[Any]) -> None:
         self._elements = elements
         self._one = elements.__getitem__
 
@@ -88,7 +88,7 @@ class _Each:
 class _Whole:
     """A sub-message, looked up in one go."""
 
-    def __init__(self, known: Memo[Any]) -> None:
+    def __init__(self, known: CountedCache[Any]) -> None:
         self._known = known
 
     def __getitem__(self, value: Plain, /) -> bytes:
@@ -107,7 +107,7 @@ class _List:
     identity. The table holds the lists too, so that no other value gets the identity of one in it.
     """
 
-    def __init__(self, known: Memo[Any]) -> None:
+    def __init__(self, known: CountedCache[Any]) -> None:
         self._known = known
         self._same: dict[int, tuple[tuple[Plain, ...], bytes]] = {}
 
@@ -141,33 +141,35 @@ def _field(field: FieldDescriptor) -> _Field:
     if field.type == FieldDescriptor.TYPE_STRING:
         text = partial(_text, field)
         if field.is_repeated:
-            return Table(lambda values: b"".join([wire.item(number, text(value)) for value in values]), _CAP)
+            return BytesCache(
+                lambda values: b"".join([protobuf_wire.item(number, text(value)) for value in values]), _CAP
+            )
         if field.has_presence:
-            return Table(_present(lambda value: wire.item(number, text(value))), _CAP)
-        return Table(lambda value: wire.text(number, text(value)), _CAP)
+            return BytesCache(_present(lambda value: protobuf_wire.item(number, text(value))), _CAP)
+        return BytesCache(lambda value: protobuf_wire.text(number, text(value)), _CAP)
     unsigned = _unsigned(field)
     if field.is_repeated:
-        return Table(lambda values: wire.packed(number, map(unsigned, values)), _CAP)
+        return BytesCache(lambda values: protobuf_wire.packed(number, map(unsigned, values)), _CAP)
     if field.has_presence:
-        return Table(_present(lambda value: wire.present(number, unsigned(value))), _CAP)
-    return Table(lambda value: wire.uint(number, unsigned(value)), _CAP)
+        return BytesCache(_present(lambda value: protobuf_wire.present(number, unsigned(value))), _CAP)
+    return BytesCache(lambda value: protobuf_wire.uint(number, unsigned(value)), _CAP)
 
 
 def _sub_message(field: FieldDescriptor, message: Descriptor) -> _Field:
     """Lists of messages with messages inside change one element at a time; others are small and seldom change."""
     name = ".".join(field.full_name.split(".")[-2:])
-    payload, frame = encoder(message), wire.frame(field.number)
+    payload, frame = encoder(message), protobuf_wire.frame(field.number)
 
     def make(value: Plain) -> bytes:
         written = payload(value)
         return frame[len(written)] + written
 
     if not field.is_repeated:
-        return _Whole(Memo(name, make, _CAP))
+        return _Whole(CountedCache(name, make, _CAP))
     if any(part.message_type is not None for part in message.fields):
-        return _Each(Memo(name, make, _CAP))
-    elements = Table(make, _ELEMENTS)
-    return _List(Memo(name, lambda values: b"".join([elements[value] for value in values]), _CAP))
+        return _Each(CountedCache(name, make, _CAP))
+    elements = BytesCache(make, _ELEMENTS)
+    return _List(CountedCache(name, lambda values: b"".join([elements[value] for value in values]), _CAP))
 
 
 def _present(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
@@ -187,7 +189,7 @@ def _unsigned(field: FieldDescriptor) -> Callable[[Any], int]:
         return partial(_enum_number, field.full_name, _numbers_by_word(field.enum_type))
     match field.type:
         case FieldDescriptor.TYPE_SINT32 | FieldDescriptor.TYPE_SINT64:
-            return wire.zigzag
+            return protobuf_wire.zigzag
         case FieldDescriptor.TYPE_UINT32 | FieldDescriptor.TYPE_UINT64 | FieldDescriptor.TYPE_BOOL:
             return index
     raise TypeError(

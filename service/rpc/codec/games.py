@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from rubble.v1 import common_pb2
-from service.games.core import AnyGame, Eye, Plain
-from service.rpc.codec import plain, wire
+from service.games.core import AnyGame, Plain, Viewer
+from service.rpc.codec import plain, protobuf_wire
+from service.rpc.codec.bytes_cache import BytesCache
 from service.rpc.codec.encoder import encoder
-from service.rpc.codec.memo import Table
 
 _VIEW: Final = common_pb2.View.DESCRIPTOR
 _ACTION: Final = common_pb2.Action.DESCRIPTOR
@@ -37,12 +37,14 @@ def for_game(game: AnyGame) -> Codec:
 def _codec(messages: str, text: Callable[[Any], str], typed: Callable[[Any], Plain] | None) -> Codec:
     write_action = encoder(_ACTION)
     if typed is None:
-        texts: Table[str] = Table(lambda text: write_action({"text": text}), _ACTIONS)
+        texts: BytesCache[str] = BytesCache(lambda text: write_action({"text": text}), _ACTIONS)
         return Codec(plain.view_bytes, lambda action: texts[text(action)])
-    actions: Table[Any] = Table(lambda action: write_action({"text": text(action), messages: typed(action)}), _ACTIONS)
+    actions: BytesCache[Any] = BytesCache(
+        lambda action: write_action({"text": text(action), messages: typed(action)}), _ACTIONS
+    )
     field = _VIEW.fields_by_name[messages]
     assert field.message_type is not None
-    payload, frame = encoder(field.message_type), wire.frame(field.number)
+    payload, frame = encoder(field.message_type), protobuf_wire.frame(field.number)
 
     def view_bytes(view: Plain) -> bytes:
         written = payload(view)
@@ -51,14 +53,14 @@ def _codec(messages: str, text: Callable[[Any], str], typed: Callable[[Any], Pla
     return Codec(view_bytes, actions.__getitem__)
 
 
-def view_bytes(game: AnyGame, state: Any, eye: Eye) -> bytes:
-    """The View of one eye."""
-    return for_game(game).view_bytes(game.view(state, eye))
+def view_bytes(game: AnyGame, state: Any, viewer: Viewer) -> bytes:
+    """The View of one viewer."""
+    return for_game(game).view_bytes(game.view(state, viewer))
 
 
-def view_message(game: AnyGame, state: Any, eye: Eye) -> common_pb2.View:
+def view_message(game: AnyGame, state: Any, viewer: Viewer) -> common_pb2.View:
     """The same as a message, to be put into another one."""
-    return common_pb2.View.FromString(view_bytes(game, state, eye))
+    return common_pb2.View.FromString(view_bytes(game, state, viewer))
 
 
 def action_message(game: AnyGame, action: Any) -> common_pb2.Action:

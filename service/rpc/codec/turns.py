@@ -4,30 +4,32 @@ from collections.abc import Iterable
 from typing import Final
 
 from rubble.v1 import bot_pb2, common_pb2
-from service.rpc.codec import wire
-from service.rpc.codec.memo import Memo, Table
+from service.rpc.codec import protobuf_wire
+from service.rpc.codec.bytes_cache import BytesCache, CountedCache
 
-_TURN: Final = wire.fields(bot_pb2.Turn)
-_CLOCK: Final = wire.fields(common_pb2.Clock)
-_SESSION: Final = wire.frame(_TURN["session"])
-_NUMBER: Final = wire.numbers(_TURN["turn"])
-_REVISION: Final = wire.numbers(_TURN["revision"])
-_VIEW: Final = wire.frame(_TURN["view"])
-_EVENT: Final = wire.frame(wire.fields(bot_pb2.PlayEvent)["turn"])
-_EVENTS: Final = wire.frame(wire.fields(bot_pb2.PlayResponse)["events"])
+_TURN: Final = protobuf_wire.fields(bot_pb2.Turn)
+_CLOCK: Final = protobuf_wire.fields(common_pb2.Clock)
+_SESSION: Final = protobuf_wire.frame(_TURN["session"])
+_NUMBER: Final = protobuf_wire.numbers(_TURN["turn"])
+_REVISION: Final = protobuf_wire.numbers(_TURN["revision"])
+_VIEW: Final = protobuf_wire.frame(_TURN["view"])
+_EVENT: Final = protobuf_wire.frame(protobuf_wire.fields(bot_pb2.PlayEvent)["turn"])
+_EVENTS: Final = protobuf_wire.frame(protobuf_wire.fields(bot_pb2.PlayResponse)["events"])
 
 
 def _make_legal(action: bytes) -> bytes:
-    return wire.sub(_TURN["legal_actions"], action)
+    return protobuf_wire.sub(_TURN["legal_actions"], action)
 
 
 def _make_clock(left: tuple[int, int]) -> bytes:
-    return wire.sub(_TURN["clock"], wire.uint(_CLOCK["move_ms"], left[0]) + wire.uint(_CLOCK["bank_ms"], left[1]))
+    return protobuf_wire.sub(
+        _TURN["clock"], protobuf_wire.uint(_CLOCK["move_ms"], left[0]) + protobuf_wire.uint(_CLOCK["bank_ms"], left[1])
+    )
 
 
-_LEGAL: Final = Table(_make_legal, 16384)
+_LEGAL: Final = BytesCache(_make_legal, 16384)
 #: A bot that is quick meets every question with the same clock.
-_CLOCKS: Final = Memo("turn.clock", _make_clock, 4096)
+_CLOCKS: Final = CountedCache("turn.clock", _make_clock, 4096)
 
 
 def turn_event_bytes(

@@ -14,7 +14,7 @@ lies in the supply, unless ``supply:`` is given.
 import re
 from collections.abc import Sequence
 
-from service.games.chance import Stream, seeds_of
+from service.games.chance import Draws, seeds_of
 from service.games.core import Outcome, Refused, Seat
 from service.games.relief import RELIEF
 from service.games.relief.actions import read
@@ -304,6 +304,6 @@ def ended(state: State) -> Outcome:
     return outcome
 
 
-def stream(purpose: str = "test") -> Stream:
+def draws(purpose: str = "test") -> Draws:
     """A stream for players and redeals."""
-    return Stream(bytes(range(32)), purpose)
+    return Draws(bytes(range(32)), purpose)

@@ -5,18 +5,18 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.games.core import Eye, plain
+from service.games.core import Viewer, plain
 from service.games.relief import RELIEF
 from service.games.relief.box import SPECIALS, TILES
 from service.games.relief.state import OVER, State
 from service.games.relief.view import SpaceView
-from tests.games.relief.tables import A, B, C, leaders_on, new, pass_round, pass_until_markers, play, relief, stream
+from tests.games.relief.tables import A, B, C, draws, leaders_on, new, pass_round, pass_until_markers, play, relief
 
 
 def somewhere(number: int, steps: int, seats: int) -> State:
     """Returns a table after ``steps`` random decisions."""
     table = new(seats, number)
-    chance = stream(f"walk {number}")
+    chance = draws(f"walk {number}")
     for _ in range(steps):
         acting = RELIEF.to_act(table)
         if not acting:
@@ -34,8 +34,8 @@ def test_others_see_no_leader_until_all_are_placed() -> None:
     table = new(3)
     for move in ("A:lead @2", "A:lead @5", "C:lead @1"):
         table = play(table, move)
-        for eye in (B, None):
-            assert RELIEF.view(table, eye).seats[A].placed is None
+        for viewer in (B, None):
+            assert RELIEF.view(table, viewer).seats[A].placed is None
         assert RELIEF.is_secret(table)
     assert RELIEF.view(table, A).seats[A].placed == ((2, 5),)
     assert [seat.settled for seat in RELIEF.view(table, B).seats] == [True, False, False]
@@ -59,15 +59,15 @@ def test_how_far_a_seat_has_got_is_not_shown() -> None:
     """5.23: others see at most that a seat has finished."""
     table = relief("phase: leaders | A L3 | B")
     one = play(table, "A:lead @3")
-    for eye in (B, None):
-        assert RELIEF.view(one, eye) == RELIEF.view(table, eye)
+    for viewer in (B, None):
+        assert RELIEF.view(one, viewer) == RELIEF.view(table, viewer)
 
 
 def test_a_special_is_secret_until_built() -> None:
     """C6, 5.19, 7.24"""
     table = relief("A* W1 F1 S4 K3 X7 | B X1")
-    for eye in (B, None):
-        assert "X7" not in json.dumps(RELIEF.view(table, eye))
+    for viewer in (B, None):
+        assert "X7" not in json.dumps(RELIEF.view(table, viewer))
     assert RELIEF.view(table, A).seats[A].special == "X7"
     built = play(table, "build X7 @7")
     seen = RELIEF.view(built, None).seats[A]
@@ -104,15 +104,17 @@ def test_what_lies_open_is_public() -> None:
 
 
 @given(TABLES, st.sampled_from([None, A, B]), st.integers(0, 5))
-def test_redealing_what_a_viewer_cannot_see_changes_nothing_it_is_sent(table: State, eye: Eye, number: int) -> None:
+def test_redealing_what_a_viewer_cannot_see_changes_nothing_it_is_sent(
+    table: State, viewer: Viewer, number: int
+) -> None:
     """5.19, 5.25"""
-    other = RELIEF.redeal(table, eye, stream(f"redeal {number}"))
-    assert json.dumps(RELIEF.view(other, eye)) == json.dumps(RELIEF.view(table, eye))
+    other = RELIEF.redeal(table, viewer, draws(f"redeal {number}"))
+    assert json.dumps(RELIEF.view(other, viewer)) == json.dumps(RELIEF.view(table, viewer))
     assert list(RELIEF.to_act(other)) == list(RELIEF.to_act(table))
-    if eye is not None:
-        assert list(RELIEF.legal_actions(other, eye)) == list(RELIEF.legal_actions(table, eye))
-        if eye in RELIEF.to_act(table):
-            choices = [RELIEF.automaton(world, eye, stream("same")) for world in (table, other)]
+    if viewer is not None:
+        assert list(RELIEF.legal_actions(other, viewer)) == list(RELIEF.legal_actions(table, viewer))
+        if viewer in RELIEF.to_act(table):
+            choices = [RELIEF.automaton(world, viewer, draws("same")) for world in (table, other)]
             assert choices[0] is choices[1]
 
 
@@ -120,7 +122,7 @@ def test_redealing_what_a_viewer_cannot_see_changes_nothing_it_is_sent(table: St
 def test_a_sample_has_the_view_it_was_made_from(table: State, seat: int) -> None:
     """5.19"""
     view = RELIEF.view(table, seat)
-    world = RELIEF.sample(view, seat, stream())
+    world = RELIEF.sample(view, seat, draws())
     assert RELIEF.view(world, seat) == view
     assert RELIEF.from_plain(RELIEF.to_plain(world)).deck_seed != table.deck_seed
     while RELIEF.to_act(world):  # and it can be played to its end
@@ -131,7 +133,7 @@ def test_a_sample_has_the_view_it_was_made_from(table: State, seat: int) -> None
 def test_a_redeal_varies_everything_hidden() -> None:
     """5.19, 5.31: piles, specials, objectives, pending leaders and the seed."""
     table = play(new(3), "B:lead @3", "C:lead @1", "C:lead @4")
-    worlds = [RELIEF.redeal(table, A, stream(f"{number}")) for number in range(60)]
+    worlds = [RELIEF.redeal(table, A, draws(f"{number}")) for number in range(60)]
     assert {world.players[B].special for world in worlds} == set(SPECIALS) - {table.players[A].special}
     known = {table.objective, table.players[A].objective}
     assert {world.players[C].objective for world in worlds} == set(range(7)) - known
@@ -149,7 +151,7 @@ def test_at_the_end_nothing_is_hidden_any_more() -> None:
     table = new(2)
     while RELIEF.to_act(table):
         table = pass_round(table)
-    other = RELIEF.redeal(table, None, stream())
+    other = RELIEF.redeal(table, None, draws())
     assert [(player.special, player.objective) for player in other.players] == [
         (player.special, player.objective) for player in table.players
     ]
@@ -159,17 +161,17 @@ def test_at_the_end_nothing_is_hidden_any_more() -> None:
 def test_a_view_is_plain_and_names_its_viewer() -> None:
     """5.19"""
     table = pass_until_markers(new(2))
-    for eye in (None, A, B):
-        view = RELIEF.view(table, eye)
+    for viewer in (None, A, B):
+        view = RELIEF.view(table, viewer)
         assert json.loads(json.dumps(plain(view))) == plain(view)
-        assert view.you == eye
+        assert view.you == viewer
         assert table.deck_seed.hex() not in json.dumps(view)
 
 
 def test_a_view_of_another_seat_is_no_ground_for_a_sample() -> None:
     table = new(2)
     try:
-        RELIEF.sample(RELIEF.view(table, A), B, stream())
+        RELIEF.sample(RELIEF.view(table, A), B, draws())
     except ValueError as error:
         assert "seat 0" in str(error)
     else:

@@ -7,12 +7,12 @@ from service.games.relief.box import TILES, tiles_of_level
 from service.games.relief.building import put
 from service.games.relief.state import BY_BUILD, OVER, State
 from tests.games.relief.naive_scorer import final
-from tests.games.relief.tables import ended, new, stream
+from tests.games.relief.tables import draws, ended, new
 
 
 def some_end(number: int) -> State:
     """Returns a finished table with random buildings and close scores, so that ties are not rare."""
-    chance = stream(f"end {number}")
+    chance = draws(f"end {number}")
     seats = 2 + number % 2
     table = new(seats, number, objectives=("all", "own")[number // 2 % 2])
     tiles = [*tiles_of_level(1, seats), *tiles_of_level(2, seats)]
@@ -49,7 +49,7 @@ def test_at_the_end_of_played_games(seats: int) -> None:
     """5.18"""
     for number in range(5):
         table = new(seats, number)
-        chance = stream(f"game {number}")
+        chance = draws(f"game {number}")
         while acting := RELIEF.to_act(table):
             RELIEF.apply(
                 table, acting[0], RELIEF.players["greedy" if number % 2 else "random"](table, acting[0], chance)

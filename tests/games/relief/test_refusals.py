@@ -9,7 +9,7 @@ from service.games.core import Refused
 from service.games.relief import RELIEF, refusals
 from service.games.relief.actions import ACTIONS, Action, Build, Lead, Pass, Spend, Trade, Use, read
 from service.games.relief.state import State
-from tests.games.relief.tables import A, B, new, refusal, relief, stream
+from tests.games.relief.tables import A, B, draws, new, refusal, relief
 
 LEADER_PHASE = "phase: leaders | A L3 | B"
 NEW_LEADER = "phase: new | hand: 1 | above: 4 | A* L3 @1 ! @2 ! @6 ! | B"
@@ -87,7 +87,7 @@ def test_legal_actions_and_refusals_agree() -> None:
     """5.22, 5.23, 5.24: in random games an action is listed exactly if the refusals find no reason against it."""
     for number in range(4):
         table = new(2 + number % 2, number)
-        chance = stream(f"opinions {number}")
+        chance = draws(f"opinions {number}")
         step = 0
         while RELIEF.to_act(table):
             acting = RELIEF.to_act(table)

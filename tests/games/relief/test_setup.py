@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from service.games.chance import Seeds, Stream, seeds_of
+from service.games.chance import Draws, Seeds, seeds_of
 from service.games.relief import RELIEF
 from service.games.relief.box import CARDS, OBJECTIVES, SPECIALS, TILES, TOKENS, tiles_of_level
 from service.games.relief.state import LEADERS, State
@@ -65,7 +65,7 @@ def test_the_first_tile_drawn_lies_rightmost() -> None:
     """5.1, C18"""
     seeds = seeds_of(1)
     drawn = tiles_of_level(1, 3)
-    Stream(seeds.table, "tiles-1").shuffle(drawn)
+    Draws(seeds.table, "tiles-1").shuffle(drawn)
     assert RELIEF.new(3, {}, seeds).row == drawn[:5][::-1]
 
 
@@ -124,7 +124,7 @@ def test_every_pile_has_its_own_stream() -> None:
 
     def shuffled(seed: bytes, purpose: str, cards: Sequence[int]) -> list[int]:
         pile = sorted(cards)
-        Stream(seed, purpose).shuffle(pile)
+        Draws(seed, purpose).shuffle(pile)
         return pile
 
     assert table.used_cards[0] == shuffled(seeds.table, "cards-1/0", range(6))[:1]

@@ -21,7 +21,7 @@ from service.games.relief.box import (
     tiles_of_level,
 )
 from service.games.relief.state import LEADERS, NEW_LEADERS, State, sites_of
-from tests.games.relief.tables import new, stream
+from tests.games.relief.tables import draws, new
 
 GAMES = st.tuples(st.integers(2, 3), st.integers(0, 1000))
 
@@ -29,7 +29,7 @@ GAMES = st.tuples(st.integers(2, 3), st.integers(0, 1000))
 def walk(seats: int, number: int) -> list[State]:
     """Every position of a random game."""
     table = new(seats, number)
-    chance = stream(f"walk {number}")
+    chance = draws(f"walk {number}")
     found = [table.copy()]
     while True:
         acting = RELIEF.to_act(table)
@@ -94,7 +94,7 @@ def test_nothing_is_lost_in_a_sample() -> None:
         seats = 2 + number % 2
         for table in walk(seats, number)[::5]:
             for seat in range(seats):
-                check(RELIEF.sample(RELIEF.view(table, seat), seat, stream(f"belief {number}")))
+                check(RELIEF.sample(RELIEF.view(table, seat), seat, draws(f"belief {number}")))
 
 
 @settings(max_examples=20)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from service.games.chance import Stream
+from service.games.chance import Draws
 from service.games.sf1906 import box
 from service.games.sf1906.state import State
 from tests.games.sf1906.naive_scorer import SPOTS
@@ -456,7 +456,7 @@ def _draw(table: Table) -> str:
     if not table.permit_deck:
         table.reshuffles += 1
         cards = [int(permit[1:]) - 1 for permit in table.discards]
-        Stream(table.seed, f"permits/{table.reshuffles}").shuffle(cards)
+        Draws(table.seed, f"permits/{table.reshuffles}").shuffle(cards)
         table.permit_deck, table.discards = [_permit(card) for card in reversed(cards)], []
     return table.permit_deck.pop(0)
 

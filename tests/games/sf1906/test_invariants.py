@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.games.chance import Stream, seeds_of
+from service.games.chance import Draws, seeds_of
 from service.games.core import OptionValue
 from service.games.sf1906 import box, rules
 from service.games.sf1906.actions import Action, Earn, Place
@@ -31,17 +31,17 @@ TABLES: list[tuple[str, int, dict[str, OptionValue]]] = [
 IDS = ["-".join([edition, str(seats), *map(str, options.values())]) for edition, seats, options in TABLES]
 
 
-def _choose(state: State, actions: list[Action], keen: bool, stream: Stream) -> Action:
+def _choose(state: State, actions: list[Action], keen: bool, draws: Draws) -> Action:
     """Chooses any action; a keen player builds if possible and otherwise collects what building needs, so that maps fill up."""
-    if keen and stream.below(8):
+    if keen and draws.below(8):
         player = state.players[state.current()]
         wanted = [box.BUILD, box.GRANT_BUILD] if player.stock else [box.MATERIALS]
         wanted += [box.PERMIT] if len(player.permits) < 3 else [box.EARNINGS]
         for kinds in (wanted[:-1], wanted[-1:]):
             some = [action for action in actions if _carries_out(state, action) in kinds]
             if some:
-                return some[stream.below(len(some))]
-    return actions[stream.below(len(actions))]
+                return some[draws.below(len(some))]
+    return actions[draws.below(len(actions))]
 
 
 def _carries_out(state: State, action: Action) -> int:
@@ -56,11 +56,11 @@ def _game(
 ) -> Iterator[tuple[State, Action | None]]:
     """The table before the first move and after every action, with that action."""
     state = fresh(edition, seats, number, **options)
-    stream = Stream(seeds_of(number).deck, "players")
+    draws = Draws(seeds_of(number).deck, "players")
     yield state, None
     while to_act := rules.to_act(state):
         (seat,) = to_act
-        action = _choose(state, list(rules.legal_actions(state, seat)), keen, stream)
+        action = _choose(state, list(rules.legal_actions(state, seat)), keen, draws)
         rules.apply(state, seat, action)
         yield state, action
 

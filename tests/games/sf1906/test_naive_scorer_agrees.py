@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from service.games.chance import Stream, seeds_of
+from service.games.chance import Draws, seeds_of
 from service.games.core import Line, Outcome
 from service.games.sf1906 import box, editions, rules, scoring, table
 from service.games.sf1906.building import take_urbanism
@@ -35,10 +35,10 @@ def set_up(edition: Edition, number: int) -> State:
 def played(edition: Edition, number: int) -> State:
     """A random game, played to its end."""
     state = set_up(edition, number)
-    stream = Stream(state.deck_seed, "test/random-play")
+    draws = Draws(state.deck_seed, "test/random-play")
     while seats := rules.to_act(state):
         actions = rules.legal_actions(state, seats[0])
-        rules.apply(state, seats[0], actions[stream.below(len(actions))])
+        rules.apply(state, seats[0], actions[draws.below(len(actions))])
     return state
 
 

@@ -350,8 +350,8 @@ def test_who_knows_which_card(edition: str) -> None:
     """R14, R72, E11: permits are open; all know the number of objectives and those seen in the row, nothing of the deck."""
     table = draw(f"{edition}  3 players\nblack permits P07  objectives O03  hidden O04\npermit row: P01 P02 P03")
 
-    def known(eye: int | None) -> list[str]:
-        return [held.card for held in view(table, eye).players[BLACK].objectives]
+    def known(viewer: int | None) -> list[str]:
+        return [held.card for held in view(table, viewer).players[BLACK].objectives]
 
     assert known(BLACK) == ["O03", "O04"]
     assert known(ORANGE) == known(None) == ["O03", ""]
@@ -360,11 +360,11 @@ def test_who_knows_which_card(edition: str) -> None:
     assert view(table, BLACK).objective_deck == 24 - 3 - 3 - 2
 
 
-@pytest.mark.parametrize("eye", [ORANGE, BLACK, None])
-def test_a_view_shows_what_was_discarded_and_in_which_order(eye: int | None) -> None:
+@pytest.mark.parametrize("viewer", [ORANGE, BLACK, None])
+def test_a_view_shows_what_was_discarded_and_in_which_order(viewer: int | None) -> None:
     """R72: they went there openly, one after the other; a row shows its gaps, and a deck nothing but its height."""
     table = draw("2e  2 players\npermit row: P01 - P03   deck: P05 P06   discards: P40 P02 P17")
-    seen = view(table, eye)
+    seen = view(table, viewer)
 
     assert seen.permit_discards == ("P40", "P02", "P17")
     assert seen.permit_row == ("P01", "", "P03")

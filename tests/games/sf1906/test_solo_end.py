@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from service import games
-from service.games.chance import Stream, seeds_of
+from service.games.chance import Draws, seeds_of
 from service.games.core import BadSetup
 from service.games.sf1906 import box, committee, rules, scoring
 from service.games.sf1906.state import ASK_EARN, ASK_PLACE, NOBODY, OVER, State, to_plain
@@ -375,11 +375,11 @@ def test_the_first_edition_has_no_solo_game_and_none_of_its_options() -> None:
 # ----------------------------------------------------------------------------------------------------- whole games
 def play_at_random(state: State, watch: list[State] | None = None) -> list[str]:
     """Plays to the end; returns the human's actions. Copies the tables where the human places the pawn into ``watch``."""
-    stream = Stream(state.deck_seed, "test/solo")
+    draws = Draws(state.deck_seed, "test/solo")
     said = []
     while rules.to_act(state):
         actions = rules.legal_actions(state, ORANGE)
-        action = actions[stream.below(len(actions))]
+        action = actions[draws.below(len(actions))]
         if watch is not None and state.phase in (ASK_PLACE, ASK_EARN):
             watch.append(state.copy())
         rules.apply(state, ORANGE, action)

@@ -1,1 +1,1 @@
-"""The tournament desk: over gRPC, at the command line, and the arena that ``rubble up`` runs."""
+"""Tournaments: over gRPC, at the command line, and the arena that ``rubble up`` runs."""

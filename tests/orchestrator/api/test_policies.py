@@ -11,11 +11,11 @@ from orchestrator import planning
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import DROPPED, PAUSED, PLANNED, RECORDED, RUNNING
 from orchestrator.celery_app import make_app
-from orchestrator.client import ArenaClient, Door
+from orchestrator.client import ArenaClient, ServiceAccess
 from orchestrator.control import Control
-from orchestrator.desk import Desk
 from orchestrator.match_runner import MOST_VOIDS, TakenUp
 from orchestrator.roster import GameFacts, read_roster
+from orchestrator.tournaments import Tournaments
 from orchestrator.upkeep import Upkeep
 from orchestrator.worker import Worker
 from rubble.v1 import session_pb2, tournament_pb2
@@ -161,12 +161,12 @@ def test_a_replay_is_fetched_once_and_gets_its_seeds(
     tournament = _enter(book, {"a": "random", "b": "random"}, name=f"fetched-{is_old_service}")
     played = [_play_one(book, worker, tournament) for _ in range(2)]
     assert sorted(fetched) == sorted(played * (2 if is_old_service else 1))
-    with ArenaClient(arena.settings.door) as client:
+    with ArenaClient(arena.settings.access) as client:
         for id_ in played:
             kept = book.replay(id_)
             assert kept is not None and kept == fetch(client, id_)
-            verdict = verify_replay(kept)
-            assert verdict.ok and verdict.is_replayed
+            verification = verify_replay(kept)
+            assert verification.ok and verification.is_replayed
 
 
 def test_the_end_waits_until_the_seeds_can_be_archived(
@@ -175,11 +175,11 @@ def test_the_end_waits_until_the_seeds_can_be_archived(
     tournament = _enter(book, {"a": "random", "b": "random"}, name="late")
     for match, _ in book.matches(tournament.id):
         assert book.record_once(match, match.result((1, 2), (1, 0), ("", ""), (1, 1), "LAST_TILE", 10), "held back")
-    with monkeypatch.context() as briefly, ArenaClient(Door("127.0.0.1:1", "nobody answers there")) as away:
+    with monkeypatch.context() as briefly, ArenaClient(ServiceAccess("127.0.0.1:1", "nobody answers there")) as away:
         briefly.setattr("orchestrator.client._CALL_S", 0.2)
         assert not Upkeep(book, away).finish(tournament)
         assert book.tournament(tournament.id).state == RUNNING
-    with ArenaClient(arena.settings.door) as client:  # it knows none of these sessions, and never will
+    with ArenaClient(arena.settings.access) as client:  # it knows none of these sessions, and never will
         assert Upkeep(book, client).finish(tournament)
     assert book.tournament(tournament.id).state == "done"
 
@@ -216,13 +216,13 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
             faults = tuple("NO_SHOW" if entrant == absent else "" for entrant in match.seats)
             ranks = tuple(2 if fault else 1 for fault in faults)
             assert book.record_once(match, match.result(ranks, (0, 0), faults, (1, 1), "LAST_TILE", 10))
-    with ArenaClient(arena.settings.door) as client:
+    with ArenaClient(arena.settings.access) as client:
         upkeep = Upkeep(book, client)
         upkeep.look_after(tournament, book.progress(tournament.id))
         upkeep.look_after(tournament, book.progress(tournament.id))
     (found,) = book.withdrawals(tournament.id)
     assert (found.entrant, found.is_removed) == (absent, is_removed)
-    told = Desk(book).tournament(tournament.id)
+    told = Tournaments(book).tournament(tournament.id)
     assert told.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and told.entrants[absent].reason
     left = [match for match, _ in book.matches(tournament.id, limit=1000) if match.state == PLANNED]
     if is_removed:

@@ -34,7 +34,7 @@ def test_a_created_tournament_waits_for_its_remote_bot_and_is_played_with_it(sha
     file = tmp_path / "keys" / "afar.env"
     assert f"key of afar: {file}" in said
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    assert shared.card()["service"] in file.read_text()
+    assert shared.arena_address()["service"] in file.read_text()
     with shared.caller() as operator:
         found = operator.tournament("called")
         assert found.state == _WAITING

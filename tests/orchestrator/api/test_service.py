@@ -129,7 +129,7 @@ _OPERATOR_ONLY: Final = {
 def _call(shared: Host, method: Any, request: bytes, token: str | None) -> tuple[grpc.StatusCode, str]:
     """Call any method with any bytes; OK, or status and reason."""
     metadata = None if token is None else [("authorization", f"Bearer {token}")]
-    with grpc.insecure_channel(shared.card()["api"]) as opened:
+    with grpc.insecure_channel(shared.arena_address()["api"]) as opened:
         channel: Any = opened  # its types know no bytes
         path = f"/{_SERVICE.full_name}/{method.name}"
         try:
@@ -208,7 +208,7 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Host, method: Any) ->
 
 
 def test_health_and_reflection(shared: Host) -> None:
-    with grpc.insecure_channel(shared.card()["api"]) as channel:
+    with grpc.insecure_channel(shared.arena_address()["api"]) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         for service in ("", _SERVICE.full_name):
             told = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
@@ -220,7 +220,7 @@ def test_health_and_reflection(shared: Host) -> None:
 
 
 def test_a_method_that_nobody_serves_is_unimplemented(shared: Host) -> None:
-    with grpc.insecure_channel(shared.card()["api"]) as channel:
+    with grpc.insecure_channel(shared.arena_address()["api"]) as channel:
         stub = tournament_pb2_grpc.TournamentServiceStub(channel)
         assert stub.ListTournaments(tournament_pb2.ListTournamentsRequest(), timeout=PATIENCE_S) is not None
         untyped: Any = channel
@@ -232,7 +232,7 @@ def test_a_method_that_nobody_serves_is_unimplemented(shared: Host) -> None:
 def test_the_api_tells_its_metrics(shared: Host) -> None:
     with shared.caller() as operator:
         operator.tournaments()
-    samples = scrape(shared.card()["metrics"]["api"])
+    samples = scrape(shared.arena_address()["metrics"]["api"])
     method = f"/{_SERVICE.full_name}/ListTournaments"
     assert total(samples, "rubble_rpc_seconds_count", method=method, status="OK") >= 1
     assert total(samples, "rubble_api_serving") == 1

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.arena import without_password
-from cli.children import last_sentence
+from cli.arena_address import without_password
+from cli.processes import last_sentence
 from cli.up_flags import BadChoice, broker_beside
 from orchestrator.api.client import TournamentClient
-from orchestrator.client import ArenaClient, Door, ServiceError
+from orchestrator.client import ArenaClient, ServiceAccess, ServiceError
 from tests.certificates import OPENSSL, Authority
 from tests.harness.metrics import scrape, total
 from tests.harness.processes import HOME, alive_with, logs, run_command
@@ -23,8 +23,13 @@ _CUP = roster_text({"greedy": "greedy", "random": "random"}, name="cup", game="r
 
 
 def test_it_tells_where_everything_is(shared: Host) -> None:
-    said, card = shared.said(), shared.card()
-    for told in (card["service"], card["api"], *card["metrics"].values(), str(shared.state / "operator_token")):
+    said, arena_address = shared.said(), shared.arena_address()
+    for told in (
+        arena_address["service"],
+        arena_address["api"],
+        *arena_address["metrics"].values(),
+        str(shared.state / "operator_token"),
+    ):
         assert told in said
     assert f"sqlite:///{shared.state.resolve() / 'book.sqlite'}" in said
     assert shared.token not in said + (shared.state / "arena.json").read_text()
@@ -49,7 +54,7 @@ def test_a_bad_roster_is_told_line_by_line_by_the_api_too(shared: Host, tmp_path
 def test_keys_are_those_of_the_arena_in_the_state_folder(shared: Host) -> None:
     key = shared.rubble("key", "issue", "mine").strip()
     assert key.startswith("rb1.")
-    with ArenaClient(Door(shared.card()["service"], shared.token)) as client:
+    with ArenaClient(ServiceAccess(shared.arena_address()["service"], shared.token)) as client:
         assert "generation 1 are worthless" in shared.rubble("key", "revoke", "mine")
         there = ", ".join(sorted(client.connected())) or "no bot"
     told = shared.rubble("key", "revoke", "yours", code=2)
@@ -81,7 +86,7 @@ def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
     shared.rubble("tournament", "create", str(tmp_path / "roster.toml"))
     lines = shared.rubble("tournament", "watch", "cup", "--json").splitlines()
     assert '"state": "done"' in lines[-1]
-    metrics = shared.card()["metrics"]
+    metrics = shared.arena_address()["metrics"]
     worker, beat, service = (scrape(metrics[name]) for name in ("worker", "beat", "service"))
     assert total(worker, "rubble_matches_recorded_total", game="relief") >= 6
     assert total(worker, "rubble_match_seconds_count", game="relief") >= 6
@@ -126,12 +131,12 @@ def test_what_dies_is_started_again_and_the_tournament_is_played(tmp_path: Path)
     with host(tmp_path) as opened:
         (tmp_path / "roster.toml").write_text(_CUP.replace("deals = 3", "deals = 15"))
         opened.rubble("tournament", "create", str(tmp_path / "roster.toml"))
-        before = opened.card()
+        before = opened.arena_address()
         with opened.caller() as operator:
             for word in ("orchestrator worker", "cli.main serve", "orchestrator beat", "valkey"):
                 _kill(opened, word, operator)
         wait_for(lambda: _is_done(opened), "the tournament is over", 4 * PATIENCE_S)
-        assert opened.card() == before, "everything is where it was"
+        assert opened.arena_address() == before, "everything is where it was"
         with opened.caller() as operator:
             found = operator.tournament("cup")
             assert found.progress.played == 30 and found.progress.faults == 0, logs(tmp_path)
@@ -182,9 +187,12 @@ def test_a_whole_arena_speaks_tls(tmp_path: Path) -> None:
         (tmp_path / "roster.toml").write_text(_CUP.replace("deals = 3", "deals = 1"))
         opened.rubble("tournament", "create", str(tmp_path / "roster.toml"))
         assert '"state": "done"' in opened.rubble("tournament", "watch", "cup", "--json").splitlines()[-1]
-        with ArenaClient(Door(opened.card()["service"], opened.token)) as plain, pytest.raises(ServiceError):
+        with (
+            ArenaClient(ServiceAccess(opened.arena_address()["service"], opened.token)) as plain,
+            pytest.raises(ServiceError),
+        ):
             plain.connected()
-        with TournamentClient(opened.door()) as plain, pytest.raises(ServiceError):
+        with TournamentClient(opened.access()) as plain, pytest.raises(ServiceError):
             plain.tournament("cup")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from openskill.models import PlackettLuce
 
-from orchestrator.ratings.openskill_ladder import Rung, ladder
+from orchestrator.ratings.openskill_ladder import LadderRating, ladder
 from orchestrator.ratings.results import tables
 from tests.orchestrator.ratings.drawn import results
 
@@ -60,4 +60,4 @@ def test_games_on_unfinished_solo_deals_count_for_those_who_played() -> None:
     rungs = ladder(short)
 
     assert rungs[0].mu > 25 > rungs[1].mu
-    assert rungs[2] == Rung(25.0, 25 / 3)
+    assert rungs[2] == LadderRating(25.0, 25 / 3)

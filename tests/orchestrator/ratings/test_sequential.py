@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bench import science
 from orchestrator.ratings.results import tables
-from orchestrator.ratings.sequential import Question, Verdict, block_values, compare, decide
+from orchestrator.ratings.sequential import TestSettings, Verdict, block_values, compare, decide
 from orchestrator.records import Game
 from tests.orchestrator.ratings.drawn import drawn, results
 
@@ -24,10 +24,10 @@ def test_the_published_sample() -> None:
 
 
 def test_the_bounds_are_walds() -> None:
-    question = Question(alpha=0.05, beta=0.05)
+    question = TestSettings(alpha=0.05, beta=0.05)
 
     assert (question.lower, question.upper) == pytest.approx((-2.944, 2.944), abs=1e-3)
-    unlike = Question(alpha=0.01, beta=0.2)
+    unlike = TestSettings(alpha=0.01, beta=0.2)
     assert (unlike.lower, unlike.upper) == pytest.approx((math.log(0.2 / 0.99), math.log(0.8 / 0.01)))
 
 
@@ -73,17 +73,17 @@ def test_whoever_wins_every_block_is_found_out_soon(value: float, verdict: Verdi
 def test_half_the_effect_may_stay_undecided() -> None:
     half = np.tile(WAVES, 40)
     half = half + 0.1 * half.std()
-    answer = decide(half, Question(most_blocks=320))
+    answer = decide(half, TestSettings(most_blocks=320))
 
     assert answer.verdict is Verdict.UNDECIDED
     assert answer.blocks == 320
-    assert decide(half[:319], Question(most_blocks=320)).verdict is Verdict.RUNNING
+    assert decide(half[:319], TestSettings(most_blocks=320)).verdict is Verdict.RUNNING
 
 
 @given(st.lists(st.sampled_from(WAVES), min_size=20, max_size=120), st.floats(-0.3, 0.6), st.integers(1, 5))
 def test_what_comes_after_the_verdict_changes_nothing(values: list[float], shift: float, every: int) -> None:
     shifted = [value + shift for value in values]
-    question = Question(every=every)
+    question = TestSettings(every=every)
     answer = decide(shifted, question)
 
     if answer.verdict in (Verdict.BETTER, Verdict.NOT_BETTER):
@@ -144,7 +144,7 @@ def test_who_forfeits_alone_does_not_lead() -> None:
 )  # fmt: skip
 def test_a_question_makes_sense(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"must|needs"):
-        Question(**wrong)  # type: ignore[arg-type]  # whole and broken numbers in one table
+        TestSettings(**wrong)  # type: ignore[arg-type]  # whole and broken numbers in one table
 
 
 def test_error_rates_of_a_reduced_run() -> None:

@@ -16,13 +16,13 @@ from rich.console import Console
 
 from cli.export import write_export
 from orchestrator.book import Book
-from orchestrator.desk import Desk
-from orchestrator.report.evidence import by_bot, gather
 from orchestrator.report.files import plain_standings, results_csv
 from orchestrator.report.page import cautions, lead, page, verdict
+from orchestrator.report.report_data import by_bot, read_report_data
 from orchestrator.report.terminal import standings_table
 from orchestrator.report.words import dates, short, signed, visible
 from orchestrator.spec import Spec
+from orchestrator.tournaments import Tournaments
 from rubble.v1 import tournament_pb2
 from tests.orchestrator.report.simulated import CREATED_MS, NAMES, book_of
 
@@ -42,7 +42,7 @@ def make(tmp_path: Path) -> Make:
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of six bots, one of them faulty."""
-    return page(gather(*book_of(tmp_path_factory.mktemp("usual"), faulty={4: 0.2})))
+    return page(read_report_data(*book_of(tmp_path_factory.mktemp("usual"), faulty={4: 0.2})))
 
 
 class Page(HTMLParser):
@@ -86,7 +86,7 @@ class Page(HTMLParser):
 
 
 def told(book: Book, tournament: str) -> tuple[str, Page]:
-    text = page(gather(book, tournament))
+    text = page(read_report_data(book, tournament))
     return text, Page(text)
 
 
@@ -152,7 +152,7 @@ def test_a_name_that_looks_like_a_colour_keeps_its_colour(make: Make) -> None:
 def test_the_same_book_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
     book, tournament = make(players=4, blocks=15, faulty={1: 0.1})
     for folder in ("one", "other"):
-        write_export(Desk(book), tournament, tmp_path / folder)
+        write_export(Tournaments(book), tournament, tmp_path / folder)
 
     files = [path.relative_to(tmp_path / "one") for path in sorted((tmp_path / "one").rglob("*")) if path.is_file()]
     assert [str(path) for path in files if path.parent == Path()] == [
@@ -164,7 +164,7 @@ def test_the_same_book_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
 
 
 def test_few_blocks_are_called_few(make: Make) -> None:
-    said = cautions(gather(*make(blocks=12)))
+    said = cautions(read_report_data(*make(blocks=12)))
 
     assert any(caution.startswith("Fewer than 30 blocks make a first impression.") for caution in said)
 
@@ -174,7 +174,7 @@ def test_enough_blocks_are_not(usual: str) -> None:
 
 
 def test_an_unfinished_tournament_says_so(make: Make) -> None:
-    said = cautions(gather(*make(blocks=40, played=100)))
+    said = cautions(read_report_data(*make(blocks=40, played=100)))
 
     assert "The tournament is not over: 20 matches still to play." in said
 
@@ -189,7 +189,7 @@ def test_a_circle_is_told(make: Make) -> None:
 def test_the_lead_is_no_surer_than_the_table(make: Make) -> None:
     book, tournament = make(names=NAMES[:3], players=2, blocks=30, all_tie=True)
 
-    said = lead(gather(book, tournament))
+    said = lead(read_report_data(book, tournament))
 
     assert said.startswith("granite, brick and cedar share the lead with 0.500 rank points a game")
 
@@ -213,7 +213,7 @@ def test_the_lead_is_no_surer_than_the_table(make: Make) -> None:
 def test_odd_tournaments_have_a_report_too(make: Make, tmp_path: Path, wanted: dict[str, Any]) -> None:
     book, tournament = make(**wanted)
 
-    write_export(Desk(book), tournament, tmp_path / "report")
+    write_export(Tournaments(book), tournament, tmp_path / "report")
 
     read = Page((tmp_path / "report" / "report.html").read_text(encoding="utf-8"))
     assert all(name in "".join(read.text) for name in wanted["names"])
@@ -239,14 +239,14 @@ def test_a_comparison_before_its_first_look_is_open(make: Make) -> None:
 def test_a_comparison_that_ran_out_of_blocks_is_undecided(make: Make) -> None:
     book, tournament = make(names=NAMES[:2], players=2, blocks=20, all_tie=True, spec={"format": "compare"})
 
-    assert verdict(gather(book, tournament)).startswith("Undecided: all blocks were played")
+    assert verdict(read_report_data(book, tournament)).startswith("Undecided: all blocks were played")
 
 
 def test_the_question_is_the_one_that_was_asked(make: Make) -> None:
     asked = {"t0": 0.1, "t1": 0.3, "alpha": 0.01, "beta": 0.02, "most_blocks": 2000}
     book, tournament = make(names=NAMES[:2], players=2, blocks=20, spec={"format": "compare", "question": asked})
 
-    test = gather(book, tournament).test
+    test = read_report_data(book, tournament).test
 
     assert test is not None
     assert (round(test.lower, 3), round(test.upper, 3)) == (-3.902, 4.585)
@@ -255,11 +255,11 @@ def test_the_question_is_the_one_that_was_asked(make: Make) -> None:
 @pytest.mark.parametrize(("blocks", "verdict"), [(120, "better"), (20, "undecided")])
 def test_programs_read_the_verdict_of_a_comparison(make: Make, blocks: int, verdict: str) -> None:
     book, tournament = make(names=NAMES[:2], players=2, blocks=blocks, all_tie=blocks == 20, spec={"format": "compare"})
-    test = gather(book, tournament).test
+    test = read_report_data(book, tournament).test
     assert test is not None
 
-    told = plain_standings(gather(book, tournament))["comparison"]
-    message = Desk(book).standings(tournament).comparison
+    told = plain_standings(read_report_data(book, tournament))["comparison"]
+    message = Tournaments(book).standings(tournament).comparison
 
     assert told["verdict"] == verdict and told["blocks"] == message.blocks == test.blocks
     assert (told["llr"] >= told["upper"]) == (verdict == "better")
@@ -271,18 +271,18 @@ def test_copies_of_a_bot_are_one_entrant(make: Make) -> None:
     copies = {"bot_of": ["granite", "granite", "brick", "brick"], "format": "compare"}
     book, tournament = make(names=("granite", "granite#2", "brick", "brick#2"), players=4, blocks=40, spec=copies)
 
-    evidence = gather(book, tournament)
+    report_data = read_report_data(book, tournament)
 
-    assert evidence.names == ("granite", "brick")
-    assert [line.games for line in evidence.standings.entrants] == [320, 320]
-    assert evidence.test is not None
+    assert report_data.names == ("granite", "brick")
+    assert [line.games for line in report_data.standings.entrants] == [320, 320]
+    assert report_data.test is not None
 
 
 @pytest.mark.parametrize("is_reproducible", [True, False])
 def test_only_a_reproducible_run_is_said_to_repeat(make: Make, is_reproducible: bool) -> None:
-    evidence = gather(*make(blocks=4))
-    spec = msgspec.structs.replace(evidence.tournament.spec, reproducible=is_reproducible)
-    text = page(replace(evidence, tournament=replace(evidence.tournament, spec=spec)))
+    report_data = read_report_data(*make(blocks=4))
+    spec = msgspec.structs.replace(report_data.tournament.spec, reproducible=is_reproducible)
+    text = page(replace(report_data, tournament=replace(report_data.tournament, spec=spec)))
     assert ("give the same games again" in text) == is_reproducible
     assert ("playing again gives other games" in text) == (not is_reproducible)
 
@@ -295,7 +295,7 @@ def test_without_copies_games_stay_as_they_are() -> None:
 def test_standings_have_the_promised_shape(make: Make) -> None:
     book, tournament = make(blocks=40, faulty={3: 0.2})
 
-    told = plain_standings(gather(book, tournament))
+    told = plain_standings(read_report_data(book, tournament))
 
     assert list(told) == [
         "tournament",
@@ -327,7 +327,7 @@ def test_the_digest_does_not_know_how_long_anybody_thought(tmp_path: Path) -> No
     digests = []
     for name, slower in (("quick", 1), ("slow", 7)):
         book, tournament = book_of(tmp_path / name, blocks=10, slower=slower)
-        digests.append(plain_standings(gather(book, tournament))["digest"])
+        digests.append(plain_standings(read_report_data(book, tournament))["digest"])
 
     assert digests[0] == digests[1]
 
@@ -335,30 +335,33 @@ def test_the_digest_does_not_know_how_long_anybody_thought(tmp_path: Path) -> No
 def test_one_block_says_nothing_about_ranks(make: Make) -> None:
     book, tournament = make(names=NAMES[:2], players=2, blocks=1)
 
-    assert [line["rank_range"] for line in plain_standings(gather(book, tournament))["entrants"]] == [[1, 2], [1, 2]]
+    assert [line["rank_range"] for line in plain_standings(read_report_data(book, tournament))["entrants"]] == [
+        [1, 2],
+        [1, 2],
+    ]
 
 
 def test_results_survive_the_way_through_csv(make: Make) -> None:
     book, tournament = make(names=('comma, "quote"', "line\nbreak", "plain"), players=2, blocks=6, faulty={1: 0.5})
-    evidence = gather(book, tournament)
+    report_data = read_report_data(book, tournament)
 
-    rows = list(csv.DictReader(io.StringIO(results_csv(evidence))))
+    rows = list(csv.DictReader(io.StringIO(results_csv(report_data))))
 
-    assert len(rows) == len(evidence.games)
-    for row, game in zip(rows, evidence.games, strict=True):
+    assert len(rows) == len(report_data.games)
+    for row, game in zip(rows, report_data.games, strict=True):
         assert (int(row["order"]), int(row["block"]), row["match"]) == (
-            game.order, game.block, evidence.match_ids[game.order],
+            game.order, game.block, report_data.match_ids[game.order],
         )  # fmt: skip
         for seat, entrant in enumerate(game.seats):
             read = [row[f"seat{seat + 1}_{key}"] for key in ("entrant", "rank", "score", "fault", "think_ms")]
             seated = [game.ranks[seat], game.scores[seat], game.faults[seat], game.think_ms[seat]]
-            assert read == [evidence.names[entrant], *map(str, seated)]
+            assert read == [report_data.names[entrant], *map(str, seated)]
 
 
 def test_roster_and_replays_are_kept_as_they_were(make: Make, tmp_path: Path) -> None:
     book, tournament = make(blocks=4)
 
-    write_export(Desk(book), tournament, tmp_path / "report")
+    write_export(Tournaments(book), tournament, tmp_path / "report")
 
     assert (tmp_path / "report/roster.toml").read_text(encoding="utf-8") == book.tournament(tournament).roster
     for match, text in book.replays(tournament):
@@ -368,15 +371,15 @@ def test_roster_and_replays_are_kept_as_they_were(make: Make, tmp_path: Path) ->
 # -------------------------------------------------------------------------------------------------------------- terminal
 def test_the_terminal_shows_the_same_table(make: Make) -> None:
     book, tournament = make(names=("[red]granite[/]", "\x1b[2Jbrick", "cedar"), players=2, blocks=40, faulty={2: 0.2})
-    evidence = gather(book, tournament)
+    report_data = read_report_data(book, tournament)
     out = io.StringIO()
 
-    Console(file=out, width=140, color_system=None).print(standings_table(evidence.standings, title="[b]cup"))
+    Console(file=out, width=140, color_system=None).print(standings_table(report_data.standings, title="[b]cup"))
 
     assert "[red]granite[/]" in out.getvalue()  # a name, not a colour
     assert "[b]cup" in out.getvalue()
     assert "\x1b" not in out.getvalue()
-    for line in evidence.standings.entrants:
+    for line in report_data.standings.entrants:
         assert f"{line.mean_points:.3f}" in out.getvalue()
 
 
@@ -384,7 +387,7 @@ def test_the_terminal_shows_the_same_table(make: Make) -> None:
 def test_where_it_is_narrow_names_give_way_and_no_number_does(make: Make, width: int) -> None:
     names = ("granite-with-a-very-long-name", "brick-that-goes-on-for-ever", "cedar-of-the-last-terrace")
     book, tournament = make(names=names, players=2, blocks=40, faulty={2: 0.2})
-    standings = gather(book, tournament).standings
+    standings = read_report_data(book, tournament).standings
     out = io.StringIO()
 
     Console(file=out, width=width, color_system=None).print(standings_table(standings, width=width))
@@ -400,7 +403,7 @@ def test_the_terminal_shows_an_empty_table(make: Make) -> None:
     book, tournament = make(blocks=2, played=0)
     out = io.StringIO()
 
-    Console(file=out, width=140, color_system=None).print(standings_table(gather(book, tournament).standings))
+    Console(file=out, width=140, color_system=None).print(standings_table(read_report_data(book, tournament).standings))
 
     assert all(name in out.getvalue() for name in NAMES[:6])
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from orchestrator.schedule import Block, Tournament
+from orchestrator.schedule import Block, PlanInput
 
 
 def games(tables: Iterable[Sequence[int]], entrants: int) -> list[int]:
@@ -31,7 +31,7 @@ def meeting_spread(tables: Iterable[Sequence[int]], entrants: int) -> int:
     return spread(counted[pair] for pair in combinations(range(entrants), 2))
 
 
-def tournament(bots: int = 5, players: int = 2, **changes: object) -> Tournament:
+def tournament(bots: int = 5, players: int = 2, **changes: object) -> PlanInput:
     given: dict[str, object] = {
         "id": "spring",
         "secret": bytes(range(32)),
@@ -42,7 +42,7 @@ def tournament(bots: int = 5, players: int = 2, **changes: object) -> Tournament
     }
     if not {"deals", "budget"} & set(changes):
         given["deals"] = 1
-    return Tournament(**given)  # type: ignore[arg-type]  # the fields are spelled by the tests
+    return PlanInput(**given)  # type: ignore[arg-type]  # the fields are spelled by the tests
 
 
 def names(block: Block) -> list[str]:

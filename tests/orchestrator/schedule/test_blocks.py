@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.schedule import BadPlan, Block, Match, Tournament, design, plan, secret_of
+from orchestrator.schedule import BadPlan, Block, PlanInput, PlannedMatch, design, plan, secret_of
 from orchestrator.schedule.ids import canonical, seed_of
 from tests.orchestrator.schedule.counting import names, seat_imbalance, spread, tournament
 
@@ -26,18 +26,18 @@ def _hasty_designs() -> Iterator[None]:
         yield
 
 
-def matches(it: Tournament) -> list[Match]:
+def matches(it: PlanInput) -> list[PlannedMatch]:
     return list(chain.from_iterable(block.matches for block in plan(it)))
 
 
-def refusal(it: Tournament) -> str:
+def refusal(it: PlanInput) -> str:
     with pytest.raises(BadPlan) as caught:
         plan(it)
     return str(caught.value)
 
 
 @st.composite
-def tournaments(draw: st.DrawFn) -> Tournament:
+def tournaments(draw: st.DrawFn) -> PlanInput:
     """Anything that can be planned."""
     format_ = draw(st.sampled_from(["round_robin", "gauntlet", "compare"]))
     players = draw(st.integers(2 if format_ == "gauntlet" else 1, 4))
@@ -62,7 +62,7 @@ def tournaments(draw: st.DrawFn) -> Tournament:
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_planning_twice_gives_the_same_matches_and_as_many_as_announced(it: Tournament) -> None:
+def test_planning_twice_gives_the_same_matches_and_as_many_as_announced(it: PlanInput) -> None:
     first, second = plan(it), plan(it)
     blocks = list(first)
 
@@ -75,7 +75,7 @@ def test_planning_twice_gives_the_same_matches_and_as_many_as_announced(it: Tour
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_ids_are_distinct_and_nobody_sits_twice_at_a_table(it: Tournament) -> None:
+def test_ids_are_distinct_and_nobody_sits_twice_at_a_table(it: PlanInput) -> None:
     blocks = list(plan(it))
     ids = [match.id for block in blocks for match in block.matches]
 
@@ -89,7 +89,7 @@ def test_ids_are_distinct_and_nobody_sits_twice_at_a_table(it: Tournament) -> No
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_seats_are_balanced_exactly_by_rotation_and_but_for_one_without(it: Tournament) -> None:
+def test_seats_are_balanced_exactly_by_rotation_and_but_for_one_without(it: PlanInput) -> None:
     planned = plan(it)
     number = {name: at for at, (name, _) in enumerate(it.bots)}
     seatings = [[number[entrant.bot] for entrant in match.seats] for match in matches(it)]
@@ -104,7 +104,7 @@ def test_seats_are_balanced_exactly_by_rotation_and_but_for_one_without(it: Tour
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_the_survey_counts_what_is_played(it: Tournament) -> None:
+def test_the_survey_counts_what_is_played(it: PlanInput) -> None:
     counted = plan(it).survey()
     seats: Counter[tuple[str, int]] = Counter()
     met: Counter[frozenset[str]] = Counter()
@@ -121,7 +121,7 @@ def test_the_survey_counts_what_is_played(it: Tournament) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_a_block_shares_the_seeds_its_tournament_says_and_no_two_blocks_share_any(it: Tournament) -> None:
+def test_a_block_shares_the_seeds_its_tournament_says_and_no_two_blocks_share_any(it: PlanInput) -> None:
     tables: list[bytes] = []
     decks: list[bytes] = []
     for block in plan(it):
@@ -139,7 +139,7 @@ def test_a_block_shares_the_seeds_its_tournament_says_and_no_two_blocks_share_an
 
 @settings(max_examples=30, deadline=None)
 @given(tournaments().filter(lambda it: it.budget is not None))
-def test_a_budget_is_never_exceeded(it: Tournament) -> None:
+def test_a_budget_is_never_exceeded(it: PlanInput) -> None:
     assert it.budget is not None
     assert plan(it).matches <= it.budget
 

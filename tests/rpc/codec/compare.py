@@ -7,16 +7,16 @@ from google.protobuf.message import Message
 
 from rubble.v1 import bot_pb2, common_pb2
 from service.games.chance import seeds_of
-from service.games.core import AnyGame, Eye, Plain, Seat, plain
+from service.games.core import AnyGame, Plain, Seat, Viewer, plain
 from service.rpc import codec
-from tests.conformance.subjects import Table
-from tests.conformance.walks import MIXES, stream
+from tests.conformance.subjects import Setup
+from tests.conformance.walks import MIXES, draws
 
 
-def positions(table: Table, number: int) -> Iterator[tuple[int, Any]]:
+def positions(table: Setup, number: int) -> Iterator[tuple[int, Any]]:
     """Every position of a whole game, the last one included, while it is being played."""
     game = table.game
-    chance = stream("codec", str(table), number)
+    chance = draws("codec", str(table), number)
     players = MIXES[number % len(MIXES)]
     state = game.new(table.seats, dict(table.options), seeds_of(number))
     ply = 0
@@ -105,15 +105,15 @@ def check_turn(game: AnyGame, state: Any, seat: Seat, turn: int, revision: int, 
     same(codec.in_response(event), bot_pb2.PlayResponse(events=[whole]))
 
 
-def check_game(table: Table, number: int) -> int:
-    """A whole game: the seats to act at every ply, every eye at every fourth and at the end. How many plies it had."""
+def check_game(table: Setup, number: int) -> int:
+    """A whole game: the seats to act at every ply, every viewer at every fourth and at the end. How many plies it had."""
     game = table.game
-    everybody: list[Eye] = [*range(table.seats), None]
+    everybody: list[Viewer] = [*range(table.seats), None]
     ply = 0
     for ply, state in positions(table, number):
         acting = list(game.to_act(state))
-        for eye in everybody if ply % 4 == 0 or not acting else acting:
-            same(codec.view_bytes(game, state, eye), reference_view(game, game.view(state, eye)))
+        for viewer in everybody if ply % 4 == 0 or not acting else acting:
+            same(codec.view_bytes(game, state, viewer), reference_view(game, game.view(state, viewer)))
         for seat in acting[:1]:
             # clocks and counters as large as they may become now and then, and at zero
             check_turn(game, state, seat, ply, ply * 1001, (ply % 3 * 5000, ply % 2 * 60_000))

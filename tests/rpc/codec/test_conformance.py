@@ -5,28 +5,28 @@ from typing import Any
 import pytest
 from google.protobuf.struct_pb2 import Struct
 
-from bots.house.decoder import decoded, view_of
+from bots.bundled.decoder import decoded, view_of
 from rubble.v1 import common_pb2
 from service.rpc import codec
-from tests.conformance.subjects import Table, all_tables, subjects
-from tests.conformance.walks import stream
+from tests.conformance.subjects import Setup, all_tables, subjects
+from tests.conformance.walks import draws
 from tests.rpc.codec.compare import positions
 
 TABLES = list(all_tables())
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_every_view_comes_back_whole(table: Table) -> None:
-    """Nothing an eye knows is lost on the way, and nothing is added."""
+def test_every_view_comes_back_whole(table: Setup) -> None:
+    """Nothing a viewer knows is lost on the way, and nothing is added."""
     game = table.game
     for ply, state in positions(table, 3):
-        eyes = [*range(table.seats), None] if ply % 3 == 0 or not game.to_act(state) else list(game.to_act(state))
-        for eye in eyes:
-            assert view_of(codec.view_message(game, state, eye)) == game.view(state, eye)
+        viewers = [*range(table.seats), None] if ply % 3 == 0 or not game.to_act(state) else list(game.to_act(state))
+        for viewer in viewers:
+            assert view_of(codec.view_message(game, state, viewer)) == game.view(state, viewer)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_a_world_is_sampled_and_a_picture_drawn_alike_from_what_came_back(table: Table) -> None:
+def test_a_world_is_sampled_and_a_picture_drawn_alike_from_what_came_back(table: Setup) -> None:
     """A bot reads the decoded view by the names of its fields."""
     game = table.game
     for ply, state in positions(table, 5):
@@ -34,12 +34,12 @@ def test_a_world_is_sampled_and_a_picture_drawn_alike_from_what_came_back(table:
             message = codec.view_message(game, state, seat)
             back = decoded(getattr(message, message.WhichOneof("game") or ""))
             assert game.picture(back) == game.picture(game.view(state, seat))
-            worlds = [game.sample(view, seat, stream("sample", ply)) for view in (back, game.view(state, seat))]
+            worlds = [game.sample(view, seat, draws("sample", ply)) for view in (back, game.view(state, seat))]
             assert game.to_plain(worlds[0]) == game.to_plain(worlds[1])
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_every_legal_action_comes_back_as_itself(table: Table) -> None:
+def test_every_legal_action_comes_back_as_itself(table: Setup) -> None:
     """The text survives, and the game reads it as the very action."""
     game = table.game
     for _, state in positions(table, 4):
@@ -61,7 +61,7 @@ def test_games_with_messages_use_them_and_others_need_none() -> None:
 
 def _carrier(game_id: str) -> str | None:
     game = next(subject.game for subject in subjects() if subject.game.id == game_id)
-    table = Table(game, game.id, game.seats[0])
+    table = Setup(game, game.id, game.seats[0])
     _, state = next(positions(table, 0))
     return codec.view_message(game, state, 0).WhichOneof("game")
 

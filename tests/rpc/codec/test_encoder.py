@@ -1,4 +1,4 @@
-"""The bytes are the messages protobuf builds: for every game, edition, seat count, option, eye and kind of decision."""
+"""The bytes are the messages protobuf builds: for every game, edition, seat count, option, viewer and kind of decision."""
 
 from typing import Any, NamedTuple
 
@@ -14,13 +14,13 @@ from service.games.core import AnyGame
 from service.games.relief import actions as relief_actions
 from service.games.sf1906 import actions as sf1906_actions
 from service.rpc import codec
-from service.rpc.codec import wire
+from service.rpc.codec import protobuf_wire
+from service.rpc.codec.bytes_cache import counted_caches
 from service.rpc.codec.encoder import Encoder
-from service.rpc.codec.memo import memos
 from service.sessions.clock import TimeControl
 from service.sessions.session import Header, new_session
-from tests.conformance.subjects import Table, all_tables
-from tests.conformance.walks import stream
+from tests.conformance.subjects import Setup, all_tables
+from tests.conformance.walks import draws
 from tests.rpc.codec.compare import check_game, positions, reference_action, reference_view, same
 
 TABLES = list(all_tables())
@@ -29,7 +29,7 @@ RELIEF, SF1906 = all_games()["relief"], all_games()["sf1906-2e"]
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
 @pytest.mark.parametrize("number", [0, 1])
-def test_bytes_and_messages_agree_in_whole_games(table: Table, number: int) -> None:
+def test_bytes_and_messages_agree_in_whole_games(table: Setup, number: int) -> None:
     assert check_game(table, number) > 1  # the shortest games have few decisions
 
 
@@ -39,7 +39,7 @@ def test_these_games_write_every_field_of_a_view() -> None:
     for game_id, seats in [("sf1906-2e", 4), ("sf1906-2e", 1), ("sf1906-1e", 2), ("relief", 3)]:
         game = all_games()[game_id]
         for number in (0, 1, 4):  # in game 4 of Relief the cards of a level are shuffled anew
-            for _, state in positions(Table(game, game_id, seats), number):
+            for _, state in positions(Setup(game, game_id, seats), number):
                 _forget(codec.view_message(game, state, 0), unseen)
 
     assert unseen == set()
@@ -115,31 +115,31 @@ def test_what_a_typed_action_says(game: AnyGame, text: str, typed: dict[str, Any
 def test_a_state_from_the_store_gives_the_same_bytes(game_id: str) -> None:
     """Another copy of the service has loaded the state a moment ago; nothing may depend on the object."""
     game = all_games()[game_id]
-    for ply, state in positions(Table(game, game_id, 2), 5):
+    for ply, state in positions(Setup(game, game_id, 2), 5):
         if ply % 10 == 0:
             loaded = game.from_plain(game.to_plain(state))
-            for eye in (0, 1, None):
-                assert codec.view_bytes(game, loaded, eye) == codec.view_bytes(game, state, eye)
+            for viewer in (0, 1, None):
+                assert codec.view_bytes(game, loaded, viewer) == codec.view_bytes(game, state, viewer)
 
 
 @pytest.mark.parametrize("game_id", ["sf1906-2e", "relief"])
 def test_a_full_table_starts_anew_and_nothing_else_changes(game_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for memo in memos():
+    for memo in counted_caches():
         memo.clear()
         monkeypatch.setattr(memo, "cap", 2)
 
-    check_game(Table(all_games()[game_id], game_id, 3), 6)
+    check_game(Setup(all_games()[game_id], game_id, 3), 6)
 
-    assert [memo.name for memo in memos() if len(memo) > 2] == []
+    assert [memo.name for memo in counted_caches() if len(memo) > 2] == []
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES if not table.options], ids=str)
-def test_the_bytes_of_a_spectator_hold_nothing_of_a_hidden_card(table: Table) -> None:
+def test_the_bytes_of_a_spectator_hold_nothing_of_a_hidden_card(table: Setup) -> None:
     """Deal anew what a spectator cannot know: the bytes stay as they are."""
     game = table.game
     for ply, state in positions(table, 7):
         if ply % 7 == 0 and game.to_act(state):
-            other = game.redeal(state, None, stream("codec", ply))
+            other = game.redeal(state, None, draws("codec", ply))
             assert codec.view_bytes(game, other, None) == codec.view_bytes(game, state, None)
 
 
@@ -203,11 +203,14 @@ def test_a_message_with_a_type_that_views_do_not_use_is_refused_before_the_first
 
 def test_a_field_written_twice_is_found() -> None:
     """A parser may merge the two, so only the length tells."""
-    _, state = next(positions(Table(RELIEF, "relief", 2), 0))
+    _, state = next(positions(Setup(RELIEF, "relief", 2), 0))
     view = RELIEF.view(state, 0)
     reference = reference_view(RELIEF, view)
     written = codec.for_game(RELIEF).view_bytes(view)
-    twice = wire.sub(wire.fields(common_pb2.View)["relief"], wire.present(wire.fields(relief_pb2.ReliefView)["you"], 0))
+    twice = protobuf_wire.sub(
+        protobuf_wire.fields(common_pb2.View)["relief"],
+        protobuf_wire.present(protobuf_wire.fields(relief_pb2.ReliefView)["you"], 0),
+    )
 
     assert common_pb2.View.FromString(written + twice) == reference
     with pytest.raises(AssertionError):

@@ -120,7 +120,7 @@ func (l *lab) try(ctx context.Context, lines []line, texts []string) ([]float64,
 		for i, line := range lines[:count] {
 			at := l.dealt[line.world]
 			requests[i] = &pb.Simulation{World: at.handle, Playouts: 1, Policy: l.policy, Seed: &at.seed}
-			if line.action != house {
+			if line.action != builtIn {
 				requests[i].Actions = []string{texts[line.action]}
 			}
 		}

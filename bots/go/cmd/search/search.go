@@ -19,11 +19,11 @@ const (
 // mostWorlds is the largest number of worlds for one answer.
 const mostWorlds = 64
 
-// line is one thing to try: an action (an index; house for the bundled player's own choice) in a world.
+// line is one thing to try: an action (an index; builtIn for the bundled player's own choice) in a world.
 type line struct{ action, world int }
 
-// house stands for the bundled player's own choice.
-const house = -1
+// builtIn stands for the bundled player's own choice.
+const builtIn = -1
 
 // laboratory tries lines of play and returns how well each ended for our seat, from 0 to 1. It may stop early with an error and then
 // returns the results of the first lines.
@@ -70,8 +70,8 @@ func (c *candidate) belief() float64 {
 	return (shown*mean + before*usualGain) / (shown + before)
 }
 
-// isHouse reports that the action never made a difference, so it is the bundled player's choice.
-func (c *candidate) isHouse() bool {
+// isBuiltIn reports that the action never made a difference, so it is the bundled player's choice.
+func (c *candidate) isBuiltIn() bool {
 	return len(c.gains) > 0 && !slices.ContainsFunc(c.gains, func(gain float64) bool { return gain != 0 })
 }
 
@@ -95,7 +95,7 @@ func search(ctx context.Context, lab laboratory, texts []string, playouts int) (
 	world, used := 0, 0
 	for _, worlds := range rounds {
 		for range worlds {
-			lines := []line{{house, world}}
+			lines := []line{{builtIn, world}}
 			for _, c := range field {
 				lines = append(lines, line{c.action, world})
 			}
@@ -160,7 +160,7 @@ func best(field []*candidate, texts []string, worlds, used int) found {
 
 // level is the final value of an action; the bundled player's own choice has a gain of exactly 0.
 func level(c *candidate) float64 {
-	if c.isHouse() {
+	if c.isBuiltIn() {
 		return 0
 	}
 	return c.belief()

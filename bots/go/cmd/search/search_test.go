@@ -13,7 +13,7 @@ import (
 // bench is a laboratory in which each action has a given worth plus noise from the world.
 type bench struct {
 	worth   []float64
-	house   int // the action the bundled player takes
+	builtIn int // the action the bundled player takes
 	noise   func(action, world int) float64
 	worldsN int
 	tries   int
@@ -35,8 +35,8 @@ func (b *bench) try(_ context.Context, lines []line, _ []string) ([]float64, err
 		}
 		b.tries++
 		action := line.action
-		if action == house {
-			action = b.house
+		if action == builtIn {
+			action = b.builtIn
 		}
 		values = append(values, b.worth[action]+b.noise(action, line.world))
 	}
@@ -62,7 +62,7 @@ func TestTheBestActionIsFoundThoughWorldsDifferMoreThanActions(t *testing.T) {
 		worth[i] = 0.01 * float64(i%7)
 	}
 	worth[13] = 0.5
-	lab := &bench{worth: worth, house: 3, noise: weather, most: -1}
+	lab := &bench{worth: worth, builtIn: 3, noise: weather, most: -1}
 	got, err := search(context.Background(), lab, texts(20), 200)
 	if err != nil || got.index != 13 {
 		t.Errorf("found %+v, %v", got, err)
@@ -79,7 +79,7 @@ func TestWithoutProofTheHousePlayerIsBelieved(t *testing.T) {
 		}
 		return []float64{0.4, -0.4}[(world+action)%2]
 	}
-	lab := &bench{worth: make([]float64, 4), house: 2, noise: coin, most: -1}
+	lab := &bench{worth: make([]float64, 4), builtIn: 2, noise: coin, most: -1}
 	got, err := search(context.Background(), lab, texts(4), 120)
 	if err != nil || got.index != 2 || got.gain != 0 {
 		t.Errorf("found %+v, %v; expected the bundled player's own action", got, err)

@@ -77,7 +77,7 @@ export class Bot {
         continue;
       }
       if (ending === "takenOver") throw new BotError("another process plays with this bot's key now; stopping", 1);
-      const problem = judge(ending);
+      const problem = classify(ending);
       const pause = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** this.#failures++) * (0.5 + Math.random() / 2);
       log("WARNING", `no connection to ${this.#address} (${problem}); next attempt in ${(pause / 1000).toFixed(1)} s`);
       await pauseFor(pause, undefined, { signal }).catch(() => {}); // stopped meanwhile
@@ -188,7 +188,7 @@ function credentialsOf(ca: string): ChannelCredentials {
 }
 
 /** Returns what went wrong if trying again may help; throws BotError otherwise. */
-function judge({ code, details }: StatusObject): string {
+function classify({ code, details }: StatusObject): string {
   switch (code) {
     case status.OK:
       return "the stream ended";

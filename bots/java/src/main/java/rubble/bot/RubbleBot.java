@@ -198,7 +198,7 @@ public final class RubbleBot {
         String problem = "the stream ended";
         if (!status.isOk()) {
             try {
-                problem = judge(status);
+                problem = classify(status);
             } catch (BotException wrong) {
                 end.completeExceptionally(wrong);
                 return;
@@ -250,7 +250,7 @@ public final class RubbleBot {
     }
 
     /** Returns what went wrong if trying again may help; throws BotException otherwise. */
-    private static String judge(Status status) {
+    private static String classify(Status status) {
         String details = status.getDescription() == null ? "" : status.getDescription();
         switch (status.getCode()) {
             case UNAUTHENTICATED, PERMISSION_DENIED ->

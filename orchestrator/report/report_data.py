@@ -1,0 +1,173 @@
+"""Everything a report is written from, read from the book once."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from msgspec import structs
+
+from orchestrator.book import Book, Progress, Tournament
+from orchestrator.ratings import openskill_ladder, sequential
+from orchestrator.ratings.results import in_schedule_order, read
+from orchestrator.ratings.table import Standings, standings
+from orchestrator.records import Game
+from orchestrator.spec import Spec
+
+#: How often a rating is looked at on its way; more points would not be seen.
+LOOKS = 60
+
+
+@dataclass(frozen=True)
+class RatingHistory:
+    """Ratings of the ladder on their way through the schedule."""
+
+    #: Games (for solo: compared deals) behind each look; the first is 0.
+    games: tuple[int, ...]
+    #: One row a look, one rung an entrant.
+    rungs: tuple[tuple[openskill_ladder.LadderRating, ...], ...]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """One tournament as the book has it, and what follows from it."""
+
+    tournament: Tournament
+    game: str
+    players: int
+    #: By entrant number; copies of a bot are one entrant.
+    names: tuple[str, ...]
+    #: In schedule order.
+    games: tuple[Game, ...]
+    #: By place in the schedule.
+    match_ids: dict[int, str]
+    progress: Progress
+    endings: dict[str, int]
+    standings: Standings
+    climb: RatingHistory
+    #: Only for a tournament of the format ``compare``: is the first entrant better than the second?
+    test: sequential.TestResult | None
+    #: What workers had to say, and who was withdrawn.
+    notes: tuple[str, ...]
+    #: When the last game was recorded, if that is known.
+    ended_ms: int | None
+
+
+def read_report_data(
+    book: Book, tournament_id: str, ended_ms: int | None = None, *, only_whole_blocks: bool = False
+) -> ReportData:
+    """Reads one tournament and computes its standings; UnknownTournament."""
+    tournament = book.tournament(tournament_id)
+    spec = tournament.spec
+    players = spec.players
+    names, recorded = by_bot(spec, book.games(tournament.id))
+    hidden = book.blocks_under_way(tournament.id) if only_whole_blocks else ()
+    games = in_schedule_order([game for game in recorded if game.block not in hidden], len(names), players)
+    progress = book.progress(tournament.id)
+    climb = rating_history(games, len(names), players)
+    return ReportData(
+        tournament=tournament,
+        game=spec.game,
+        players=players,
+        names=names,
+        games=tuple(games),
+        match_ids=book.match_ids(tournament.id),
+        progress=progress,
+        endings=book.endings(tournament.id),
+        standings=with_ladder_ratings(standings(games, names, players, ladder=False), climb),
+        climb=climb,
+        notes=(*book.notes(tournament.id), *_withdrawn(book, tournament)),
+        test=_test(book, tournament, games, is_over=progress.is_over),
+        ended_ms=ended_ms,
+    )
+
+
+def _withdrawn(book: Book, tournament: Tournament) -> list[str]:
+    """Who was withdrawn, and why, in words."""
+    names = tournament.spec.entrants
+    return [f"{names[found.entrant]} was withdrawn: it {found.reason}." for found in book.withdrawals(tournament.id)]
+
+
+def by_bot(spec: Spec, games: Sequence[Game]) -> tuple[tuple[str, ...], list[Game]]:
+    """Names and games with all copies of a bot under one number: in a comparison the bots are asked about, not the copies."""
+    bots = spec.bot_names
+    names = tuple(dict.fromkeys(bots))
+    if len(names) == len(bots):
+        return names, list(games)
+    number = [names.index(bot) for bot in bots]
+    return names, [structs.replace(game, seats=tuple(number[entrant] for entrant in game.seats)) for game in games]
+
+
+def rating_history(games: Sequence[Game], entrants: int, players: int) -> RatingHistory:
+    """Goes through the schedule as the ladder does, and looks up now and then."""
+    results = read(games, entrants, players)
+    rows = len(results.block)
+    rungs = openskill_ladder.ladder(results.only(np.zeros(rows, dtype=np.bool_)))
+    looks, seen = [0], [tuple(rungs)]
+    for stop in sorted({round(rows * look / LOOKS) for look in range(1, LOOKS + 1)} - {0}):
+        between = np.zeros(rows, dtype=np.bool_)
+        between[looks[-1] : stop] = True
+        rungs = openskill_ladder.ladder(results.only(between), rungs)
+        looks.append(stop)
+        seen.append(tuple(rungs))
+    return RatingHistory(tuple(looks), tuple(seen))
+
+
+def with_ladder_ratings(table: Standings, climb: RatingHistory) -> Standings:
+    """The table with its ladder column filled from where the climb ended: the long way is gone once."""
+    last = climb.rungs[-1]
+    lines = (
+        replace(
+            line,
+            openskill_mu=last[line.entrant].mu,
+            openskill_sigma=last[line.entrant].sigma,
+            # Resampled, one block is always itself and knows nothing of other ranks.
+            rank_range=line.rank_range if table.blocks > 1 else (1, len(table.entrants)),
+        )
+        for line in table.entrants
+    )
+    return replace(table, entrants=tuple(lines))
+
+
+def answer_so_far(book: Book, tournament: Tournament) -> sequential.TestResult | None:
+    """What the sequential test says after the blocks played so far; None where none is asked."""
+    _, games = by_bot(tournament.spec, book.games(tournament.id))
+    return _test(book, tournament, games, is_over=False)
+
+
+def _in_turn(book: Book, tournament: Tournament, games: Sequence[Game]) -> list[Game]:
+    """The games of whole blocks, up to the first block that is not over.
+
+    Blocks that finished early wait for those before them, so that the answer never depends on who was quicker. One of which a
+    match could not be played is over and will never be whole: it says nothing, and nobody waits for it.
+    """
+    first_open, broken = book.blocks_in_turn(tournament.id)
+    return [game for game in games if game.block < first_open and game.block not in broken]
+
+
+def _test(book: Book, tournament: Tournament, games: Sequence[Game], *, is_over: bool) -> sequential.TestResult | None:
+    """The sequential test over whole blocks, asked as the roster asked it."""
+    spec = tournament.spec
+    if spec.format != "compare":
+        return None
+    answer = sequential.compare(_in_turn(book, tournament, games), 0, 1, spec.players, question_of(spec))
+    if is_over and answer.verdict is sequential.Verdict.RUNNING:
+        return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left that could decide it
+    return answer
+
+
+def question_of(spec: Spec) -> sequential.TestSettings:
+    """With fewer blocks than the first look needs nothing is ever looked at, and the answer stays open."""
+    asked = spec.question
+    if asked is None:
+        return sequential.TestSettings()
+    most = max(asked.most_blocks, sequential.TestSettings.first_look)
+    return sequential.TestSettings(t0=asked.t0, t1=asked.t1, alpha=asked.alpha, beta=asked.beta, most_blocks=most)
+
+
+def causes_of(report_data: ReportData) -> list[str]:
+    """Every cause of a forfeit that occurred, the most frequent first."""
+    found: Counter[str] = Counter()
+    for line in report_data.standings.entrants:
+        found.update(line.faults)
+    return [cause for cause, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]

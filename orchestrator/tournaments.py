@@ -1,0 +1,294 @@
+"""Tournaments: everything an organiser may ask for or have done, over a book and, where needed, the service.
+
+It answers with messages of the contract, so that the command line shows the same whether it asks a book on this machine or
+an API far away. Safe to use from several threads.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Final, TypeVar
+
+from orchestrator import fault_policy, planning
+from orchestrator.book import Book, Tournament
+from orchestrator.book.tables import CANCELLED, DONE, PAUSED, RUNNING, WAITING
+from orchestrator.client import ArenaClient
+from orchestrator.entrants import remote_bots
+from orchestrator.errors import BadField, NoService, NotRemote, TournamentOver, UnknownEntrant
+from orchestrator.messages import MATCH_STATES, STATES, match_message, standings_message, tournament_message
+from orchestrator.roster import BadRoster, GameFacts, Problem, Roster, plan_problem, read_roster
+from orchestrator.schedule import BadPlan
+from rubble.v1 import tournament_pb2
+
+LARGEST_ROSTER: Final = 1 << 20
+#: The pace is that of the last minute.
+PACE_MS: Final = 60_000
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LONGEST_FOLDER: Final = 4096
+_PAGE: Final = 100
+_PAGE_LIMIT: Final = 1000
+_PAGE_TOKEN: Final = re.compile(r"[0-9]{1,9}")
+_REMEMBERED: Final = 64
+
+K = TypeVar("K")
+T = TypeVar("T")
+ReadRoster = Callable[[str], Roster]
+
+
+class Tournaments:
+    """Tournaments, as an organiser sees them."""
+
+    def __init__(
+        self,
+        book: Book,
+        client: ArenaClient | None = None,
+        *,
+        read: ReadRoster | None = None,
+        bot_address: str = "",
+    ) -> None:
+        """``read`` knows the games by itself; without it the service is asked. ``bot_address``: where remote bots dial in."""
+        self._book = book
+        self._client = client
+        self._read = read
+        self._bot_address = bot_address or (client.access.address if client is not None else "")
+        self._lock = threading.Lock()
+        self._planning = threading.Lock()
+        self._computing = threading.Lock()
+        self._suspects: dict[str, tuple[tuple[int, int], dict[int, str]]] = {}
+        self._standings: dict[tuple[str, bool], tuple[tuple[int, ...], tournament_pb2.Standings]] = {}
+
+    # --------------------------------------------------------------------------------------------------------- creating
+    def create(
+        self, text: str, *, check_only: bool = False, folder: str = "", is_paused: bool = False
+    ) -> tournament_pb2.CreateTournamentResponse:
+        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started.
+
+        One that is paused begins when it is resumed.
+        """
+        if folder and (not folder.startswith("/") or "\0" in folder or len(folder) > _LONGEST_FOLDER):
+            raise BadField("folder", folder, f"an absolute path of at most {_LONGEST_FOLDER} characters, or nothing")
+        if len(text.encode("utf-8", "surrogatepass")) > LARGEST_ROSTER:
+            raise BadField("roster", f"{len(text)} characters", f"at most {LARGEST_ROSTER // 1024} KiB")
+        roster = self._roster(text)
+        matches = _planned(roster)
+        if check_only:
+            return tournament_pb2.CreateTournamentResponse(matches=matches)
+        with self._planning:  # two at once would only make both slower
+            existed = planning.find(self._book, roster) is not None
+            waits = any(bot.remote for bot in roster.bots) and self._client is not None
+            state = PAUSED if is_paused else WAITING if waits else RUNNING
+            tournament = planning.enter(self._book, roster, state, folder)
+        response = tournament_pb2.CreateTournamentResponse(matches=matches, existed=existed)
+        if self._client is not None and not existed:
+            response.keys.extend(self._key(tournament, entrant) for entrant in remote_bots(tournament))
+        response.tournament.CopyFrom(self.tournament(tournament.id, with_roster=True))
+        return response
+
+    def _roster(self, text: str) -> Roster:
+        if self._read is not None:
+            return self._read(text)
+        games = [GameFacts.from_message(game) for game in self._service("reading a roster").games()]
+        return read_roster(text, games)
+
+    def _service(self, what: str) -> ArenaClient:
+        if self._client is None:
+            raise NoService(f"{what} needs the service, and none is known here")
+        return self._client
+
+    def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
+        """A key for a remote entrant."""
+        tournament = self._find(name)
+        if entrant not in tournament.spec.entrants:
+            known = ", ".join(tournament.spec.entrants[:20])
+            raise UnknownEntrant(
+                f"nobody in {tournament.name} is called {entrant!r}; there are {known}", entrant=repr(entrant)[:120]
+            )
+        if entrant not in remote_bots(tournament):
+            raise NotRemote(f"{entrant} is no remote entrant: it is started here and needs no key", entrant=entrant)
+        return self._key(tournament, entrant)
+
+    def _key(self, tournament: Tournament, entrant: str) -> tournament_pb2.EntrantKey:
+        bot = remote_bots(tournament)[entrant]
+        key = self._service("issuing a key").issue_key(bot)
+        return tournament_pb2.EntrantKey(entrant=entrant, bot=bot, bot_key=key, address=self._bot_address)
+
+    # ---------------------------------------------------------------------------------------------------------- reading
+    def tournament(
+        self, name: str, *, with_roster: bool = False, with_connected: bool = True
+    ) -> tournament_pb2.Tournament:
+        """How a tournament stands."""
+        tournament = self._find(name)
+        connected: Mapping[str, object] = {}
+        if with_connected and self._client is not None and remote_bots(tournament):
+            connected = self._client.connected()
+        return self._told(tournament, connected, with_roster=with_roster)
+
+    def _told(
+        self, tournament: Tournament, connected: Mapping[str, object], *, with_roster: bool
+    ) -> tournament_pb2.Tournament:
+        progress = self._book.progress(tournament.id)
+        return tournament_message(
+            tournament,
+            progress,
+            self._book.pace(tournament.id, PACE_MS),
+            suspects=self._who_is_suspect(tournament, progress.recorded, progress.faults),
+            withdrawn={found.entrant: found.reason for found in self._book.withdrawals(tournament.id)},
+            connected=connected,
+            with_roster=with_roster,
+        )
+
+    def _who_is_suspect(self, tournament: Tournament, played: int, faults: int) -> dict[int, str]:
+        if not faults:
+            return {}
+        known = self._suspects.get(tournament.id)
+        if known is None or known[0] != (played, faults):
+            known = ((played, faults), fault_policy.suspects(self._book.games(tournament.id)))
+            with self._lock:
+                _forget_the_oldest(self._suspects)
+                self._suspects[tournament.id] = known
+        return known[1]
+
+    def tournaments(
+        self, *, state: int = 0, page_size: int = 0, page_token: str = ""
+    ) -> tournament_pb2.ListTournamentsResponse:
+        """Tournaments, the latest first."""
+        size, start = _page(page_size, page_token)
+        if state and state not in STATES.values():
+            raise BadField("state", state, "a state of TournamentState")
+        words = [word for word, value in STATES.items() if value == state]
+        found = self._book.tournaments(words, start=start, limit=size + 1)
+        response = tournament_pb2.ListTournamentsResponse()
+        for tournament in found[:size]:
+            response.tournaments.append(self._told(tournament, {}, with_roster=False))
+        if len(found) > size:
+            response.next_page_token = str(start + size)
+        return response
+
+    def matches(
+        self, name: str, *, state: int = 0, page_size: int = 0, page_token: str = "", is_operator: bool = True
+    ) -> tournament_pb2.ListMatchesResponse:
+        """Matches in schedule order. Where a block shares its cards, only the operator is told results before it is over."""
+        size, start = _page(page_size, page_token)
+        word = next((word for word, value in MATCH_STATES.items() if value == state), "")
+        if state and not word:
+            raise BadField("state", state, "a state of MatchState")
+        tournament = self._find(name)
+        found = self._book.matches(tournament.id, state=word, after=start - 1, limit=size + 1)
+        names = list(tournament.spec.entrants)
+        response = tournament_pb2.ListMatchesResponse()
+        hidden: Collection[int] = ()
+        if tournament.has_shared_cards and not is_operator:
+            hidden = self._book.blocks_under_way(tournament.id, {match.block for match, _ in found})
+        response.matches.extend(
+            match_message(match, None if match.block in hidden else recorded, names) for match, recorded in found[:size]
+        )
+        if len(found) > size:
+            response.next_page_token = str(found[size][0].order)
+        return response
+
+    def standings(self, name: str, *, is_operator: bool = True) -> tournament_pb2.Standings:
+        """The table so far. Where a block shares its cards, only the operator's has the games of blocks that are not over."""
+        tournament = self._find(name)
+        is_whole = is_operator or not tournament.has_shared_cards
+        progress = self._book.progress(tournament.id)
+        # A dropped match adds no game, but may end its block, whose games are then told.
+        notes = self._book.notes(tournament.id)
+        stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)), len(notes))
+        key = (tournament.id, is_whole)
+        known = self._standings.get(key)
+        if known is None or known[0] != stamp:
+            from orchestrator.report.report_data import read_report_data  # the statistics take a second to import
+
+            with self._computing:
+                report_data = read_report_data(self._book, tournament.id, only_whole_blocks=not is_whole)
+                known = (stamp, standings_message(report_data.standings, notes, report_data.test))
+            with self._lock:
+                _forget_the_oldest(self._standings)
+                self._standings[key] = known
+        return known[1]
+
+    def standings_so_far(self, name: str) -> tournament_pb2.Standings:
+        """The operator's table while it changes, computed quickly: without the ladder, and its ranges from fewer samples."""
+        from orchestrator.ratings.table import standings
+        from orchestrator.report.report_data import by_bot
+
+        tournament = self._find(name)
+        names, games = by_bot(tournament.spec, self._book.games(tournament.id))
+        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
+        return standings_message(so_far, self._book.notes(tournament.id))
+
+    def report(self, name: str) -> str:
+        """The report as one HTML page."""
+        from orchestrator.report.page import page
+        from orchestrator.report.report_data import read_report_data
+
+        tournament = self._find(name)
+        with self._computing:
+            return page(read_report_data(self._book, tournament.id, tournament.ended_ms or None))
+
+    def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
+        """Everything as files, one after the other."""
+        from orchestrator.report.write import documents
+
+        tournament = self._find(name)
+        with self._computing:
+            files = documents(self._book, tournament.id)
+        for path, text in files.items():
+            yield path, text.encode()
+        for match in [] if without_replays else self._book.archived(tournament.id):
+            replay = self._book.replay(match)
+            if replay is not None:
+                yield f"replays/{match}.jsonl", replay.encode()
+
+    # --------------------------------------------------------------------------------------------------------- changing
+    def pause(self, name: str) -> tournament_pb2.Tournament:
+        """Begin no more matches."""
+        return self._move(name, PAUSED)
+
+    def resume(self, name: str) -> tournament_pb2.Tournament:
+        """Go on."""
+        return self._move(name, RUNNING)
+
+    def cancel(self, name: str) -> tournament_pb2.Tournament:
+        """Drop whatever has not been played."""
+        return self._move(name, CANCELLED)
+
+    def _move(self, name: str, state: str) -> tournament_pb2.Tournament:
+        tournament = self._find(name)
+        if not self._book.set_state(tournament.id, state, only_from=(WAITING, RUNNING, PAUSED)):
+            now = self._find(tournament.id).state
+            if not (now == state == CANCELLED):  # cancelling twice is cancelling
+                raise TournamentOver(
+                    f"{tournament.name} is {'over' if now == DONE else now}; nothing can be changed about that",
+                    tournament=tournament.id,
+                    state=now,
+                )
+        return self.tournament(tournament.id, with_connected=False)
+
+    def _find(self, name: str) -> Tournament:
+        if not _NAME.fullmatch(name):
+            raise BadField("tournament", name, "an id or a name, 1-64 of [A-Za-z0-9._-]")
+        return self._book.tournament(name)
+
+
+def _planned(roster: Roster) -> int:
+    """How many matches there will be; BadRoster at the line of whatever makes it impossible."""
+    try:
+        return roster.plan("check", bytes(32)).matches
+    except BadPlan as error:
+        found: Problem = plan_problem(error, roster.text)
+        raise BadRoster([found]) from None
+
+
+def _page(size: int, token: str) -> tuple[int, int]:
+    if size > _PAGE_LIMIT:
+        raise BadField("page_size", size, f"1 to {_PAGE_LIMIT}, or 0 for {_PAGE}")
+    if token and not _PAGE_TOKEN.fullmatch(token):
+        raise BadField("page_token", token, "the next_page_token of an earlier answer")
+    return size or _PAGE, int(token or 0)
+
+
+def _forget_the_oldest(kept: dict[K, T]) -> None:
+    """Room for one more."""
+    if len(kept) >= _REMEMBERED:
+        del kept[next(iter(kept))]

@@ -1,0 +1,548 @@
+"""Bot streams: every one that this copy of the service holds, and what each bot has to be told.
+
+A stream is told about a game by ``send_updates``: with a session in hand that was just saved, it compares what the bot has heard
+with what stands and queues the difference. So it does not matter how often, in which order or by whom it is called.
+"""
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from rubble.v1 import bot_pb2
+from service import logs, metrics
+from service.rpc import errors, events
+from service.rpc.auth import redact
+from service.sessions import keys
+from service.sessions.errors import (
+    BadRequest,
+    Conflict,
+    NotReading,
+    NotYourTurn,
+    SessionError,
+    StaleTurn,
+    StoreUnavailable,
+    TakenOver,
+    UnknownSession,
+    UnreadableSession,
+)
+from service.sessions.live_sessions import Answer, Change, LiveSessions
+from service.sessions.notifications import Notifications
+from service.sessions.presence import BEAT_S, LOSS, TAKEOVER, Connection, Presence
+from service.sessions.redis_store import read_notice
+from service.sessions.session import ACTIVE, Accepted, Reply, Seat, Session
+
+_LOG: Final = logging.getLogger(__name__)
+#: What may wait for a bot that does not read, before its stream is given up.
+_QUEUE_EVENTS: Final = 4096
+_QUEUE_BYTES: Final = 16 << 20
+#: What travels together at most.
+_BATCH_EVENTS: Final = 64
+_BATCH_BYTES: Final = 256 << 10
+#: How many ended games a stream remembers, so that a poll that began before the end does not tell it again.
+_REMEMBERED: Final = 1024
+#: How often a copy looks for notices it may have missed, in seconds.
+POLL_S: Final = 2.0
+#: Answers of one bot that are on their way, before its next message is read.
+_AT_ONCE: Final = 256
+#: … and those of one session: a question has one answer, and the others at the same table must not wait behind more.
+_AT_ONCE_IN_A_SESSION: Final = 2
+#: A bot's game that cannot be found may be one that is just being made. After so many milliseconds it is not.
+_MISSING_MS: Final = 10_000
+
+
+class _BotGame:
+    """A game at which the bot sits, and what it has heard of it."""
+
+    __slots__ = ("creation_id", "question", "seat", "sent_ms", "sent_turn", "unsettled")
+
+    def __init__(self, session: Session, seat: int) -> None:
+        self.creation_id = session.header.creation_id
+        self.seat = seat
+        self.sent_turn = 0
+        self.sent_ms = 0
+        #: The mark of the question that the bot was sent and that has no accepted answer yet; None if there is none.
+        self.question: str | None = None
+        #: Answers of the bot that are on their way.
+        self.unsettled = 0
+
+    def has_heard(self, seat: Seat) -> bool:
+        """Whether the bot knows its open question, if there is one.
+
+        Numbers do not tell: when the store loses its newest writes, as in a power cut or a failover, an answered question is
+        open again, or the same turn is asked in another position. Nobody but us can tell the bot.
+        """
+        return not seat.is_asked or (self.sent_turn, self.question) == (seat.turn, seat.question)
+
+    def see(self, seat: Seat) -> None:
+        """Take note of where the session stands: a question that is open no more has been answered, through us or past us."""
+        if not seat.is_asked:
+            self.question = None
+
+    def answered(self, question: str | None) -> None:
+        """An answer was accepted; by now the next question may have been sent."""
+        if self.question == question:
+            self.question = None
+
+    def think_ms(self, turn: int, received_ms: int) -> int | None:
+        """How long the bot thought about this turn, if it is the one it was sent last."""
+        return max(0, received_ms - self.sent_ms) if self.sent_ms and self.sent_turn == turn else None
+
+
+class BotStream:
+    """One bot's live stream."""
+
+    def __init__(self, bot_streams: "BotStreams", info: Connection) -> None:
+        self.info = info
+        self.bot = info.bot
+        self._bot_streams = bot_streams
+        self._games: dict[str, _BotGame] = {}
+        #: Games beyond what the bot wants to play at once, in the order of their arrival.
+        self._later: OrderedDict[str, int] = OrderedDict()
+        self._over: deque[str] = deque(maxlen=_REMEMBERED)
+        self._queue: list[bytes] = []
+        self._queued_bytes = 0
+        self._wake = asyncio.Event()
+        self._ended: SessionError | None = None
+        self._is_draining = False
+        self._is_left = False
+        #: Games that could not be found, and since when.
+        self._missing: dict[str, int] = {}
+        self._timeout: asyncio.Timeout | None = None
+        #: Where a question waits to be sent: its clock begins with the message that carries it.
+        self._to_stamp: list[_BotGame] = []
+        #: Answers on their way, and what is set whenever one is settled.
+        self._unsettled = 0
+        self._settling = asyncio.Event()
+        #: What the bot sent that nobody had asked for, since this was last set to 0.
+        self.wasted = 0
+
+    # ------------------------------------------------------------------------------------------------------- to the bot
+    def send(self, event: bytes) -> None:
+        """Queue an event; a bot that does not read loses its stream, not the service its memory."""
+        if isinstance(self._ended, NotReading | TakenOver):
+            return
+        self._queue.append(event)
+        self._queued_bytes += len(event)
+        if len(self._queue) > _QUEUE_EVENTS or self._queued_bytes > _QUEUE_BYTES:
+            self.end(NotReading())
+        self._wake.set()
+
+    def end(self, reason: SessionError) -> None:
+        """The stream stops as soon as its writer looks up; nobody waits any longer for a bot that does not read."""
+        self._ended = self._ended or reason
+        self._wake.set()
+        if isinstance(reason, NotReading) and self._timeout is not None:
+            with contextlib.suppress(RuntimeError):  # no message is under way
+                self._timeout.reschedule(asyncio.get_running_loop().time())
+
+    def timeout(self, seconds: float) -> asyncio.Timeout:
+        """How long to wait for the bot to take a message."""
+        self._timeout = asyncio.timeout(seconds)
+        return self._timeout
+
+    def drain(self) -> None:
+        """Tell the bot to connect to another copy, and finish."""
+        self.send(events.draining("this copy of the service is stopping"))
+        self._is_draining = True
+        self._wake.set()
+
+    def take_over(self) -> None:
+        """Tell the bot that it has a newer stream, and finish."""
+        self.send(events.taken_over())
+        self.end(TakenOver())
+
+    def leave(self) -> None:
+        """The bot says no more: what has piled up is sent, and that is all."""
+        self._is_left = True
+        self._wake.set()
+
+    async def next_batch(self) -> bytes:
+        """Everything that has piled up, as one message; raises what ended the stream, returns nothing when it is over."""
+        while not self._queue:
+            if self._ended is not None:
+                raise self._ended
+            if self._is_draining or self._is_left:
+                return b""
+            self._wake.clear()
+            await self._wake.wait()
+        if isinstance(self._ended, NotReading):
+            raise self._ended
+        size = 0
+        count = 0
+        while count < len(self._queue) and count < _BATCH_EVENTS and size < _BATCH_BYTES:
+            size += len(self._queue[count])
+            count += 1
+        batch, self._queue = self._queue[:count], self._queue[count:]
+        self._queued_bytes -= size
+        now = self._bot_streams.live_sessions.now_ms()
+        for game in self._to_stamp:
+            game.sent_ms = now
+        self._to_stamp.clear()
+        return b"".join(batch)
+
+    def send_updates(self, session: Session) -> None:
+        """Tell the bot whatever it has not heard of this session."""
+        session_id = session.header.id
+        if self.bot not in session.header.bots:
+            return
+        game = self._games.get(session_id)
+        seat = session.header.bots.index(self.bot)
+        record = session.seats[seat]
+        if (
+            game is not None and game.creation_id != session.header.creation_id
+        ):  # the store lost the session, and it was created anew
+            game = None
+            del self._games[session_id]
+        if session.status != ACTIVE or record.fault:
+            self._later.pop(session_id, None)
+            if game is not None:
+                self.send(events.game_over(session, seat))
+            self._leave(session_id)
+            return
+        is_back = game is None
+        if game is None:
+            # A game that has begun is told whatever the bot wants at once: its clock runs.
+            if len(self._games) >= self.info.max_games and not record.clock.is_seated:
+                self._later[session_id] = session.revision
+                return
+            self._later.pop(session_id, None)
+            game = self._games[session_id] = _BotGame(session, seat)
+            self.send(events.game_start(session, seat))
+        game.see(record)
+        if not record.clock.is_seated:
+            self._bot_streams.spawn(self._bot_streams.live_sessions.take_seat(session_id, seat))
+        elif not game.has_heard(record):
+            game.sent_turn, game.question = record.turn, record.question
+            # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
+            game.sent_ms = record.clock.asked_ms if is_back else 0
+            if not is_back:
+                self._to_stamp.append(game)
+            self.send(events.turn(session, seat, self._bot_streams.live_sessions.now_ms()))
+
+    def catch_up(self, session: Session) -> None:
+        """Like ``send_updates``, for a bot that has just come: games that ended while it was away are told from start to end."""
+        session_id = session.header.id
+        if self.bot in session.header.bots and session_id not in self._games:
+            seat = session.header.bots.index(self.bot)
+            is_over = session.status != ACTIVE or bool(session.seats[seat].fault)
+            if is_over and session_id in self._over:
+                self._bot_streams.spawn(self._bot_streams.forget_game(self.bot, session_id))
+                return
+            if is_over:
+                self._games[session_id] = _BotGame(session, seat)
+                self.send(events.game_start(session, seat))
+        self.send_updates(session)
+
+    def _leave(self, session_id: str) -> None:
+        """The game is over for this bot: there is room for another."""
+        if self._games.pop(session_id, None) is not None:
+            self._over.append(session_id)
+            self._bot_streams.spawn(self._bot_streams.forget_game(self.bot, session_id))
+        if self._later and len(self._games) < self.info.max_games:
+            waiting, _ = self._later.popitem(last=False)
+            self._bot_streams.spawn(self._bot_streams.look(self, waiting))
+
+    def mark_unsent(self, session_id: str) -> None:
+        """What the bot has heard of this session may have been lost: its open question is sent again."""
+        game = self._games.get(session_id)
+        if game is not None:
+            game.question = None
+
+    def knows(self, session: Session) -> bool:
+        """Whether the bot has heard all there is to hear of this session."""
+        game = self._games.get(session.header.id)
+        if game is not None and game.creation_id != session.header.creation_id:
+            return False
+        if game is None:  # it waits for room, unless there is some: whatever was to take it may have expired meanwhile
+            return session.header.id in self._later and len(self._games) >= self.info.max_games
+        seat = session.seats[game.seat]
+        return session.status == ACTIVE and not seat.fault and game.has_heard(seat)
+
+    def is_new(self, session: Session) -> bool:
+        """Whether the bot's clock in this game stands still until it is told of it."""
+        clock = session.seats[session.header.bots.index(self.bot)].clock
+        return session.header.id not in self._games and session.status == ACTIVE and not clock.is_seated
+
+    def is_missing(self, session_id: str) -> bool:
+        """A game could not be found: whether that has been so for long enough to believe it."""
+        now = self._bot_streams.live_sessions.now_ms()
+        if now - self._missing.setdefault(session_id, now) < _MISSING_MS:
+            return False
+        del self._missing[session_id]
+        return True
+
+    @property
+    def games(self) -> int:
+        """How many games the bot is playing."""
+        return len(self._games)
+
+    def session_ids(self) -> list[str]:
+        """The games the bot is playing or waiting for."""
+        return [*self._games, *self._later]
+
+    # ----------------------------------------------------------------------------------------------------- from the bot
+    def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
+        """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
+        session_id, turn = choice.session, choice.turn
+        game = self._games.get(session_id)
+        if game is None:  # whoever floods us with answers that nobody asked for costs little
+            self._refuse(choice, UnknownSession(session_id))
+            return
+        kind = choice.WhichOneof("choice")
+        if kind is None:
+            self._refuse(choice, BadRequest("choice", "nothing", "an index or a text"))
+            return
+        answer = Answer(
+            game.seat,
+            turn,
+            choice.index if kind == "index" else choice.text,
+            redact(choice.note),  # it becomes public with the replay
+            received_ms,
+            game.think_ms(turn, received_ms),
+            game.question,
+        )
+        game.unsettled += 1
+        self._unsettled += 1
+        self._bot_streams.live_sessions.answer(
+            session_id, answer, partial(self._settled, game, choice, answer.question)
+        )
+
+    def _settled(self, game: _BotGame, choice: bot_pb2.Choice, question: str | None, reply: Reply | Exception) -> None:
+        if isinstance(reply, Accepted):
+            game.answered(question)
+            self.wasted += reply.repeated
+        else:
+            self._refuse(choice, reply if isinstance(reply, Exception) else reply.error)
+        game.unsettled -= 1
+        self._unsettled -= 1
+        self._settling.set()
+
+    def is_full(self, session_id: str) -> bool:
+        """Whether as many answers of the bot are on their way as may be, in all or in this session."""
+        game = self._games.get(session_id)
+        return self._unsettled >= _AT_ONCE or (game is not None and game.unsettled >= _AT_ONCE_IN_A_SESSION)
+
+    async def one_settled(self) -> None:
+        """Wait until an answer that is on its way is settled."""
+        self._settling.clear()
+        await self._settling.wait()
+
+    async def all_settled(self) -> None:
+        """Wait for the answers that are on their way: whatever follows from them has been queued then."""
+        while self._unsettled:
+            await self.one_settled()
+
+    def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
+        session_id, turn = choice.session, choice.turn
+        is_open = True  # after a bug of ours
+        if isinstance(error, SessionError):
+            self.wasted += not isinstance(error, StoreUnavailable | Conflict)  # those are no fault of the bot
+            is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
+            is_open = not is_closed and self._is_open(session_id, turn)
+        with logs.ids(session=session_id):
+            told = errors.error_status(error)
+        self.send(events.refused(session_id, turn, told, is_open=is_open))
+
+    def _is_open(self, session_id: str, turn: int) -> bool:
+        game = self._games.get(session_id)
+        return game is not None and game.sent_turn == turn
+
+
+class BotStreams:
+    """All bot streams of this copy."""
+
+    def __init__(self, live_sessions: LiveSessions, presence: Presence, notifications: Notifications) -> None:
+        self.live_sessions = live_sessions
+        self._presence = presence
+        self._notifications = notifications
+        self.streams: dict[str, BotStream] = {}
+        self._listeners: dict[str, Callable[[str], None]] = {}
+        self._connect_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unreadable: deque[str] = deque(maxlen=_REMEMBERED)
+        self._is_draining = False
+        live_sessions.listen(self._hear_change)
+        live_sessions.listen_for_losses(self._tell_loss)
+        notifications.on_return.append(self._resync_soon)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something be done while we go on; what fails is logged, a store that is away is nothing new."""
+        task = asyncio.create_task(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -------------------------------------------------------------------------------------------------- coming and going
+    async def connect(self, bot: str, sdk: str, max_games: int) -> BotStream:
+        """A bot has said hello: this is its stream from now on."""
+        if self._is_draining:
+            raise StoreUnavailable("this copy of the service is stopping; connect again")
+        # One at a time: else the older of two that come at once might be written down last.
+        async with self._connect_lock(bot):
+            info = Connection(bot, uuid.uuid4().hex, sdk, max_games, self.live_sessions.now_ms())
+            stream = BotStream(self, info)
+            older = self.streams.get(bot)
+            if older is not None:
+                older.take_over()
+            self.streams[bot] = stream
+            self._presence.here.add(bot)
+            try:
+                if bot not in self._listeners:
+                    listener = self._listeners[bot] = self._listener(bot)
+                    await self._notifications.add(keys.bot_channel(bot), listener)
+                await self._presence.enter(info)
+            except BaseException:  # nobody will hold this stream, so nobody would ever take it off the list
+                await self.disconnect(stream)
+                raise
+        stream.send(events.welcome(bot, self.live_sessions.now_ms()))
+        self.spawn(self._resync(stream))
+        return stream
+
+    def _connect_lock(self, bot: str) -> asyncio.Lock:
+        lock = self._connect_locks.get(bot)
+        if lock is None:
+            lock = self._connect_locks[bot] = asyncio.Lock()
+        return lock
+
+    async def disconnect(self, stream: BotStream) -> None:
+        """The stream has ended, whoever ended it."""
+        bot = stream.bot
+        if self.streams.get(bot) is stream:
+            del self.streams[bot]
+            self._presence.here.discard(bot)
+            listener = self._listeners.pop(bot, None)
+            if listener is not None:
+                await self._notifications.remove(keys.bot_channel(bot), listener)
+        await _quietly(self._presence.leave(stream.info))
+
+    async def drain(self) -> None:
+        """Send every bot elsewhere; no move is lost, since what was accepted is saved."""
+        self._is_draining = True
+        for stream in list(self.streams.values()):
+            stream.drain()
+
+    # ----------------------------------------------------------------------------------------------------------- hearing
+    def _hear_change(self, change: Change) -> None:
+        for seat in change.seats:
+            stream = self.streams.get(change.session.header.bots[seat])
+            if stream is not None:
+                stream.send_updates(change.session)
+
+    def _tell_loss(self, session: Session) -> None:
+        """The store has lost moves of a session that this copy had saved: its bots are asked again, at whatever copy they are.
+
+        A copy that holds a bot's stream may not have heard of the lost answer, and takes the open question for one it has sent.
+        """
+        for bot in session.header.bots:
+            if bot:
+                self.spawn(self._presence.tell_loss(bot, session.header.id))
+
+    async def _ask_again(self, stream: BotStream, session_id: str) -> None:
+        with contextlib.suppress(UnknownSession):
+            session = await self.live_sessions.read(session_id)
+            stream.mark_unsent(session_id)
+            stream.send_updates(session)
+
+    def _listener(self, bot: str) -> Callable[[str], None]:
+        def hear(notice: str) -> None:
+            stream = self.streams.get(bot)
+            if stream is None:
+                return
+            if notice.startswith(TAKEOVER):
+                if notice.removeprefix(TAKEOVER) != stream.info.id:
+                    self.spawn(self._beat(stream))  # of two that came at once only one may go: ask which
+            elif notice.startswith(LOSS):
+                self.spawn(self._ask_again(stream, notice.removeprefix(LOSS)))
+            else:
+                session_id, mark, at_ms = read_notice(notice)
+                metrics.NOTIFICATION_SECONDS.observe(max(0, self.live_sessions.now_ms() - at_ms) / 1000)
+                self.spawn(self.look(stream, session_id, mark))
+
+        return hear
+
+    async def look(self, stream: BotStream, session_id: str, mark: str = "") -> None:
+        """See where a session stands and tell the bot. What we remember will do, unless the notice has another mark."""
+        with contextlib.suppress(UnknownSession):  # the next round forgets it, if it stays away
+            stream.send_updates(await self.live_sessions.refresh(session_id, mark))
+
+    async def forget_game(self, bot: str, session_id: str) -> None:
+        """The game is over for the bot; it need not be found again."""
+        await self._presence.drop_game(bot, session_id)
+
+    def _resync_soon(self) -> None:
+        for stream in list(self.streams.values()):
+            self.spawn(self._resync(stream))
+
+    async def _resync(self, stream: BotStream) -> None:
+        """Tell a bot everything it may have missed: after a reconnect, and now and then in case a notification was lost."""
+        session_ids = await self._presence.games(stream.bot)
+        as_stored = await self.live_sessions.read_unchanged(session_ids)
+        unheard = [
+            session_id
+            for session_id in session_ids
+            if session_id not in as_stored or not stream.knows(as_stored[session_id])
+        ]
+        # Those that have begun come first: their clocks run, and the bot may not want more than these at once.
+        new: list[str] = []
+        for session_id in unheard:
+            session = await self._find(stream, session_id)
+            if session is not None and stream.is_new(session):
+                new.append(session_id)
+            elif session is not None:
+                stream.catch_up(session)
+        for session_id in new:
+            session = await self._find(stream, session_id)
+            if session is not None:
+                stream.catch_up(session)
+
+    async def _find(self, stream: BotStream, session_id: str) -> Session | None:
+        """A game of which the bot has not heard all; None if there is nothing to tell. To be told at once, before it changes."""
+        try:
+            session = await self.live_sessions.read(session_id)
+        except UnknownSession:
+            if stream.is_missing(session_id):
+                await self.forget_game(stream.bot, session_id)
+            return None
+        except UnreadableSession as error:  # a newer copy wrote it, perhaps; the bot's other games go on
+            if session_id not in self._unreadable:  # logged once, not at every poll
+                self._unreadable.append(session_id)
+                _LOG.warning("a game of %s cannot be told to it: %s", stream.bot, error)
+            return None
+        if stream.bot not in session.header.bots:  # the id was taken by a session that was asked for differently
+            await self.forget_game(stream.bot, session_id)
+            return None
+        is_live = self.streams.get(stream.bot) is stream
+        return session if is_live and not stream.knows(session) else None
+
+    async def run(self) -> None:
+        """Beat and poll until cancelled."""
+        rounds = 0
+        while True:
+            await asyncio.sleep(POLL_S)
+            rounds += 1
+            is_time_to_beat = rounds % max(1, int(BEAT_S / POLL_S)) == 0
+            for stream in list(self.streams.values()):
+                await _quietly(self._resync(stream))
+                if is_time_to_beat:
+                    await _quietly(self._beat(stream))
+
+    async def _beat(self, stream: BotStream) -> None:
+        if not await self._presence.beat(stream.info):
+            stream.take_over()
+
+
+async def _quietly(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for something that may find the store away; it will be tried again by the next poll."""
+    try:
+        await work
+    except StoreUnavailable as error:
+        _LOG.warning("%s", error)
+    except SessionError as error:
+        _LOG.info("%s", error)
+    except Exception:
+        _LOG.exception("work beside the streams failed")

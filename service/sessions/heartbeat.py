@@ -1,0 +1,147 @@
+"""The heartbeat of one copy: once a second it writes to the store, and learns from that what is wrong with the store, with itself
+and with the other copies.
+
+Reading proves nothing: a Redis that is full, or a replica, answers every question and takes no move.
+"""
+
+import asyncio
+import logging
+import secrets
+from typing import Any, Final
+
+import msgspec
+from redis.asyncio import Redis, RedisCluster
+
+from service.sessions import keys
+from service.sessions.outages import KEPT, KEPT_MS, RETURN_MS, SILENCE_MS, SILENT_MS, Outage, Outages
+from service.sessions.redis_client import AWAY, describe_failure
+from service.sessions.steady_clock import SteadyClock
+
+_LOG: Final = logging.getLogger(__name__)
+_PATIENCE_S: Final = 2.0
+#: The field for the time at which a copy last stopped of its own accord.
+_STOPPED: Final = "stopped"
+
+
+class Heartbeat:
+    """Writes, and keeps the copy's list of outages."""
+
+    def __init__(self, redis: "Redis | RedisCluster", clock: SteadyClock, outages: Outages) -> None:
+        self._redis = redis
+        self._clock = clock
+        self._outages = outages
+        self._copy = secrets.token_hex(8)
+        #: Outages that are not written down yet.
+        self._untold: list[Outage] = []
+        #: By copy: what it wrote last, and when that was seen here to have changed. Their clocks may differ from ours.
+        self._others: dict[str, tuple[int, int]] = {}
+        self._is_first = True
+        #: Whether the store answers questions, and why it takes no writes; empty if it does.
+        self.is_readable = False
+        self.failure = "the store has not been asked yet"
+
+    async def beat(self) -> None:
+        """Write once, and see what that tells. Never raises for a store that is away or full: ``failure`` says so."""
+        now = self._clock()
+        step = self._clock.step_ms()
+        if abs(step) > SILENCE_MS:
+            _LOG.warning("the time of day was set by %.1f s; clocks of sessions go on as before", step / 1000)
+            # Whether the machine slept or its clock was set: bots elsewhere may have lost their connections.
+            self._note(Outage(now - RETURN_MS, now, f"the time of day was set by {step / 1000:.0f} s"))
+        self._end_failure(now)
+        own = self._outages.own(now)
+        written = [*self._untold, *([own] if own else [])]
+        pipe: Any = self._redis.pipeline(transaction=False)
+        for outage in written:
+            pipe.zadd(keys.OUTAGES, {msgspec.msgpack.encode(outage): outage.end_ms})
+        pipe.zremrangebyrank(keys.OUTAGES, 0, -KEPT - 1)
+        pipe.hset(keys.COPIES, self._copy, now)
+        pipe.hgetall(keys.COPIES)
+        pipe.zrangebyscore(keys.OUTAGES, now - KEPT_MS, "+inf")
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                answers = await pipe.execute(raise_on_error=False)
+        except (*AWAY, TimeoutError) as error:
+            answers = [error]
+        problem = next((answer for answer in answers if isinstance(answer, Exception)), None)
+        self.is_readable = not isinstance(answers[-1], Exception)
+        failure = describe_failure(problem) if problem is not None else ""
+        if failure != self.failure and failure:
+            _LOG.warning("%s", failure)
+        self.failure = failure
+        if problem is not None:
+            self._outages.failure = failure
+            return
+        if own is not None:
+            _LOG.warning("an outage of ours has ended: %s; clocks stood still meanwhile", own)
+        self._untold = [outage for outage in self._untold if outage not in written]
+        self._outages.add(written)
+        self._outages.add(msgspec.msgpack.decode(raw, type=Outage) for raw in answers[-1])
+        self._outages.wrote_ms, self._outages.failure = now, ""
+        await self._look_at_others({_text(name): int(at) for name, at in answers[-2].items()}, now)
+
+    def _note(self, outage: Outage) -> None:
+        self._untold.append(outage)
+        self._outages.add([outage])
+
+    def failed(self, error: Exception) -> None:
+        """A trip to the store failed; in a Cluster the node that is away may be another one than the heartbeat is written to."""
+        now = self._clock()
+        self._end_failure(now)
+        last = self._outages.failing
+        self._outages.failing = Outage(last.start_ms if last else now, now, describe_failure(error))
+
+    def _end_failure(self, now: int) -> None:
+        """Write a failure down once no trip has failed for a while; until then it is only remembered here."""
+        last = self._outages.failing
+        if last is not None and now - last.end_ms >= SILENCE_MS:
+            self._outages.failing = None
+            self._note(last)
+
+    async def _look_at_others(self, copies: dict[str, int], now: int) -> None:
+        """Copies that have fallen silent: their bots are cut off, and another copy must not forfeit them for that."""
+        if self._is_first:
+            self._is_first = False
+            last = max((at for name, at in copies.items() if name != self._copy), default=now)
+            if now - last > SILENCE_MS:
+                self._note(Outage(last, now, "no copy of the service was running"))
+                await self._remove([name for name, at in copies.items() if name != self._copy and now - at > SILENT_MS])
+        silent: dict[str, Outage] = {}
+        gone: list[str] = []
+        for name, at in copies.items():
+            if name in (self._copy, _STOPPED):
+                continue
+            seen, changed = self._others.get(name, (-1, now))
+            if seen != at:
+                self._others[name] = (at, now)
+                continue
+            outage = Outage(changed, now, "a copy of the service fell silent")
+            if now - changed > SILENT_MS:
+                self._note(outage)
+                gone.append(name)
+            elif now - changed > SILENCE_MS:
+                silent[name] = outage
+        self._outages.silent = silent
+        for name in self._others.keys() - copies.keys():
+            del self._others[name]
+        await self._remove(gone)
+
+    async def _remove(self, names: list[str]) -> None:
+        if names:
+            await self._quietly(self._redis.hdel(keys.COPIES, *names))
+
+    async def stop(self) -> None:
+        """This copy stops of its own accord: its bots were told to go elsewhere."""
+        await self._quietly(self._redis.hset(keys.COPIES, _STOPPED, str(self._clock())))
+        await self._remove([self._copy])
+
+    @staticmethod
+    async def _quietly(call: Any) -> None:
+        try:
+            await call
+        except AWAY as error:
+            _LOG.warning("%s", describe_failure(error))
+
+
+def _text(name: object) -> str:
+    return name.decode() if isinstance(name, bytes) else str(name)

@@ -1,0 +1,102 @@
+"""One connection to Redis for nothing but moves: what is sent together is packed once, and all its answers are read in one go.
+
+It is a connection of the client's own pool, so that addresses, passwords, TLS and Sentinel are the client's business. What is
+left out is what the client does around every pipeline: a connection taken and given back, a health check, and for each answer
+a chain of coroutines and a callback.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+import hiredis
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import InvalidResponse, ReadOnlyError
+
+from service.sessions.redis_client import TIMEOUT_S
+
+_NOT_ENOUGH: Final = object()
+
+
+class _Answers(asyncio.Protocol):
+    """What comes back on a connection: the answers to one trip at a time."""
+
+    def __init__(self, parse_error: Any, before: asyncio.BaseProtocol) -> None:
+        """``parse_error`` makes the exception of an error that Redis sends; ``before`` is told when the connection is closed."""
+        self._before = before
+        self._reader = hiredis.Reader(protocolError=InvalidResponse, replyError=parse_error, notEnoughData=_NOT_ENOUGH)
+        self._count = 0
+        self._answers: list[Any] = []
+        self._waiting: asyncio.Future[list[Any]] | None = None
+        self._ended: Exception | None = None
+
+    def expect(self, count: int) -> "asyncio.Future[list[Any]]":
+        """The next answers, once all of them have come; an error among them that concerns the connection is raised."""
+        self._count, self._answers = count, []
+        self._waiting = asyncio.get_running_loop().create_future()
+        if self._ended is not None:
+            self._fail(self._ended)
+        return self._waiting
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._reader.feed(data)
+            while (answer := self._reader.gets(False)) is not _NOT_ENOUGH:
+                if isinstance(answer, RedisConnectionError):
+                    raise answer
+                if not isinstance(answer, hiredis.PushNotification):  # which no trip has asked for
+                    self._answers.append(answer)
+        except Exception as error:  # the trip ends with it, and the connection too
+            self._fail(error)
+            return
+        if len(self._answers) == self._count and self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(self._answers)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._fail(error or RedisConnectionError("Connection closed by server."))
+        self._before.connection_lost(error)
+
+    def _fail(self, error: Exception) -> None:
+        self._ended = error
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(error)
+
+
+class RedisPipeline:
+    """Sends commands and reads their answers; one trip at a time."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._connection: Any = None
+        self._answers: _Answers
+
+    async def round_trip(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers, in order; a refused command has its error as answer. Raises if the connection fails."""
+        try:
+            if self._connection is None:
+                await self._connect()
+            async with asyncio.timeout(TIMEOUT_S):
+                answers = self._answers.expect(len(commands))
+                self._connection._writer.transport.write(b"".join(map(hiredis.pack_command, commands)))
+                found = await answers
+        except BaseException:  # half a trip: the next one must not read the answers of this one
+            await self._drop()
+            raise
+        if any(isinstance(answer, ReadOnlyError) for answer in found):
+            await self._drop()  # it is a master no more; the pool may know a better address
+        return found
+
+    async def _connect(self) -> None:
+        pool: Any = self._redis.connection_pool  # half typed by redis-py
+        self._connection = await pool.get_connection()
+        # The client has made the connection and said who we are; from now on its bytes are ours. It has no public way to that.
+        transport = self._connection._writer.transport
+        self._answers = _Answers(self._connection._parser.parse_error, transport.get_protocol())
+        transport.set_protocol(self._answers)
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.disconnect(nowait=True)
+            await self._redis.connection_pool.release(connection)

@@ -1,0 +1,72 @@
+"""Whatever we start ends with us, even if we are killed before it has begun to look after that itself."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.harness.processes import HOME
+from tests.harness.waiting import wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has died")
+
+#: Starts a child in one of our ways, holds it before it can have asked for anything, says so, and waits to be killed.
+_PARENT = """\
+import os, signal, sys
+from pathlib import Path
+folder = Path(sys.argv[1])
+(folder / "eternal.py").write_text("import time; time.sleep(600)")
+os.environ["PYTHONPATH"] = str(folder)
+{start}
+os.kill(pid, signal.SIGSTOP)
+print(pid, flush=True)
+signal.pause()
+"""
+_WAYS = {
+    "ends_with_us": """
+import subprocess
+from service.lifetime import ends_with_us
+pid = subprocess.Popen(ends_with_us([sys.executable, "-m", "eternal"])).pid
+""",
+    "a child of rubble up or run": """
+from cli.processes import ChildProcess
+pid = ChildProcess("eternal", ["eternal"], dict(os.environ), folder / "eternal.log").process.pid
+""",
+    "a process of rubble play": """
+from cli.local_service import LocalService
+local_service = LocalService()
+pid = local_service.start("eternal", ["eternal"]).process.pid
+""",
+    "the embedded Redis": """
+from service import embedded
+embedded.EmbeddedRedis._wait = lambda self: None
+redis = embedded.EmbeddedRedis(folder)
+redis.start()
+pid = redis.pid
+""",
+}
+
+
+def _state(pid: int) -> str:
+    """The letter of a process's state; Z, as for one that is a zombie, if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
+
+
+@pytest.mark.parametrize("way", list(_WAYS))
+def test_a_child_that_had_not_yet_begun_when_its_parent_was_killed_ends(way: str, tmp_path: Path) -> None:
+    program = _PARENT.format(start=_WAYS[way])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=HOME, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        wait_for(lambda: _state(child) in "Tt", "the child is held")
+        parent.kill()
+    os.kill(child, signal.SIGCONT)
+    wait_for(lambda: _state(child) == "Z", "the child ends", 60)

@@ -1,0 +1,49 @@
+"""The table while a tournament is played: what it may cost."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from cli.live_table import Paced, is_watched
+
+
+class _Work:
+    """Work that takes as long as it is told, on a clock of its own."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.takes_s = 0.0
+
+    def clock(self) -> float:
+        return self.now
+
+    def do(self) -> str:
+        self.now += self.takes_s
+        return "done"
+
+
+def test_short_work_is_done_every_few_seconds() -> None:
+    work = _Work()
+    paced = Paced(work.do, work.clock)
+    assert paced.if_due() == "done"
+    work.now += 2.9
+    assert paced.if_due() is None
+    work.now += 0.1
+    assert paced.if_due() == "done"
+
+
+def test_long_work_takes_a_twentieth_of_the_time() -> None:
+    work = _Work()
+    paced = Paced(work.do, work.clock)
+    work.takes_s = 2.0
+    busy = 0.0
+    while work.now < 400:
+        busy += work.takes_s if paced.if_due() else 0.0
+        work.now += 0.5
+    assert 0.045 <= busy / work.now <= 0.05 + work.takes_s / work.now
+
+
+def test_nobody_watches_what_is_quiet_or_no_terminal() -> None:
+    assert is_watched(Console(force_terminal=True), quiet=False)
+    assert not is_watched(Console(force_terminal=True), quiet=True)
+    assert not is_watched(Console(file=StringIO()), quiet=False)

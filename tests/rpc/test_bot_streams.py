@@ -1,0 +1,182 @@
+"""Bot streams, with a real Valkey behind it: what a bot is told when things happen in the wrong order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from redis.asyncio import Redis
+
+from rubble.v1 import bot_pb2
+from service.embedded import EmbeddedRedis
+from service.rpc.bot_streams import BotStream, BotStreams
+from service.sessions import keys
+from service.sessions.entries import Acted
+from service.sessions.live_sessions import LiveSessions
+from service.sessions.notifications import Notifications
+from service.sessions.presence import Presence
+from service.sessions.redis_client import RedisClient
+from service.sessions.redis_store import RedisStore
+from tests.harness.waiting import until
+from tests.sessions.scripted_sessions import START, accepted, header_of
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
+    with EmbeddedRedis(tmp_path_factory.mktemp("valkey")) as running:
+        yield running
+
+
+@asynccontextmanager
+async def _bot_streams(server: EmbeddedRedis) -> AsyncIterator[BotStreams]:
+    async with asyncio.timeout(2 * PATIENCE_S), Redis.from_url(server.url) as client:
+        await client.flushall()
+        presence = Presence(RedisClient(client))
+        yield BotStreams(
+            LiveSessions(RedisStore(RedisClient(client)), lambda: START, presence=presence),
+            presence,
+            Notifications(client),
+        )
+
+
+async def _started(stream: BotStream) -> str:
+    """The next game that the bot is told of."""
+    while True:
+        for event in bot_pb2.PlayResponse.FromString(await stream.next_batch()).events:
+            if event.HasField("game_start"):
+                return event.game_start.session
+
+
+async def _turn(stream: BotStream) -> bot_pb2.Turn:
+    """The next question that the bot is asked, of all it has not read yet; the events behind it are put back."""
+    while True:
+        batch = bot_pb2.PlayResponse.FromString(await stream.next_batch()).events
+        for game, event in enumerate(batch):
+            if event.HasField("turn"):
+                rest = [bot_pb2.PlayResponse(events=[each]).SerializeToString() for each in batch[game + 1 :]]
+                stream._queue[:0] = rest
+                return event.turn
+
+
+def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: EmbeddedRedis) -> None:
+    """A bot that plays one game at a time has two more waiting, of which the first disappears without a word."""
+
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams:
+            live_sessions = bot_streams.live_sessions
+            for number in (1, 2, 3):
+                await live_sessions.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
+            stream = await bot_streams.connect("ada", "test", 1)
+            assert await _started(stream) == "relief-1"
+            await until(lambda: len(stream.session_ids()) >= 3, "the stream knows its games")
+            await live_sessions.store.forget("relief-2")
+            live_sessions.forget("relief-2")
+            await live_sessions.change("relief-1", lambda session: (None, session.cancel("tea", START)))
+            await bot_streams._resync(stream)
+            assert await _started(stream) == "relief-3"
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_a_bot_that_comes_back_is_told_of_the_game_it_plays_before_one_that_waits(server: EmbeddedRedis) -> None:
+    """It plays one game at a time. The clock of the one runs; if the other took its place, nobody would ever ask it again."""
+
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams:
+            live_sessions = bot_streams.live_sessions
+            await live_sessions.create(header_of("relief", 2, 2, bots=("ada", "rival-2")))
+            stream = await bot_streams.connect("ada", "test", 1)
+            assert await _started(stream) == "relief-2"
+            await _turn(stream)
+            await live_sessions.create(header_of("relief", 2, 1, bots=("ada", "rival-1")))
+            await until(lambda: len(stream.session_ids()) >= 2, "the stream knows its games")
+            await bot_streams.disconnect(stream)
+
+            stream = await bot_streams.connect("ada", "test", 1)
+            assert (await _turn(stream)).session == "relief-2"
+            await bot_streams._resync(stream)
+            assert stream.games == 1
+            assert stream.session_ids() == ["relief-2", "relief-1"]
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_games_that_have_begun_are_told_even_if_they_are_more_than_the_bot_now_wants(server: EmbeddedRedis) -> None:
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams:
+            for number in (1, 2, 3):
+                await bot_streams.live_sessions.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
+            stream = await bot_streams.connect("ada", "test", 2)
+            begun = {(await _turn(stream)).session, (await _turn(stream)).session}
+            await bot_streams.disconnect(stream)
+
+            stream = await bot_streams.connect("ada", "test", 1)
+            assert {(await _turn(stream)).session, (await _turn(stream)).session} == begun
+            await bot_streams._resync(stream)
+            assert stream.games == 2
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRedis) -> None:
+    """A failover may lose what was saved last. The bot believes that its answer stands, and would wait until its clock runs out."""
+
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams, Redis.from_url(server.url) as client:
+            await bot_streams.live_sessions.create(header_of("relief", 2, 1, bots=("ada", "bob")))
+            stream = await bot_streams.connect("ada", "test", 1)
+            games = (keys.session("relief-1"), keys.log("relief-1"))
+            asked_ms = 1
+            while asked_ms:  # until the other one is to speak: from then on nothing new is asked
+                asked = await _turn(stream)
+                before = [await client.dump(game) for game in games]
+                stream.choose(bot_pb2.Choice(session="relief-1", turn=asked.turn, index=0), START)
+                await stream.all_settled()
+                asked_ms = (await bot_streams.live_sessions.read("relief-1")).seats[0].clock.asked_ms
+            await bot_streams._resync(stream)
+            assert not stream._queue
+
+            for game, value in zip(games, before, strict=True):
+                await client.restore(game, 0, value or b"", replace=True)
+            await bot_streams._resync(stream)
+            again = await _turn(stream)
+            assert (again.session, again.turn) == ("relief-1", asked.turn)
+            await bot_streams._resync(stream)
+            assert not stream._queue, "it is asked once more, not again and again"
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedis) -> None:
+    """Both seats may speak at once; the other one's copy was quicker, and this one has not heard of it."""
+
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams, Redis.from_url(server.url) as client:
+            other = LiveSessions(RedisStore(RedisClient(client)), lambda: START)
+            session = await bot_streams.live_sessions.create(header_of("relief", 2, bots=("ada", "rival")))
+            session_id = session.header.id
+            for seat in range(2):
+                await bot_streams.live_sessions.take_seat(session_id, seat)
+            stream = await bot_streams.connect("ada", "test", 1)
+            assert await _started(stream) == session_id
+            while not stream.knows(session := await bot_streams.live_sessions.read(session_id)):
+                await asyncio.sleep(0.01)
+            await accepted(other, session_id, 1, session.seats[1].turn)
+
+            stream.choose(bot_pb2.Choice(session=session_id, turn=session.seats[0].turn, index=0), START)
+
+            await stream.all_settled()
+            assert bot_streams.live_sessions.conflicts == 1
+            assert [entry.seat for entry in (await other.store.log(session_id, 0))[1] if isinstance(entry, Acted)] == [
+                1,
+                0,
+            ]
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())

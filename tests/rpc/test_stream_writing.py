@@ -1,0 +1,58 @@
+"""Callers that do not read: their streams are ended on our side too, whatever they do on theirs."""
+
+import asyncio
+import gc
+from typing import Any
+
+import grpc
+import pytest
+from grpc._cython import cygrpc  # type: ignore[attr-defined]  # it has no stubs
+
+from service.rpc import stream_writing
+from service.rpc.errors import ErrorInterceptor
+from service.rpc.stream_writing import write_message
+from tests.harness.waiting import until
+from tests.rpc.access.stub_server import Stubs, logged, serving
+
+_METHOD = "/t.T/Stream"
+_DEAF = 8
+
+
+def _calls() -> int:
+    """The calls that grpc.aio's server holds in this process."""
+    return sum(isinstance(found, cygrpc.RPCState) for found in gc.get_objects())
+
+
+def test_the_stream_of_a_caller_that_does_not_read_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """First its message is not taken, then not even the status behind it."""
+    monkeypatch.setattr(stream_writing, "_STATUS_S", 0.2)
+    monkeypatch.setattr(stream_writing, "_PAUSE_S", 0.1)
+    begun = 0
+
+    async def stream(_request: Any, context: Any) -> None:
+        nonlocal begun
+        begun += 1
+        while True:
+            await write_message(context, b"x" * 100_000, asyncio.timeout(0.2))
+
+    async def play() -> None:
+        before = _calls()
+        async with serving(
+            Stubs({_METHOD: (False, True)}, stream, stream), interceptors=(ErrorInterceptor(),)
+        ) as channel:
+            open_stream: Any = channel.unary_stream(_METHOD)
+            calls = [open_stream(b"") for _ in range(_DEAF)]
+            # The server itself holds on to the last ones it took, and to the one it waits for.
+            await until(lambda: begun >= _DEAF and _calls() <= before + 3, "the calls are given up")
+            cut_off = 0
+            for call in calls:
+                with pytest.raises(grpc.aio.AioRpcError):
+                    async for _ in call:
+                        pass
+                cut_off += await call.code() is grpc.StatusCode.CANCELLED
+            assert cut_off >= _DEAF - 3
+
+    asyncio.run(play())
+    assert logged(caplog) == []
