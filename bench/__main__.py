@@ -19,10 +19,9 @@ from rich.table import Table
 from bench.goals import NUMBERS, Goal, goals
 from bench.rounds import Measure, Rounds, Spread
 from bench.service import SERVICE_NUMBERS, draw_service, measure_service
-from bench.workers import ROOT, Worker, WorkerFailed
+from bench.workers import RIVALS_PYTHON, Worker, WorkerFailed
 
 ALL = (*NUMBERS, *SERVICE_NUMBERS)
-RIVALS_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 
 
 def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:

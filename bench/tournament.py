@@ -6,6 +6,7 @@ of process per move.
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from rich.table import Table
 from bench.rounds import Measure, Rounds
 from bench.service import ServiceBench
 from bench.service_processes import ServiceProcesses
-from bench.workers import ROOT
+from bench.workers import RIVALS_PYTHON, ROOT, Worker
 from service.lifetime import ends_with_us
 
 _GAME: Final = "sf1906-2e"
@@ -34,6 +35,8 @@ _SEATS: Final = 2
 _MATCHES_PER_DEAL: Final = 20
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LOOK_S: Final = 0.05
+_CATANATRON: Final = "Catanatron"
+_CATANATRON_S: Final = 3.0
 #: A part of the command line, and the role of the process.
 _ROLES: Final = (
     ("valkey", "redis"),
@@ -135,9 +138,10 @@ def main() -> None:
         "--concurrency", default="", help="matches at once, such as 8,64 (default: what rubble run chooses)"
     )
     parser.add_argument("--without-arena", action="store_true", help="leave out the bench's own arena")
+    parser.add_argument("--catanatron", action="store_true", help="also measure games of Catanatron in its own process")
     arguments = parser.parse_args()
     choices = [["--concurrency", number] for number in arguments.concurrency.split(",") if number] or [[]]
-    with ServiceProcesses() as processes:
+    with ServiceProcesses() as processes, contextlib.ExitStack() as stack:
         measures: dict[str, Measure] = {}
         if not arguments.without_arena:
             bench = ServiceBench(processes, arguments.games)
@@ -148,6 +152,9 @@ def main() -> None:
             if arguments.against:
                 other = arguments.against.resolve()
                 measures[f"{name}, {other.name}"] = partial(run_tournament, other, arguments.games, flags)
+        if arguments.catanatron:
+            rivals = stack.enter_context(Worker(RIVALS_PYTHON, "bench.rivals_worker", {}))
+            measures[_CATANATRON] = lambda _: rivals.run("catanatron", _CATANATRON_S)
         rounds = Rounds()
         rounds.run(measures, arguments.rounds, 0, lambda: print(".", end="", file=sys.stderr, flush=True))
     print(file=sys.stderr)
@@ -156,16 +163,15 @@ def main() -> None:
         f"{arguments.games} games of {_GAME}, {_SEATS} seats, {_BOTS} random bots; {arguments.rounds} rounds, medians"
     )
     table = Table(title=title, title_justify="left")
-    for heading in ("variant", "games/s", "against the first", "seconds", *(f"{role} us/move" for role in roles)):
+    others = [next(iter(measures)), *([_CATANATRON] if _CATANATRON in measures else [])]
+    ratios = (f"/ {other}" for other in others)
+    for heading in ("variant", "games/s", *ratios, "seconds", *(f"{role} us/move" for role in roles)):
         table.add_column(heading, justify="left" if heading == "variant" else "right", no_wrap=True)
-    first = next(iter(measures))
     for name in measures:
-        ratio = rounds.ratio(name, first, "games")
-        row = [
-            name,
-            f"{rounds.rate(name, 'games').median:.3g}",
-            f"{ratio.median:.3g} [{ratio.low:.3g}..{ratio.high:.3g}]",
-        ]
+        row = [name, f"{rounds.rate(name, 'games').median:.3g}"]
+        for other in others:
+            ratio = rounds.ratio(name, other, "games")
+            row.append(f"{ratio.median:.3g} [{ratio.low:.3g}..{ratio.high:.3g}]")
         for unit in ("seconds", *roles):
             values = [rates[unit] for rates in rounds.rates[name] if unit in rates]
             row.append(f"{sorted(values)[len(values) // 2]:.3g}" if values else "")

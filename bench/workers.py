@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Self
 
 ROOT = Path(__file__).parent.parent
+#: The environment of the games of other projects.
+RIVALS_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 
 
 class WorkerFailed(Exception):
