@@ -244,6 +244,16 @@ class BotStream:
         if self._games.pop(session_id, None) is not None:
             self._over.append(session_id)
             self._bot_streams.spawn(self._bot_streams.forget_game(self.bot, session_id))
+        self._take_waiting()
+
+    def drop(self, session_id: str) -> None:
+        """The store has lost this session: there is nothing more to tell of it, and there is room for another."""
+        self._later.pop(session_id, None)
+        self._games.pop(session_id, None)
+        self._take_waiting()
+
+    def _take_waiting(self) -> None:
+        """Begin the next of the games that wait, if there is room."""
         if self._later and len(self._games) < self.info.max_games:
             waiting, _ = self._later.popitem(last=False)
             self._bot_streams.spawn(self._bot_streams.look(self, waiting))
@@ -479,8 +489,11 @@ class BotStreams:
             self.spawn(self._resync(stream))
 
     async def _resync(self, stream: BotStream) -> None:
-        """Tell a bot everything it may have missed: after a reconnect, and now and then in case a notification was lost."""
-        session_ids = await self._presence.games(stream.bot)
+        """Tell a bot everything it may have missed: after a reconnect, and now and then in case a notification was lost.
+
+        The stored list alone does not do: a failover may lose it, and another copy takes a game off it soon after its end.
+        """
+        session_ids = sorted({*await self._presence.games(stream.bot), *stream.session_ids()})
         as_stored = await self.live_sessions.read_unchanged(session_ids)
         unheard = [
             session_id
@@ -506,6 +519,7 @@ class BotStreams:
             session = await self.live_sessions.read(session_id)
         except UnknownSession:
             if stream.is_missing(session_id):
+                stream.drop(session_id)
                 await self.forget_game(stream.bot, session_id)
             return None
         except UnreadableSession as error:  # a newer copy wrote it, perhaps; the bot's other games go on
@@ -514,6 +528,7 @@ class BotStreams:
                 _LOG.warning("a game of %s cannot be told to it: %s", stream.bot, error)
             return None
         if stream.bot not in session.header.bots:  # the id was taken by a session that was asked for differently
+            stream.drop(session_id)
             await self.forget_game(stream.bot, session_id)
             return None
         is_live = self.streams.get(stream.bot) is stream

@@ -11,12 +11,13 @@ from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
 from service.rpc.bot_streams import BotStream, BotStreams
 from service.sessions import keys
+from service.sessions.deadlines import DeadlineEnforcer
 from service.sessions.entries import Acted
 from service.sessions.live_sessions import LiveSessions
 from service.sessions.notifications import Notifications
 from service.sessions.presence import Presence
 from service.sessions.redis_client import RedisClient
-from service.sessions.redis_store import RedisStore
+from service.sessions.redis_store import LATE_MS, RedisStore
 from tests.harness.waiting import until
 from tests.sessions.scripted_sessions import START, accepted, header_of
 
@@ -47,6 +48,14 @@ async def _started(stream: BotStream) -> str:
         for event in bot_pb2.PlayResponse.FromString(await stream.next_batch()).events:
             if event.HasField("game_start"):
                 return event.game_start.session
+
+
+async def _ended(stream: BotStream) -> str:
+    """The next game of whose end the bot is told."""
+    while True:
+        for event in bot_pb2.PlayResponse.FromString(await stream.next_batch()).events:
+            if event.HasField("game_over"):
+                return event.game_over.session
 
 
 async def _turn(stream: BotStream) -> bot_pb2.Turn:
@@ -177,6 +186,51 @@ def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedi
                 1,
                 0,
             ]
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_the_end_of_a_game_is_told_though_another_copy_took_it_off_the_list_of_the_bot(server: EmbeddedRedis) -> None:
+    """The notification is lost, and the deadline enforcer of another copy is quicker than the next poll of this one."""
+
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams, Redis.from_url(server.url) as client:
+            await bot_streams.live_sessions.create(header_of("relief", 2, bots=("ada", "rival")))
+            stream = await bot_streams.connect("ada", "test", 1)
+            await _turn(stream)
+            presence = Presence(RedisClient(client))
+            other = LiveSessions(RedisStore(RedisClient(client)), lambda: START + LATE_MS)
+            await other.change("relief-1", lambda session: (None, session.cancel("tea", START)))
+            assert await DeadlineEnforcer(RedisClient(client), other, presence).once() == 1
+            assert await presence.games("ada") == []
+
+            await bot_streams._resync(stream)
+
+            assert await _ended(stream) == "relief-1"
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_a_game_that_the_store_has_lost_makes_room_for_the_next_one(server: EmbeddedRedis) -> None:
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams, Redis.from_url(server.url) as client:
+            live_sessions = bot_streams.live_sessions
+            for number in (1, 2):
+                await live_sessions.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
+            stream = await bot_streams.connect("ada", "test", 1)
+            assert await _started(stream) == "relief-1"
+            await until(lambda: len(stream.session_ids()) >= 2, "the stream knows its games")
+            await live_sessions.store.forget("relief-1")
+            await client.srem(keys.games_of("ada"), "relief-1")
+
+            await bot_streams._resync(stream)
+            assert stream.session_ids() == ["relief-1", "relief-2"], "it may be a session that is just being made"
+            live_sessions.now_ms = lambda: START + 60_000
+            await bot_streams._resync(stream)
+
+            assert await _started(stream) == "relief-2"
             await bot_streams.disconnect(stream)
 
     asyncio.run(scenario())
