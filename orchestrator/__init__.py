@@ -1,1 +1,1 @@
-"""The orchestrator: who meets whom, what came of it, and who leads. It reaches the service through gRPC alone."""
+"""The orchestrator schedules and plays matches, records results and rates the bots. It uses the service only through gRPC."""

@@ -1,7 +1,7 @@
 """``python -m orchestrator [worker [--beat] | beat | api]``: the processes of the orchestrator.
 
-A worker plays matches. ``beat`` is Celery's beat, which sends a tick every two seconds, and the control worker, which carries
-ticks out: it hands out matches and looks after tournaments. ``worker --beat`` is both in one process. ``api`` answers
+A worker plays matches. ``beat`` runs Celery's beat, which sends a tick every two seconds, and the control worker, which handles
+the ticks: it hands out matches and maintains tournaments. ``worker --beat`` runs both in one process. ``api`` serves
 TournamentService.
 """
 
@@ -30,7 +30,7 @@ _CANNOT_START: Final = 1
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Work until told to stop. Why that is not possible is the last line on standard error, in one sentence."""
+    """Run until stopped. If that is not possible, the last line on standard error is one sentence that says why."""
     role = "worker" if not arguments or arguments[0].startswith("-") else arguments[0]
     try:
         _run(role, arguments)
@@ -38,9 +38,11 @@ def main(arguments: Sequence[str]) -> None:
         print(f"rubble {role}: the book cannot be used: {str(error).splitlines()[0]}", file=sys.stderr)
         sys.exit(_CANNOT_START)
     except Exception as error:
-        _LOG.exception("a bug of ours")
-        told = (str(error).splitlines() or [""])[0]
-        print(f"rubble {role}: this is a bug of ours: {type(error).__name__}: {told}", file=sys.stderr)
+        _LOG.exception("internal error")
+        first_line = (str(error).splitlines() or [""])[0]
+        print(
+            f"rubble {role}: internal error (please report it): {type(error).__name__}: {first_line}", file=sys.stderr
+        )
         sys.exit(_CANNOT_START)
 
 
@@ -81,36 +83,36 @@ def _beat() -> None:
 
 
 def _start_beat(app: Celery) -> None:
-    """In a thread: a process that Celery's own --beat forks would outlive one that is killed."""
+    """Start beat in a thread: a process forked by Celery's own --beat would survive if this process is killed."""
     threading.Thread(target=_send_ticks, args=(app,), daemon=True, name="beat").start()
 
 
 def _send_ticks(app: Celery) -> None:
-    """Celery's beat. Where it cannot go on, the process ends, for its supervisor to start it again."""
+    """Run Celery's beat. If it fails, end this process so that its supervisor restarts it."""
     from celery.beat import Service
 
     try:
         Service(app, scheduler_cls=app.conf.beat_scheduler).start()
     except Exception:
-        _LOG.exception("beat cannot go on")
+        _LOG.exception("beat failed")
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _consume(app: Celery, role: str, queues: Sequence[str], concurrency: int) -> NoReturn:
-    """Carry out the tasks of these queues until told to stop. Several of a role may run on a host: each has a name of its own."""
+    """Run the tasks of these queues until stopped. The process id is in the hostname: several of a role may run on a host."""
 
     def say_ready(**_: object) -> None:
         print(f"{role} ready", flush=True)
 
     signals.worker_ready.connect(say_ready, weak=False)
-    # As `celery worker` does it, whose command line takes a tenth of a second to import.
+    # Starts the worker directly, because the command line of `celery worker` takes 0.1 s to import.
     worker = app.Worker(
         hostname=f"{role}.{os.getpid()}@{socket.gethostname()}",
         queues=list(queues),
         concurrency=concurrency,
         loglevel="WARNING",
         quiet=True,
-        without_gossip=True,  # workers agree through the book, and need no second to meet
+        without_gossip=True,  # workers coordinate through the book
         without_mingle=True,
     )
     worker.start()
@@ -118,7 +120,7 @@ def _consume(app: Celery, role: str, queues: Sequence[str], concurrency: int) ->
 
 
 def _serve_metrics(settings: Settings, role: str) -> Callable[[], None]:
-    """Answer Prometheus, if it is wanted; what to call at the end."""
+    """Serve metrics to Prometheus if an address is set, and return the function that stops it."""
     if not settings.metrics:
         return lambda: None
     book = None
@@ -130,7 +132,7 @@ def _serve_metrics(settings: Settings, role: str) -> Callable[[], None]:
     try:
         address, stop = metrics.serve(settings.metrics, role)
     except OSError as error:
-        print(f"rubble {role}: cannot answer scrapes on {settings.metrics}: {error.strerror}", file=sys.stderr)
+        print(f"rubble {role}: cannot serve metrics on {settings.metrics}: {error.strerror}", file=sys.stderr)
         sys.exit(_CANNOT_START)
     print(f"metrics on {address}", flush=True)
 

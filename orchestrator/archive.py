@@ -1,4 +1,4 @@
-"""The archive: replays get their seeds when these harm nobody any more, and the service forgets the sessions."""
+"""The archive: adds the seeds to replays once a block is over, and lets the service delete the sessions."""
 
 import json
 import logging
@@ -15,16 +15,16 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Archive:
-    """The replays of a book. Safe to use from several threads, and by several processes at once."""
+    """The replays of a book. Safe to use from several threads and processes at once."""
 
     def __init__(self, book: Book, client: ArenaClient) -> None:
         self._book = book
         self._client = client
 
     def keep_block(self, tournament: str, block: int) -> bool:
-        """After the last match of a block its seeds are revealed and added to the replays that were kept with the results.
+        """Reveal the seeds of a finished block and add them to the replays that were stored with the results.
 
-        False if the service is away, and it is worth another try.
+        Returns False if the service is unavailable and the caller should try again.
         """
         for match in self._book.block(tournament, block):
             if match.state != RECORDED:
@@ -42,7 +42,7 @@ class Archive:
 
     def _keep(self, match: Match) -> None:
         if self._book.has_seeds(match.id):
-            return  # somebody else has archived it
+            return  # another process has archived it
         revealed = self._client.reveal(match.session)
         replay = self._book.replay(match.id)
         if replay is not None and revealed.revision:  # noqa: SIM108  # a service of the version before does not tell it
@@ -52,11 +52,11 @@ class Archive:
         self._book.keep_replay(match, replay, has_seeds=True)
 
     def keep_all(self, tournament: str) -> bool:
-        """The same for all blocks that are over and whose last worker did not come to it."""
+        """Archive all finished blocks whose worker did not archive them."""
         return all(self.keep_block(tournament, block) for block in self._book.blocks_without_seeds(tournament))
 
     def forget(self, match: Match) -> None:
-        """The service need not keep the session of a match. Where it cannot be told, the session expires by itself."""
+        """Let the service delete the session of a match. If the call fails, the session expires later."""
         try:
             self._client.forget(match.session)
             metrics.SESSIONS_FORGOTTEN.inc()
@@ -66,7 +66,7 @@ class Archive:
 
 
 def with_seeds(replay: str, revealed: session_pb2.RevealSeedsResponse) -> str:
-    """A replay whose seeds were held back, with its last line, the seeds, chained to what is there (``docs/replays.md``)."""
+    """Append the seeds to a replay as its last line, chained to the line before (``docs/replays.md``)."""
     last = json.loads(replay.splitlines()[-1])
     if last["kind"] == "seeds":
         return replay

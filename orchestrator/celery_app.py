@@ -1,4 +1,4 @@
-"""How Celery is set up: two queues, so that control work never waits behind matches. Results go to the book, to no backend."""
+"""The Celery configuration: two queues, so that control work never waits behind matches. Results go to the book only."""
 
 import contextlib
 from collections.abc import Callable
@@ -14,22 +14,22 @@ START_BOTS: Final = "rubble.start_bots"
 TICK: Final = "rubble.tick"
 #: Consumed by workers, which play one match per thread.
 MATCH_QUEUE: Final = "matches"
-#: Consumed by the control worker, which beat's ticks are for.
+#: Consumed by the control worker, which handles the ticks of beat.
 CONTROL_QUEUE: Final = "control"
 TICK_S: Final = 2.0
-#: A tick that nobody has taken for this long is dropped. Long enough for machines whose clocks differ by some seconds.
+#: A tick that no worker takes within this time is dropped. Long enough for machines whose clocks differ by some seconds.
 _TICK_EXPIRES_S: Final = 30.0
 
 
 def make_app(broker: str | Callable[[], str]) -> Celery:
-    """A Celery application on this broker; a function is asked for the address when it is first needed."""
+    """Make a Celery application for this broker; if ``broker`` is a function, it is called when the address is first needed."""
     app = Celery("rubble", set_as_current=False)
     app.add_defaults(lambda: _configuration(broker if isinstance(broker, str) else broker()))
     return app
 
 
 def send_tick(app: Celery) -> None:
-    """Have matches handed out now. Where the broker is away nothing is sent: beat's next tick does the same."""
+    """Ask for matches to be handed out now. If the broker is unavailable, nothing is sent: beat's next tick does the same."""
     with contextlib.suppress(OperationalError):
         app.send_task(TICK, expires=_TICK_EXPIRES_S, retry=False)
 
@@ -39,7 +39,7 @@ def _configuration(broker: str) -> dict[str, Any]:
         "broker_url": broker,
         "broker_transport_options": _transport(broker),
         "broker_connection_retry_on_startup": True,
-        "broker_connection_max_retries": None,  # a broker that is away is waited for
+        "broker_connection_max_retries": None,  # waits for a broker that is unavailable
         "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in (MATCH_QUEUE, CONTROL_QUEUE)],
         "task_default_queue": MATCH_QUEUE,
         "task_routes": {task: {"queue": MATCH_QUEUE} for task in (PLAY_MATCH, START_BOTS)}
@@ -55,7 +55,7 @@ def _configuration(broker: str) -> dict[str, Any]:
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
         "worker_redirect_stdouts": False,
-        "beat_scheduler": "celery.beat:Scheduler",  # nothing is kept between two starts: the book does
+        "beat_scheduler": "celery.beat:Scheduler",  # keeps no state between restarts: the book does
         "beat_schedule": {"tick": {"task": TICK, "schedule": TICK_S, "options": {"expires": _TICK_EXPIRES_S}}},
     }
 
@@ -63,8 +63,8 @@ def _configuration(broker: str) -> dict[str, Any]:
 def _transport(broker: str) -> dict[str, Any]:
     """Redis gives an unacknowledged task to another worker after the visibility timeout; kombu looks for them every second.
 
-    Matches last longer than that, so a task may be delivered twice: that is harmless, and how a match of a killed worker goes on.
-    The lease in the book heals whatever the broker loses.
+    Matches last longer than that, so a task may be delivered twice. That is harmless, and lets another worker continue the match of
+    a killed one. If the broker loses a task, its lease in the book expires and it is sent again.
     """
     if not broker.startswith("redis"):
         return {}

@@ -1,4 +1,4 @@
-"""The only file that opens a channel: the service, as the orchestrator speaks to it."""
+"""The client of the service, and the only file that opens a channel to it."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final
 
 import grpc
-from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # it carries none
+from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # the package has no types
 from grpc_status import rpc_status
 
 from rubble.v1 import (
@@ -24,18 +24,18 @@ from rubble.v1 import (
 )
 
 _CALL_S: Final = 20.0
-#: How long the service lets us wait for the end of a session at most, in seconds.
+#: The longest time that the service lets a caller wait for the end of a session, in seconds.
 _WAIT_S: Final = 30.0
-#: How often whoever waits for the end of a session is called meanwhile, in seconds.
+#: How often the caller of ``wait_for_end`` is called back, in seconds.
 _LOOK_S: Final = 2.0
-#: What passes by itself: the service is restarting, Redis is away, somebody was quicker.
+#: Temporary errors: the service restarts, Redis is unavailable, or another call was faster.
 _PASSING: Final = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
     grpc.StatusCode.ABORTED,
     grpc.StatusCode.RESOURCE_EXHAUSTED,
 )
-#: What is wrong with this one call and tells nothing about the next: a bug of the service, an id that is taken.
+#: Errors of this one call only, such as a bug in the service or an id that is taken: the next call may succeed.
 _ODD: Final = (
     grpc.StatusCode.INTERNAL,
     grpc.StatusCode.UNKNOWN,
@@ -45,10 +45,10 @@ _ODD: Final = (
 
 
 class ServiceError(Exception):
-    """The service said no, or did not answer. ``reason`` is its word for it.
+    """The service refused the call or did not answer. ``reason`` is its reason code.
 
-    ``is_passing`` means: try again later. ``is_odd``: something is wrong with this one, and the next may be good. Neither: it
-    is a refusal, and asking again changes nothing.
+    ``is_passing``: try again later. ``is_odd``: only this call failed, and the next may succeed. Neither: the service refuses
+    the call, and repeating it changes nothing.
     """
 
     def __init__(self, reason: str, message: str, *, is_passing: bool, is_odd: bool = False) -> None:
@@ -60,8 +60,8 @@ class ServiceError(Exception):
 
 
 def raised(error: grpc.RpcError) -> ServiceError:
-    """What went wrong with a call."""
-    call: Any = error  # every error of a call is the call too, which the types cannot say
+    """Convert the error of a call."""
+    call: Any = error  # a gRPC error is also the call, which the types do not express
     code: grpc.StatusCode = call.code()
     reason = code.name
     status = rpc_status.from_call(call)
@@ -69,15 +69,15 @@ def raised(error: grpc.RpcError) -> ServiceError:
         info = error_details_pb2.ErrorInfo()
         if packed.Unpack(info):
             reason = info.reason
-    told = call.details() or code.name
+    message = call.details() or code.name
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        told = "no answer in time; is a service running there?"
-    return ServiceError(reason, told, is_passing=code in _PASSING, is_odd=code in _ODD)
+        message = "no answer in time; is a service running there?"
+    return ServiceError(reason, message, is_passing=code in _PASSING, is_odd=code in _ODD)
 
 
 @dataclass(frozen=True)
 class ServiceAccess:
-    """Where the service is, and how to come in. Handed to workers through the environment, never by command line."""
+    """The address of the service and the credentials for it. Passed to workers in the environment, never on the command line."""
 
     address: str
     operator_token: str
@@ -88,7 +88,7 @@ class ServiceAccess:
 
 
 def open_channel(access: ServiceAccess) -> grpc.Channel:
-    """A channel to whoever answers there."""
+    """Open a channel to this address."""
     options = [("grpc.max_receive_message_length", 64 << 20), ("grpc.keepalive_time_ms", 30_000)]
     if access.ca_file:
         credentials = grpc.ssl_channel_credentials(Path(access.ca_file).read_bytes())
@@ -101,7 +101,7 @@ def _set(event: threading.Event, _: object) -> None:
 
 
 class ArenaClient:
-    """The service, for operators. Safe to use from several threads."""
+    """The service's API for operators. Safe to use from several threads."""
 
     def __init__(self, access: ServiceAccess) -> None:
         self.access = access
@@ -113,7 +113,7 @@ class ArenaClient:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the channel."""
         self._channel.close()
 
     def __enter__(self) -> "ArenaClient":
@@ -131,15 +131,15 @@ class ArenaClient:
             raise raised(error) from None
 
     def games(self) -> list[game_pb2.GameSummary]:
-        """What can be played there."""
+        """The games that the service offers."""
         return list(self._call(self._games.ListGames, game_pb2.ListGamesRequest()).games)
 
     def issue_key(self, bot: str) -> str:
-        """A key for a bot."""
+        """Issue a key for a bot."""
         return str(self._call(self._bots.IssueKey, bot_pb2.IssueKeyRequest(bot=bot)).bot_key)
 
     def revoke_key(self, bot: str) -> int:
-        """Make all keys of a bot worthless; the highest generation that now is."""
+        """Revoke all keys of a bot and return the highest generation now."""
         return int(self._call(self._bots.RevokeKey, bot_pb2.RevokeKeyRequest(bot=bot)).revoked_generation)
 
     def connected(self) -> dict[str, bot_pb2.ConnectedBot]:
@@ -157,9 +157,9 @@ class ArenaClient:
         *,
         sealed: bool = False,
     ) -> session_pb2.Session:
-        """The session of that id: a new one, or the one that is there. Its seeds are held back until somebody reveals them.
+        """Create the session of this id, or return the existing one. Its seeds are held back until they are revealed.
 
-        ``sealed``: until then nobody but us and its seats sees anything of it, because others have to play the same cards.
+        ``sealed``: until then only operators and its seats may read it, because other matches are dealt the same cards.
         """
         request = session_pb2.CreateSessionRequest(
             session=session,
@@ -179,16 +179,16 @@ class ArenaClient:
         return found
 
     def session(self, session: str) -> session_pb2.Session:
-        """Where a session stands."""
+        """The current state of a session."""
         found: session_pb2.Session = self._call(
             self._sessions.GetSession, session_pb2.GetSessionRequest(session=session)
         ).session
         return found
 
     def wait_for_end(self, session: str, look: Callable[[], None], until: float) -> session_pb2.Session | None:
-        """The session when it has ended; None after ``until`` on the monotonic clock. ``look`` is called every few seconds.
+        """Wait for the end of a session; None after ``until`` on the monotonic clock. ``look`` is called every few seconds.
 
-        ServiceError if the service cannot be asked.
+        Raises ServiceError if the call fails.
         """
         request = session_pb2.WaitForEndRequest(session=session)
         while True:
@@ -200,9 +200,7 @@ class ArenaClient:
                     left = until - time.monotonic()
                     if left <= 0:
                         return None
-                    if not is_here.wait(
-                        min(_LOOK_S, left)
-                    ):  # not the future's own wait, which looks ten times a second
+                    if not is_here.wait(min(_LOOK_S, left)):  # the future's own wait polls ten times a second
                         look()
                 found: session_pb2.Session = answer.result().session
             except grpc.RpcError as error:
@@ -220,15 +218,15 @@ class ArenaClient:
     def resign(
         self, session: str, seat: int, fault: "common_pb2.Fault.ValueType" = common_pb2.FAULT_UNSPECIFIED
     ) -> None:
-        """Give a seat up, for this cause if not resigning. The service plays it on if two or more others are left."""
+        """Forfeit a seat, by default as a resignation. The automaton plays it if two or more other players are left."""
         self._call(self._sessions.Resign, session_pb2.ResignRequest(session=session, seat=seat, fault=fault))
 
     def forget(self, session: str) -> None:
-        """An ended session is archived: the service need not keep it."""
+        """Let the service delete an ended session that is archived."""
         self._call(self._sessions.ForgetSession, session_pb2.ForgetSessionRequest(session=session))
 
     def reveal(self, session: str) -> session_pb2.RevealSeedsResponse:
-        """Publish the seeds of an ended session; what that adds to its replay."""
+        """Publish the seeds of an ended session and return what that adds to its replay."""
         request = session_pb2.RevealSeedsRequest(session=session)
         revealed: session_pb2.RevealSeedsResponse = self._call(self._sessions.RevealSeeds, request)
         return revealed

@@ -1,8 +1,8 @@
-"""How many matches one machine plays at once, where nobody says it: as many as its cores and the bots' clocks allow.
+"""How many matches one machine plays at once if no number is given: as many as its cores and the bots' clocks allow.
 
-More at once cost less each, since moves that arrive together share messages and trips to Redis: with five bundled random bots on
-two cores 8, 16, 32 and 64 at once took 248, 217, 174 and 147 ms of CPU a game. But bots that think share the cores, and what they
-wait for a core their clocks count.
+More matches at once cost less each, since moves that arrive together share messages and Redis round trips: with five bundled
+random bots on two cores, 8, 16, 32 and 64 matches at once took 248, 217, 174 and 147 ms of CPU per game. But bots that think share
+the cores, and the time they wait for a core counts on their clocks.
 """
 
 import os
@@ -11,25 +11,25 @@ from typing import Final
 
 from orchestrator.roster.model import LONG_GAME, TimeControl
 
-#: Matches at once a core, by the bot of the tournament that thinks longest: one that answers at once, one that runs elsewhere, a
-#: program that we do not know, and one that uses all the time it has.
+#: Matches at once per core, by the slowest bot of the tournament: one that answers at once, one that runs elsewhere, an unknown
+#: program, and one that uses all its time.
 _QUICK, _REMOTE, _UNKNOWN, _THINKER = 32, 16, 4, 1
-#: How many games a bundled bot says it plays at once. What others say is known when they come, and waited for
+#: How many games a bundled bot plays at once. Other bots report their number when they connect
 #: (``bot_processes.capacity``).
 BUNDLED_GAMES: Final = 64
-#: One process watches over all matches, and one service serves them.
+#: One process watches all matches, and one service serves them.
 _MOST: Final = 128
-#: While one match is asked, each of the others at once keeps a core for at most so long, in milliseconds (an estimate for
-#: service, worker and bots together); together they may take this share of the time for an answer.
+#: While one match waits for an answer, each other match uses a core for at most this time, in milliseconds (an estimate for
+#: service, worker and bots together). Together they may use this share of the time for an answer.
 _MOVE_MS: Final = 1.0
 _SHARE: Final = 0.1
-#: A comparison ends when it is decided: of all its matches, this share at most is out when that happens.
+#: A comparison stops when it is decided: at most this share of its matches is in play at that moment.
 _OVERSHOOT: Final = 1 / 16
 
 
 @dataclass(frozen=True)
 class Concurrency:
-    """How many matches are played at once, and why, in words."""
+    """How many matches are played at once, and the reason as text."""
 
     matches: int
     why: str
@@ -37,19 +37,19 @@ class Concurrency:
 
 @dataclass(frozen=True)
 class ConcurrencyInput:
-    """What the number follows from."""
+    """What the number depends on."""
 
-    #: Of each entrant: which bundled bot it is (else empty), and whether it runs elsewhere.
+    #: For each entrant: the name of its bundled bot (else empty), and whether it runs elsewhere.
     bots: tuple[tuple[str, bool], ...]
     players: int
     time_control: TimeControl
-    #: All matches of the tournament.
+    #: The number of matches of the tournament.
     planned: int
     is_comparison: bool
 
 
 def choose(asked: ConcurrencyInput, cores: int) -> Concurrency:
-    """The number for a tournament on a machine with that many cores."""
+    """Choose the number for a tournament on a machine with this many cores."""
     a_core, kind = min(_kind(bundled, is_remote=is_remote) for bundled, is_remote in asked.bots)
     clock = asked.time_control
     answer_ms = clock.move_ms + clock.increment_ms + clock.bank_ms / LONG_GAME
@@ -69,7 +69,7 @@ def choose(asked: ConcurrencyInput, cores: int) -> Concurrency:
 
 
 def chosen(number: int) -> Concurrency:
-    """The number that somebody asked for."""
+    """The number that the user gave."""
     return Concurrency(number, "as --concurrency says")
 
 

@@ -1,4 +1,4 @@
-"""Control work: matches are handed out and tournaments looked after, round after round."""
+"""Control work: hands out matches and maintains tournaments, once per tick."""
 
 from celery import Celery
 
@@ -11,7 +11,7 @@ from orchestrator.upkeep import Upkeep
 
 
 class Control:
-    """What control work keeps from one round to the next. Two of them on one book do no harm: the book decides who hands out."""
+    """Keeps what control work needs between ticks. Two of them may share a book: the book decides which one hands out."""
 
     def __init__(self, app: Celery, settings: Settings) -> None:
         self._book = Book(settings.book)
@@ -20,12 +20,12 @@ class Control:
         self._upkeep = Upkeep(self._book, self._client)
 
     def tick(self) -> None:
-        """Hand out matches until the window is full, and look after tournaments."""
+        """Hand out matches until the window is full, and maintain tournaments."""
         with metrics.TICK_SECONDS.time():
             self._dispatcher.hand_out()
             self._upkeep.look_after_all()
 
     def close(self) -> None:
-        """Let go of book and service."""
+        """Close the book and the channel to the service."""
         self._client.close()
         self._book.close()

@@ -1,4 +1,4 @@
-"""Handing out: a match that may be played becomes a message that a worker takes."""
+"""Dispatch: a match that may be played becomes a message that a worker takes."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from orchestrator import metrics
 from orchestrator.book import Book
 from orchestrator.celery_app import MATCH_QUEUE, PLAY_MATCH
 
-#: A match that has been queued for this long is published again: its message is lost, or waits behind long matches.
+#: A match that has been queued for this long is published again: its message is lost or waits behind long matches.
 RESEND_MS: Final = 30_000
 
 
@@ -16,13 +16,13 @@ class Dispatcher:
     """Queues matches in the book and publishes them."""
 
     def __init__(self, app: Celery, book: Book, window: int) -> None:
-        """There are never more than ``window`` matches out, nor messages in the queue, also while no worker takes them."""
+        """At most ``window`` matches are handed out at a time, and as many messages queued, even while no worker takes them."""
         self._app = app
         self._book = book
         self._window = window
 
     def hand_out(self, tournament: str | None = None) -> int:
-        """Queue matches, of one tournament or of all, and publish them; how many. After a crash in between they are sent again."""
+        """Queue and publish matches, of one tournament or all; returns how many. After a crash in between they are sent again."""
         with self._app.producer_pool.acquire(block=True) as producer:
             waiting = _declared(producer.channel)
             queued = self._book.hand_out(self._window, RESEND_MS, tournament, most=self._window - waiting)
@@ -42,5 +42,5 @@ def queue_length(app: Celery) -> int:
 
 
 def _declared(channel: Any) -> int:
-    """The queue of matches is there; how many messages wait in it. Every channel can do this, which the types do not know."""
+    """Declare the match queue and return its number of messages. Every channel can do this, but the types do not say so."""
     return int(channel.queue_declare(queue=MATCH_QUEUE, durable=True, auto_delete=False).message_count)

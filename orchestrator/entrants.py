@@ -1,26 +1,26 @@
-"""Entrants of a tournament: what they are called in the arena, and in a folder."""
+"""Names of entrants: in the arena, and as files."""
 
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-if TYPE_CHECKING:  # a caller that needs only a name needs no book
+if TYPE_CHECKING:  # a caller that needs only a name does not import the book
     from orchestrator.book import Tournament
 
-#: A name with more characters than this, encoded, ends in a hash of itself: file systems allow 255.
+#: A longer encoded name ends in a hash of itself: file systems allow 255 characters.
 _LONGEST: Final = 80
 
 
 def arena_key(entrant: str) -> str:
-    """The entrant's part of a name in the arena: a second copy of a bot is ``bot#2``, and names there have no "#"."""
+    """The entrant's part of a name in the arena: a second copy of a bot is ``bot#2``, but arena names must not contain "#"."""
     return entrant.replace("#", ".copy")
 
 
 def file_name(name: str) -> str:
-    """A name as that of one file or folder: never a path, and no two names have the same one.
+    """Encode a name as that of one file or folder: never a path, and different names stay different.
 
     Letters, digits and ``_ . - ~`` stay as they are, except at the beginning, where only letters and digits do. The rest is
-    percent-encoded. Names that differ only in the case of letters stay different only where the file system tells them apart.
+    percent-encoded. Names that differ only in upper and lower case need a case-sensitive file system.
     """
     text = quote(name, safe="", errors="surrogatepass")
     if not text[:1].isalnum():
@@ -31,10 +31,10 @@ def file_name(name: str) -> str:
 
 
 def remote_name(tournament: str, entrant: str) -> str:
-    """A remote bot has one key, and so one name, wherever it runs."""
+    """The arena name of a remote bot. It has one key, and so one name, wherever it runs."""
     return f"{tournament}.{arena_key(entrant)}"
 
 
 def remote_bots(tournament: "Tournament") -> dict[str, str]:
-    """The remote entrants, each with its name in the arena."""
+    """The remote entrants, each with its arena name."""
     return {entry.name: remote_name(tournament.id, entry.name) for entry in tournament.spec.bots if entry.remote}

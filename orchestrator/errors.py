@@ -1,8 +1,8 @@
-"""What is refused: small named exceptions, each with a word a program can branch on and the facts behind it."""
+"""Refusals: small named exceptions, each with a reason code for programs and the facts behind it."""
 
 
 class TournamentError(Exception):
-    """Something that cannot be done. ``reason`` is a word for programs, the message a sentence for people."""
+    """A request that cannot be fulfilled. ``reason`` is a code for programs, the message a sentence for people."""
 
     reason = "REFUSED"
 
@@ -12,7 +12,7 @@ class TournamentError(Exception):
 
 
 class BadField(TournamentError):
-    """A request that can never be right: names the field, the value and what was expected."""
+    """A request that is never valid: names the field, its value and what was expected."""
 
     reason = "BAD_REQUEST"
 
@@ -22,30 +22,30 @@ class BadField(TournamentError):
 
 
 class TournamentOver(TournamentError):
-    """The tournament is done or cancelled, and nothing can be changed about that."""
+    """The tournament is done or cancelled and cannot be changed any more."""
 
     reason = "TOURNAMENT_OVER"
 
 
 class UnknownEntrant(TournamentError):
-    """Nobody of that name takes part."""
+    """The tournament has no entrant of this name."""
 
     reason = "UNKNOWN_ENTRANT"
 
 
 class NotRemote(TournamentError):
-    """The entrant is started by us and needs no key."""
+    """The entrant is started by the orchestrator and needs no key."""
 
     reason = "NOT_REMOTE"
 
 
 class NoService(TournamentError):
-    """Something was asked for that only the service can give, and no service is known."""
+    """The request needs the service, and no service is configured."""
 
     reason = "NO_SERVICE"
 
 
 class BookAway(TournamentError):
-    """The book does not answer."""
+    """The book is unavailable."""
 
     reason = "BOOK_UNAVAILABLE"

@@ -1,7 +1,7 @@
-"""How entrants behave: who forfeits so much that somebody should look, and who is withdrawn. Pure.
+"""The fault policy: which entrants forfeit so often that an operator should look, and which are withdrawn. Pure.
 
-Everything is decided in the order of the schedule, never in the order in which games happened to end: the same games give
-the same answer, whoever was quicker.
+Everything is decided in the order of the schedule, not in the order in which games end, so the same games always give the
+same decision.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,28 +10,28 @@ from typing import Final
 
 from orchestrator.records import Game
 
-#: So many forfeits one after the other make an entrant suspect …
+#: An entrant is suspect after this many forfeits in a row …
 IN_A_ROW: Final = 3
-#: … and so does more than this share, once there are enough games to speak of a share.
+#: … or if it forfeits more than this share of its games, once it has played enough of them.
 SUSPECT_SHARE: Final = 0.1
 WITHDRAWN_SHARE: Final = 0.5
 ENOUGH_GAMES: Final = 20
-#: Whoever is withdrawn before this share of its games is played was never really there: none of them counts.
+#: If an entrant is withdrawn before this share of its games is played, none of its games counts.
 HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalDecision:
-    """An entrant that is to be withdrawn."""
+    """An entrant that must be withdrawn."""
 
     entrant: int
-    #: None of its games counts, and what is left of them is not played. Otherwise what is left is lost.
+    #: True: none of its games counts and the rest is not played. False: it loses the rest.
     is_removed: bool
     reason: str
 
 
 def suspects(games: Sequence[Game]) -> dict[int, str]:
-    """The entrants somebody should look at, and why."""
+    """The entrants that an operator should look at, and why."""
     found: dict[int, str] = {}
     for entrant, faults in sorted(_faults(games).items()):
         row = _longest_row(faults)
@@ -44,10 +44,10 @@ def suspects(games: Sequence[Game]) -> dict[int, str]:
 
 
 def to_withdraw(games: Sequence[Game], schedule: Mapping[int, Sequence[int]], players: int) -> list[WithdrawalDecision]:
-    """The entrants that forfeited more than half of their games, counted over the first of them without a gap.
+    """The entrants that forfeited more than half of their games, counted over their first games up to the first gap.
 
-    ``schedule`` has for each entrant the places of all its matches, played or not. Where the others could not fill a table
-    without it, an entrant is never removed: it loses what is left instead.
+    ``schedule`` lists for each entrant the positions of all its matches, played or not. An entrant is never removed if too
+    few others would be left for a match: it loses the rest instead.
     """
     results: dict[int, dict[int, bool]] = {entrant: {} for entrant in schedule}
     for game in games:
@@ -74,7 +74,7 @@ def to_withdraw(games: Sequence[Game], schedule: Mapping[int, Sequence[int]], pl
 
 
 def _faults(games: Sequence[Game]) -> dict[int, list[bool]]:
-    """By entrant, whether it forfeited, in schedule order."""
+    """For each entrant, whether it forfeited, in schedule order."""
     found: dict[int, list[bool]] = {}
     for game in sorted(games, key=lambda game: game.order):
         for entrant, fault in zip(game.seats, game.faults, strict=True):

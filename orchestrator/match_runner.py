@@ -1,4 +1,4 @@
-"""Plays matches: one call is one match, from its message to its result in the book."""
+"""Plays matches: one call plays one match, from its message to its result in the book."""
 
 import logging
 import threading
@@ -24,14 +24,14 @@ from orchestrator.stalls import StallWatch
 from service import logs
 
 _LOG: Final = logging.getLogger(__name__)
-#: A match whose lease nobody has extended for this long is handed out again.
+#: A match whose lease has not been extended for this long is handed out again.
 LEASE_MS: Final = 12_000
 _EXTEND_S: Final = 3.0
-#: A match that was void so often cannot be played: it is dropped, and the book says why.
+#: A match that was void this often cannot be played: it is dropped, and the book keeps the reason.
 MOST_VOIDS: Final = 10
-#: How long the list of withdrawn entrants is good for, in seconds.
+#: How long the list of withdrawn entrants is cached, in seconds.
 _WITHDRAWALS_S: Final = 5.0
-#: What a reader of the table is told where a match was dealt the same cards a second time.
+#: The note for readers of the table when a match was dealt the same cards a second time.
 SAME_CARDS: Final = (
     "A match was void and played again with the same cards, which some of its bots had seen: "
     "duplicate = 'full' deals them to every match of the block."
@@ -39,24 +39,24 @@ SAME_CARDS: Final = (
 
 
 class _Leaving(Exception):
-    """This worker is told to stop: whoever comes next goes on with the match."""
+    """This worker is stopping: another worker continues the match."""
 
 
 @dataclass(frozen=True)
 class TakenUp:
-    """How things stood when this process took a match up first."""
+    """The situation when this process first took the match."""
 
-    #: Nobody had begun it before.
+    #: No process had begun it before.
     is_new: bool
-    #: Another process watched it before, and its bots may have been away between the two.
+    #: Another process watched it before, and its bots may have been disconnected in between.
     has_changed_hands: bool
-    #: How often this process had stood still, and how often each slot had been lost.
+    #: How often this process had stalled, and how often each slot had been lost.
     stalls: int
     losses: Counter[int]
 
 
 class MatchRunner:
-    """Everything one process keeps between matches. Safe to use from several threads."""
+    """What one process keeps between matches. Safe to use from several threads."""
 
     def __init__(self, book: Book, client: ArenaClient, slots: Slots, archive: Archive) -> None:
         self._book = book
@@ -65,22 +65,22 @@ class MatchRunner:
         self._archive = archive
         self._lock = threading.Lock()
         self._withdrawals: dict[str, tuple[frozenset[int], float]] = {}
-        #: Sessions this process has taken up and not seen to an end, their bots are with it; with what had failed by then.
+        #: Sessions that this process has taken and not finished, with what had failed by then. Their bots run in this process.
         self._watched: dict[str, tuple[int, Counter[int]]] = {}
         self.stalls = StallWatch()
         self.stalls.start()
         self._leaving = threading.Event()
 
     def leave(self) -> None:
-        """Begin nothing more, and let go of what is being played within seconds."""
+        """Begin no more matches, and stop watching the current ones within seconds."""
         self._leaving.set()
 
     def close(self) -> None:
-        """Watch no more over this process."""
+        """Stop the stall watch."""
         self.stalls.close()
 
     def play(self, match_id: str, delivery: int) -> None:
-        """Play one match to its end. Safe to run twice: what is not queued, or was handed out again since, is left alone."""
+        """Play one match to its end. Safe to run twice: a match that is not queued, or was handed out again, is ignored."""
         match = self._book.match(match_id)
         if match is None or match.state != QUEUED or match.deliveries != delivery:
             return
@@ -88,7 +88,7 @@ class MatchRunner:
         if self._leaving.is_set() or (
             is_new and self._book.states([match.tournament]).get(match.tournament) != RUNNING
         ):
-            self._book.give_back(match)  # paused while the match waited for a worker: nothing new is begun
+            self._book.give_back(match)  # paused while the match waited for a worker
             return
         begun = self._book.begin(match, self._slots.own, LEASE_MS)
         if begun is None:
@@ -103,8 +103,8 @@ class MatchRunner:
             self._play_to_its_end(self._slots.tournament(match.tournament), begun, self._take_up(begun, is_new))
 
     def _take_up(self, match: Match, is_new: bool) -> TakenUp:
-        """A match whose lease ran out while we were busy comes back to us: that is no change of hands, and what failed since we
-        took it up first still counts."""
+        """A match whose lease expired while this process was busy may come back to it. The process has not changed then, and
+        failures since the match was first taken still count."""
         with self._lock:
             has_changed_hands = not is_new and match.session not in self._watched
             before = self._watched.setdefault(match.session, (self.stalls.count(), self._slots.losses()))
@@ -125,9 +125,9 @@ class MatchRunner:
             self._take_refusal(tournament, match, error)
             return
         except SQLAlchemyError:
-            raise  # the book is away: the lease runs out, and the match goes on where it stands
+            raise  # the book is unavailable: the lease expires, and the match continues later
         except Exception as error:
-            _LOG.exception("a bug of ours in match %s", match.id)
+            _LOG.exception("internal error in match %s", match.id)
             self._begin_anew(tournament, match, f"{type(error).__name__}: {error}")
             return
         with self._lock:
@@ -135,7 +135,7 @@ class MatchRunner:
         if not self._book.record_once(match, played.recorded, played.replay):
             now = self._book.match(match.id)
             if now is None or now.state != RECORDED or now.voids != match.voids:
-                # It was dropped meanwhile; otherwise somebody else recorded it, and archives it.
+                # Either it was dropped meanwhile, or another worker recorded it and archives it.
                 self._archive.forget(match)
             return
         metrics.MATCH_SECONDS.labels(game).observe(time.monotonic() - began)
@@ -145,7 +145,7 @@ class MatchRunner:
 
     # ---------------------------------------------------------------------------------------------------------- trouble
     def _begin_anew(self, tournament: Tournament, match: Match, why: str) -> None:
-        """Nothing of this session counts. A match that is void again and again is dropped."""
+        """Void the session and play the match again. A match that is void too often is dropped."""
         game = tournament.spec.game
         with self._lock:
             self._watched.pop(match.session, None)
@@ -161,9 +161,9 @@ class MatchRunner:
             self._archive.forget(match)
 
     def _new_deck(self, tournament: Tournament, match: Match) -> bytes | None:
-        """Other cards for a void match, for its bots have seen these; None where it must be played with the same ones."""
+        """New cards for a void match, because its bots have seen the old ones; None if it must be played with the same cards."""
         if tournament.is_reproducible:
-            return None  # the cards are no secret, and the run is to end as it would have without us
+            return None  # the cards are no secret, and the run must end as it would without this failure
         if tournament.has_shared_cards:
             _LOG.warning("played again with the same cards, which the other matches of its block share")
             self._book.note(tournament.id, SAME_CARDS)
@@ -171,7 +171,7 @@ class MatchRunner:
         return redealt(match.deck_seed, match.id, match.voids + 1)
 
     def _take_refusal(self, tournament: Tournament, match: Match, error: ServiceError) -> None:
-        """The service says no. What it refuses once it refuses always: the tournament stops until somebody has looked."""
+        """Handle a refusal. The service would refuse again, so the tournament is paused until an operator has looked."""
         metrics.SERVICE_REFUSALS.labels(error.reason).inc()
         if error.is_passing or error.is_odd:
             self._begin_anew(tournament, match, str(error))
@@ -183,7 +183,7 @@ class MatchRunner:
 
     # ---------------------------------------------------------------------------------------------------------- playing
     def play_session(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> referee.Played:
-        """Play a match that was begun in the book, or go on with it, with the bots of its slot."""
+        """Play a match that the book lists as begun, or continue it, with the bots of its slot."""
         heartbeat = self.watch(match)
         heartbeat()
         withdrawn = self._withdrawn(match)
@@ -199,7 +199,7 @@ class MatchRunner:
         has_bots = start()
 
         def look() -> None:
-            """If the worker whose bots play has died meanwhile, bring them back."""
+            """Restart the bots if the worker they belong to has died."""
             nonlocal has_bots
             heartbeat()
             has_bots = has_bots or start()
@@ -208,11 +208,11 @@ class MatchRunner:
 
         def our_outage(seats: Collection[int]) -> str:
             if all(entrants[seat] in remote for seat in seats):
-                return ""  # they run elsewhere, and their clocks have nothing to do with this process
+                return ""  # they run elsewhere, so this process did not delay them
             if self.stalls.count() != taken_up.stalls:
-                return "this worker stood still meanwhile"
+                return "this worker stalled meanwhile"
             is_lost = self._slots.losses()[slot] != taken_up.losses[slot]
-            return "its bots went to another worker meanwhile" if is_lost else ""
+            return "its bots moved to another worker meanwhile" if is_lost else ""
 
         try:
             with bot_pool.game(coming, match.session, was_handed_out=not taken_up.is_new, heartbeat=heartbeat):
@@ -230,21 +230,21 @@ class MatchRunner:
             bot_pool.stop_after_game(coming, match.session)
 
     def _start(self, bot_pool: BotPool, entrants: Sequence[str], match: Match, heartbeat: Callable[[], None]) -> bool:
-        """The bots of a match, as far as they come; False if the service could not be asked, and it is worth another try."""
+        """Start the bots of a match that can start; False if the service could not be asked and the caller should try again."""
         try:
             bot_pool.wait_until_ready(entrants, match.session, heartbeat=heartbeat)
         except BotCannotStart as error:
             metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
-            _LOG.error("%s", error)  # its seat is played by the automaton, and it ranks last: see NO_SHOW
-            self._book.note(match.tournament, f"Bot {error.name!r} {error.why}; its words are in its worker's log.")
+            _LOG.error("%s", error)  # the automaton plays its seat, and it ranks last: see NO_SHOW
+            self._book.note(match.tournament, f"Bot {error.name!r} {error.why}; its output is in its worker's log.")
         except ServiceError as error:
             _LOG.warning("bots could not be checked: %s", error)
             return False
         return True
 
     def watch(self, match: Match) -> Callable[[], None]:
-        """What is called again and again while a match is played: it extends the lease, or ends the watch."""
-        last = time.monotonic()  # the match has just been begun, or handed to us
+        """Return the function that is called repeatedly while a match is played: it extends the lease, or stops the watching."""
+        last = time.monotonic()  # the match has just been taken
 
         def heartbeat() -> None:
             nonlocal last
@@ -255,13 +255,13 @@ class MatchRunner:
                 try:
                     self._book.extend_lease(match.id, LEASE_MS)
                 except SQLAlchemyError as error:
-                    # The game goes on, and its bots with it; another may come to watch it too.
+                    # The game goes on, and so do its bots; another worker may start to watch it too.
                     _LOG.warning("the book does not answer (%s); the match goes on", type(error).__name__)
 
         return heartbeat
 
     def _withdrawn(self, match: Match) -> frozenset[int]:
-        """The seats of a match whose entrants take no further part."""
+        """The seats of a match whose entrants are withdrawn."""
         now = time.monotonic()
         with self._lock:
             entrants, read_at = self._withdrawals.get(match.tournament, (frozenset(), -_WITHDRAWALS_S))
@@ -284,7 +284,7 @@ def _terms(tournament: Tournament) -> referee.Terms:
 
 
 def _count_result(tournament: Tournament, match: Match, recorded: Game) -> None:
-    """What a result adds to the counters."""
+    """Add a result to the counters."""
     metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
     bots = tournament.spec.bot_names
     for entrant, fault in zip(match.seats, recorded.faults, strict=True):

@@ -1,4 +1,4 @@
-"""Tournaments as messages of the contract, and back where the command line shows them."""
+"""Converts tournaments to messages of the contract, and back for the command line."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -42,17 +42,17 @@ _WORDS: Final = {value: word for word, value in STATES.items()}
 
 
 def state_word(state: int) -> str:
-    """``running`` and so on; a state that a newer server invented is called unknown."""
+    """The word for a state, such as ``running``; a state of a newer server is ``unknown``."""
     return next((word for value, word in _WORDS.items() if value == state), "unknown")
 
 
 def is_over(tournament: tournament_pb2.Tournament) -> bool:
-    """Nothing more will happen in it."""
+    """Whether the tournament is done or cancelled."""
     return tournament.state in (STATES[DONE], STATES[CANCELLED])
 
 
 def progress_message(progress: Progress, pace: Pace) -> tournament_pb2.Progress:
-    """How far a tournament is, and how long the rest takes at this pace."""
+    """The progress of a tournament, and how long the rest takes at this pace."""
     message = tournament_pb2.Progress(
         planned=progress.total,
         ready=progress.planned,
@@ -79,7 +79,7 @@ def tournament_message(
     connected: Collection[str],
     with_roster: bool,
 ) -> tournament_pb2.Tournament:
-    """One tournament. ``suspects`` and ``withdrawn`` say why, by entrant number."""
+    """One tournament. ``suspects`` and ``withdrawn`` hold the reasons by entrant number."""
     remote = remote_bots(tournament)
     entrants = []
     for number, name in enumerate(tournament.spec.entrants):
@@ -112,7 +112,7 @@ def tournament_message(
 
 
 def match_message(match: Match, recorded: Game | None, names: list[str]) -> tournament_pb2.Match:
-    """One match, with its result if there is one and the reader may know it."""
+    """One match, with its result if there is one and the caller may see it."""
     seats = [tournament_pb2.MatchSeat(entrant=names[entrant]) for entrant in match.seats]
     if recorded is not None:
         columns = zip(seats, recorded.ranks, recorded.scores, recorded.faults, recorded.think_ms, strict=True)
@@ -132,7 +132,7 @@ def match_message(match: Match, recorded: Game | None, names: list[str]) -> tour
 
 
 # ------------------------------------------------------------------------------------------------------------ standings
-#: Numbers of a line that may be missing, by their names here and in the contract alike.
+#: Optional numbers of a standing; they have the same names in the contract.
 _OPTIONAL: Final = (
     "mean_points", "mean_score", "mean_margin", "elo", "elo_se", "openskill_mu", "openskill_sigma", "clean_rank",
     "clean_mean_points", "mean_think_ms",
@@ -142,7 +142,7 @@ _OPTIONAL: Final = (
 def standings_message(
     standings: "Standings", notes: Sequence[str], test: "TestResult | None" = None
 ) -> tournament_pb2.Standings:
-    """The table with the notes of the book; with what the sequential test says, where one was asked."""
+    """The table with the notes of the book, and the result of the sequential test if there is one."""
     message = tournament_pb2.Standings(
         players=standings.players,
         games=standings.games,
@@ -151,7 +151,7 @@ def standings_message(
         digest=standings.digest,
     )
     for line in standings.entrants:
-        told = message.entrants.add(
+        entry = message.entrants.add(
             name=line.name,
             rank=line.rank,
             rank_low=line.rank_range[0],
@@ -165,9 +165,9 @@ def standings_message(
         for name in _OPTIONAL:
             value = getattr(line, name)
             if value is not None:
-                setattr(told, name, value)
+                setattr(entry, name, value)
         if line.ci95 is not None:
-            told.ci95_low, told.ci95_high = line.ci95
+            entry.ci95_low, entry.ci95_high = line.ci95
     if test is not None:
         verdict = tournament_pb2.ComparisonVerdict.Value(f"COMPARISON_VERDICT_{test.verdict.name}")
         message.comparison.CopyFrom(
@@ -179,25 +179,25 @@ def standings_message(
 
 
 def standings_of(message: tournament_pb2.Standings) -> "Standings":
-    """The table as the terminal shows it; what only the report tells is empty."""
+    """The table as the terminal shows it; what only the report uses is empty."""
     from orchestrator.ratings.table import Standing, Standings
 
     lines = []
-    for number, told in enumerate(message.entrants):
-        optional = {name: getattr(told, name) if told.HasField(name) else None for name in _OPTIONAL}
+    for number, entry in enumerate(message.entrants):
+        optional = {name: getattr(entry, name) if entry.HasField(name) else None for name in _OPTIONAL}
         lines.append(
             Standing(
-                name=told.name,
+                name=entry.name,
                 entrant=number,
-                rank=told.rank,
-                rank_range=(told.rank_low, told.rank_high),
+                rank=entry.rank,
+                rank_range=(entry.rank_low, entry.rank_high),
                 rank_probabilities=(),
-                group=told.group,
-                games=told.games,
-                blocks=told.blocks,
-                ci95=(told.ci95_low, told.ci95_high) if told.HasField("ci95_low") else None,
-                wins=told.wins,
-                faults=dict(told.faults),
+                group=entry.group,
+                games=entry.games,
+                blocks=entry.blocks,
+                ci95=(entry.ci95_low, entry.ci95_high) if entry.HasField("ci95_low") else None,
+                wins=entry.wins,
+                faults=dict(entry.faults),
                 **optional,
             )
         )

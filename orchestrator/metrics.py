@@ -1,8 +1,8 @@
-"""What an operator sees of tournaments: counters and clocks for Prometheus. ``docs/metrics.md`` lists them all.
+"""Prometheus metrics of tournaments. ``docs/metrics.md`` lists them all.
 
-Every kind of process has a registry of its own, so that it shows what it does itself and nothing it merely imported. What a
-worker does is counted in the worker; what is true of the whole arena is read from the book by the one process that hands
-matches out, so that sums over all processes are right.
+Each kind of process has its own registry, so that it exports only what it does itself. Workers count what they do; numbers about
+the whole arena are read from the book by the one process that hands out matches, so that sums over all processes are
+right.
 """
 
 import threading
@@ -33,7 +33,10 @@ MATCHES_RECORDED: Final = Counter(
     "rubble_matches_recorded_total", "Results written into the book.", ["game", "ending"], registry=WORKER
 )
 MATCHES_VOID: Final = Counter(
-    "rubble_matches_void_total", "Matches begun anew through our fault.", ["game"], registry=WORKER
+    "rubble_matches_void_total",
+    "Matches void through a failure on our side and played again.",
+    ["game"],
+    registry=WORKER,
 )
 MATCHES_GIVEN_UP: Final = Counter(
     "rubble_matches_given_up_total", "Matches dropped because they cannot be played.", ["game"], registry=WORKER
@@ -60,7 +63,7 @@ BOT_FAULTS: Final = Counter(
     "rubble_bot_faults_total", "Seats forfeited, by entrant and cause.", ["bot", "cause"], registry=WORKER
 )
 BOT_START_FAILURES: Final = Counter(
-    "rubble_bot_start_failures_total", "Bots that did not turn up, by entrant.", ["bot"], registry=WORKER
+    "rubble_bot_start_failures_total", "Bots that could not be started, by entrant.", ["bot"], registry=WORKER
 )
 SERVICE_REFUSALS: Final = Counter(
     "rubble_service_refusals_total",
@@ -83,16 +86,14 @@ LEASE_EXPIRIES: Final = Counter(
     ["kind"],
     registry=BEAT,
 )
-TICK_SECONDS: Final = Histogram(
-    "rubble_tick_seconds", "One round of handing matches out.", buckets=_FAST, registry=BEAT
-)
+TICK_SECONDS: Final = Histogram("rubble_tick_seconds", "Duration of one tick.", buckets=_FAST, registry=BEAT)
 WITHDRAWALS: Final = Counter(
     "rubble_withdrawals_total", "Entrants withdrawn because they forfeited too much.", registry=BEAT
 )
 for kind in ("queued", "playing"):
-    LEASE_EXPIRIES.labels(kind)  # there from the start, so that a rate over them sees the first one
+    LEASE_EXPIRIES.labels(kind)  # created at the start, so that a rate includes the first increment
 for shared in (SESSIONS_FORGOTTEN, ARCHIVE_FAILURES):
-    BEAT.register(shared)  # what workers did not come to is archived at the end of a tournament
+    BEAT.register(shared)  # the end of a tournament archives what workers did not
 
 # ------------------------------------------------------------------------------------------------------------------ api
 RPC_SECONDS: Final = Histogram(
@@ -101,13 +102,13 @@ RPC_SECONDS: Final = Histogram(
 TOURNAMENT_WATCHERS: Final = Gauge("rubble_tournament_watchers", "Callers following tournaments.", registry=API)
 API_SERVING: Final = Gauge("rubble_api_serving", "1 while the API has its book.", registry=API)
 
-#: Bots are named by strangers: beyond so many names the rest is counted together.
+#: Users choose the names of bots: beyond this number of names, the rest is counted together.
 _MOST_BOTS: Final = 500
 _OTHER: Final = "(other)"
 
 
 class BotNames:
-    """Names as labels, bounded."""
+    """A bounded set of bot names used as labels."""
 
     def __init__(self, most: int = _MOST_BOTS) -> None:
         self._most = most
@@ -115,7 +116,7 @@ class BotNames:
         self._lock = threading.Lock()
 
     def label(self, bot: str) -> str:
-        """The bot's name, or the common one once there are too many."""
+        """The bot's name, or the common label once there are too many."""
         with self._lock:
             if bot in self._known or len(self._known) < self._most:
                 self._known.add(bot)
@@ -127,9 +128,9 @@ BOT_NAMES: Final = BotNames()
 
 
 class ArenaCollector(Collector):
-    """What is true of the whole arena, read from the book and the broker when it is asked for."""
+    """Metrics of the whole arena, read from the book and the broker at a scrape."""
 
-    #: A scrape within this time gets the answer of the one before, in seconds.
+    #: A scrape within this time gets the values of the scrape before, in seconds.
     FRESH_S: Final = 2.0
 
     def __init__(self, book: Book, window: int, queue_length: Callable[[], int]) -> None:
@@ -141,11 +142,11 @@ class ArenaCollector(Collector):
         self._read_at = -self.FRESH_S
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: registering must not read the book."""
+        """Describe nothing: registering must not read the book."""
         return []
 
     def collect(self) -> Iterable[Metric]:
-        """One family after the other."""
+        """The metric families."""
         with self._lock:
             if time.monotonic() - self._read_at >= self.FRESH_S:
                 self._families = list(self._read())
@@ -168,7 +169,7 @@ class ArenaCollector(Collector):
         try:
             return self._book.arena_counts()
         except SQLAlchemyError:
-            return None  # told as rubble_book_up 0
+            return None  # exported as rubble_book_up 0
 
     def _messages(self) -> int | None:
         from kombu.exceptions import OperationalError
@@ -176,7 +177,7 @@ class ArenaCollector(Collector):
         try:
             return self._queue_length()
         except (OperationalError, OSError):
-            return None  # told as rubble_broker_up 0
+            return None  # exported as rubble_broker_up 0
 
 
 def _families(arena_counts: ArenaCounts) -> Iterable[Metric]:
@@ -210,7 +211,7 @@ def _gauge(name: str, about: str, value: float) -> GaugeMetricFamily:
 
 
 def serve(address: str, role: str) -> tuple[str, Callable[[], None]]:
-    """Answer scrapes at host:port, once a process; the address that was bound, and what to call to stop."""
+    """Serve metrics at host:port, once per process; returns the bound address and the function that stops it."""
     registry = _REGISTRIES[role]
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)

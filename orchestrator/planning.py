@@ -1,4 +1,4 @@
-"""From a roster to the book: the tournament, its entrants and every one of its matches."""
+"""Plans a tournament from a roster: writes the tournament, its entrants and all its matches into the book."""
 
 import logging
 import secrets
@@ -19,7 +19,7 @@ _SECRET_BYTES: Final = 32
 
 
 def find(book: Book, roster: Roster) -> Tournament | None:
-    """The tournament of a roster with a seed, if it is in the book already. Compares rosters, never what follows from a seed."""
+    """The tournament of a roster with a seed, if the book has it. Compares rosters, never values derived from a seed."""
     if roster.seed is None:
         return None
     if roster.reproducible:
@@ -34,22 +34,22 @@ def find(book: Book, roster: Roster) -> Tournament | None:
 
 
 def _rules(spec: Spec) -> str:
-    """What ``Roster.rules`` said when a tournament was planned."""
+    """The value of ``Roster.rules`` when the tournament was planned."""
     return schedule.content_id([spec.game, spec.game_version, spec.options])
 
 
 def _id(roster: Roster, secret: bytes) -> str:
-    """All that the ids of its matches follow from: under other rules a roster is another tournament, not twice the matches."""
+    """Hash everything that the match ids depend on: the same roster under other rules is another tournament."""
     return schedule.content_id([schedule.SPEC_VERSION, roster.name, roster.text, roster.rules, secret.hex()])[:12]
 
 
 def enter(book: Book, roster: Roster, state: str = RUNNING, folder: str = "") -> Tournament:
-    """Write a roster's tournament into the book, or schedule.BadPlan. One that is there already keeps its state.
+    """Write a roster's tournament into the book; an existing one keeps its state. Raises schedule.BadPlan if it cannot be planned.
 
-    A roster with a seed is entered into a book once: entering it again changes nothing, and what has been played stays played.
-    All cards follow from 32 secret random bytes, which the seed only joins, unless the roster wants a reproducible run: the
-    seed of a roster is small, and the commitments that everybody sees would tell it. ``folder`` is the
-    absolute path of the roster's own, in which commands are started; empty: whatever folder a worker runs in.
+    A roster with a seed is entered once: entering it again changes nothing. Unless the roster asks for a reproducible run, all
+    cards are derived from 32 secret random bytes, to which the seed is only added: a seed is small, and could be found from the
+    public commitments. ``folder`` is the absolute path of the roster's folder, in which commands are started; if it is empty,
+    they start in the worker's folder.
     """
     known = find(book, roster)
     if known is not None:
@@ -69,7 +69,7 @@ def enter(book: Book, roster: Roster, state: str = RUNNING, folder: str = "") ->
 
 
 def _secret(roster: Roster) -> bytes:
-    """What all seeds of a tournament are drawn from. The book keeps the seeds and not this."""
+    """The bytes from which all seeds of a tournament are derived. The book stores the seeds, not these bytes."""
     if roster.reproducible:
         assert roster.seed is not None
         return schedule.secret_of(roster.seed)
@@ -78,7 +78,7 @@ def _secret(roster: Roster) -> bytes:
 
 
 def _spec(roster: Roster, plan: schedule.Plan, secret: bytes, folder: str) -> Spec:
-    """What workers and reports need to know."""
+    """Collect what workers and reports need."""
     bots = {bot.name: bot for bot in roster.bots}
     question = None
     if roster.sequential is not None:
@@ -118,7 +118,7 @@ def _entry(bot: Bot, name: str, secret: bytes, folder: str) -> Entry:
 
 
 def _cwd(bot: Bot, folder: str) -> str:
-    """Where a command is started. Bundled bots have no command, and are started where we are."""
+    """The folder in which a command is started. Bundled bots have no command and start in the worker's folder."""
     return str(Path(folder, bot.cwd)) if folder and bot.command else bot.cwd
 
 

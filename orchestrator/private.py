@@ -1,4 +1,4 @@
-"""The one list of what no bot may read: every file and folder with a secret that a setting names, however it is given."""
+"""The list of everything that no bot may read: each file and folder with a secret that a setting names."""
 
 import json
 import os
@@ -8,37 +8,37 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-#: Variables that name a private file or folder: all that are called RUBBLE_…_FILE, and others; the last ones are PostgreSQL's.
+#: Variables that name a private file or folder: all RUBBLE_…_FILE, some others, and those of PostgreSQL.
 _PATHS: Final = re.compile(r"RUBBLE_\w+_FILE|RUBBLE_(TLS_KEY|WORK_DIR)|PG(PASSFILE|SSLKEY|SERVICEFILE)")
-#: Variables with an address; it may name a file, or more files behind its question mark.
+#: Variables with an address; it may name a file, and its query may name more.
 _ADDRESSES: Final = ("RUBBLE_BOOK", "RUBBLE_BROKER", "RUBBLE_REDIS")
-#: What names a private file behind that question mark: libpq's sslkey and passfile, ssl_keyfile of Redis, and the like.
+#: Query parameters that name a private file: libpq's sslkey and passfile, ssl_keyfile of Redis, and similar ones.
 _FILES_OF_ADDRESSES: Final = re.compile(r"\w*(key|keyfile|passfile|servicefile)")
-#: What a state folder holds, as rubble serve, up and tournament fill it. Other things may be beside it.
+#: What rubble serve, up and tournament write into a state folder. The folder may hold other files too.
 STATE_FILES: Final = ("operator_token", "secrets", "book.sqlite", "redis", "keys", "logs", "work")
-#: Where libpq looks for passwords and keys that nobody names.
+#: Where libpq looks for passwords and keys by default.
 _LIBPQ: Final = ("~/.pgpass", "~/.pg_service.conf", "~/.postgresql")
 _BESIDE_SQLITE: Final = ("", "-wal", "-shm", "-journal")
 
 
 def private_paths(env: Mapping[str, str]) -> tuple[Path, ...]:
-    """What these settings, as environment variables, name and no bot may read; flags are passed as the variables they stand for."""
+    """The private paths that these environment variables name; callers pass flags as the variables they stand for."""
     return absolute(_named(env))
 
 
 def absolute(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Each of these paths once and whole: a relative one is that of this process's working directory."""
+    """Each path once and absolute, relative to the working directory of this process."""
     return tuple(dict.fromkeys(path.expanduser().absolute() for path in paths))
 
 
 def write_hidden(paths: Iterable[Path]) -> str:
-    """Paths as RUBBLE_HIDDEN hands them on: a JSON list, since a path may have the separator in it."""
+    """Encode paths for RUBBLE_HIDDEN as a JSON list, since a path may contain the separator."""
     return json.dumps([str(path) for path in paths])
 
 
 def _read_hidden(text: str) -> list[Path]:
-    """The paths of RUBBLE_HIDDEN: a JSON list, or a text with separators; BadSetting."""
-    from orchestrator.settings import BadSetting  # the settings are read with this list
+    """Read RUBBLE_HIDDEN: a JSON list, or paths with separators. Raises BadSetting if it is neither."""
+    from orchestrator.settings import BadSetting  # settings imports this module
 
     if not text.startswith("["):
         return [Path(path) for path in text.split(os.pathsep) if path]
@@ -65,7 +65,7 @@ def _named(env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def address_paths(address: str) -> Iterator[Path]:
-    """The private files of an address: a database or a socket that is a file, and keys and passwords named in its query."""
+    """The private files of an address: an SQLite database, a Unix socket, and keys and passwords named in the query."""
     scheme, _, path, query, _ = urlsplit(address)
     if scheme.startswith("sqlite"):
         yield from beside(Path(path.removeprefix("/"))) if path.strip("/") else ()
@@ -77,12 +77,12 @@ def address_paths(address: str) -> Iterator[Path]:
 
 
 def beside(database: Path) -> Iterator[Path]:
-    """A database of SQLite and what is kept beside it."""
+    """An SQLite database and the files that SQLite keeps beside it."""
     yield from (Path(f"{database}{suffix}") for suffix in _BESIDE_SQLITE)
 
 
 def _content(file: str) -> str:
-    """The address in a file; empty if there is none. The reader of the setting says what is wrong with the file."""
+    """The address in a file; empty if it cannot be read. The code that reads the setting reports the error."""
     try:
         return Path(file).read_text(encoding="utf-8").strip() if file else ""
     except (OSError, UnicodeDecodeError):

@@ -1,6 +1,6 @@
-"""The referee: seats the bots of one match, watches it to its end, and says what is to be written down.
+"""The referee: seats the bots of one match, watches it to its end, and returns the result.
 
-It may be called again for a match that somebody else began: the session has the match's id, so the game goes on at its ply.
+It can continue a match that another process began: the session has the match's id, so the game goes on from its current ply.
 """
 
 import logging
@@ -18,11 +18,11 @@ from orchestrator.records import Game
 from rubble.v1 import common_pb2, session_pb2
 
 _LOG: Final = logging.getLogger(__name__)
-#: How often a match may be void because bots were absent or it changed hands, before its result is taken as it is. Where an
-#: outage of ours is known, it is void as often as that happens (the worker gives up at ``MOST_VOIDS``).
+#: How often a match may be void because bots were absent or the worker changed, before its result counts as it is. A known
+#: outage on our side always makes it void (the worker gives up at ``MOST_VOIDS``).
 VOID_LIMIT: Final = 3
 _PAUSE_S: Final = 0.5
-#: How long a service that is away is waited for when a game has ended and is to be read, in seconds.
+#: How long to wait for an unavailable service when a game has ended and must be read, in seconds.
 _READ_S: Final = 300.0
 
 _FAULT_WORDS: Final = {
@@ -31,14 +31,14 @@ _FAULT_WORDS: Final = {
     if value != common_pb2.FAULT_UNSPECIFIED
 }
 _ABSENT: Final = ("DISCONNECTED", "NO_SHOW")
-#: What a clock decides. Clocks run on while nobody watches, also those of bots that cannot be there.
+#: Faults decided by a clock. Clocks keep running while no worker watches, even if bots cannot connect.
 _BY_CLOCK: Final = (*_ABSENT, "TIMEOUT", "MATCH_LIMIT")
-#: The fault of a seat whose entrant takes no further part.
+#: The fault of a seat whose entrant is withdrawn.
 WITHDRAWN: Final = "WITHDRAWN"
 
 
 class _Line(msgspec.Struct):
-    """What counts of a line of a replay."""
+    """The fields that matter of a line of a replay."""
 
     kind: str = ""
     seat: int = -1
@@ -49,7 +49,7 @@ _read_line: Final = msgspec.json.Decoder(_Line).decode
 
 
 class VoidMatch(Exception):
-    """The match could not be played to its end and no bot is to blame: it is void and played again."""
+    """The match could not be played to its end and no bot is at fault: it is void and played again."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Terms:
     game: str
     options: Mapping[str, str | int]
     time_control: Mapping[str, int]
-    #: A match that lasts longer than this, in seconds, is decided by the clocks: the seat that has used the most time is forfeited.
+    #: After this many seconds the clocks decide the match: the seat that has used the most time is forfeited.
     match_seconds: float
-    #: The matches of a block share their cards: nobody reads a session before the last of them is over.
+    #: The matches of a block share their cards: no session can be read before the last of them is over.
     sealed: bool = False
 
 
 @dataclass(frozen=True)
 class Played:
-    """A match that has ended: its result and its replay, without the seeds while these are held back."""
+    """A match that has ended: its result and its replay, without seeds that are still held back."""
 
     recorded: Game
     replay: str
@@ -84,12 +84,12 @@ def play(
     has_changed_hands: bool = False,
     our_outage: Callable[[Collection[int]], str] = lambda _: "",
 ) -> Played:
-    """Play a match, or go on with it. ``heartbeat`` is called every few seconds. VoidMatch if it has to be played again.
+    """Play or continue a match; ``heartbeat`` is called every few seconds. Raises VoidMatch if it must be played again.
 
-    The seats in ``withdrawn`` belong to entrants that take no further part: they are given up before the first move.
-    ``has_changed_hands``: another process watched it before, and its bots may have been away between the two. ``our_outage``
-    is given the seats whose clocks ran out; it tells what has failed on our side since the match was taken up and may be the
-    cause, empty if nothing has.
+    The seats in ``withdrawn`` belong to withdrawn entrants and are forfeited before the first move.
+    ``has_changed_hands``: another process watched it before, and its bots may have been disconnected in between. ``our_outage``
+    receives the seats whose clocks ran out and returns what has failed on our side since the match was taken and may be the
+    cause, or an empty string.
     """
     end = time.monotonic() + terms.match_seconds
     seeds = (match.table_seed, match.deck_seed)
@@ -105,7 +105,7 @@ def play(
     while True:
         heartbeat()
         if time.monotonic() >= end:
-            # What it takes to ask is no part of the limit; the others go on, and each of them has the whole limit again.
+            # The time of this call does not count; the other seats play on with the full limit again.
             begun = _patiently(
                 time.monotonic() + _READ_S, heartbeat, partial(_decide_by_clocks, client, match, terms, begun)
             )
@@ -114,7 +114,7 @@ def play(
         session = _patiently(end + _READ_S, heartbeat, ended)
         if session is not None:
             break
-    end = max(end, time.monotonic() + _READ_S)  # it is played: whatever it takes to read it, it counts
+    end = max(end, time.monotonic() + _READ_S)  # the game is over and counts, however long reading takes
     replay = _patiently(end, heartbeat, lambda: client.replay(match.session))
     recorded = _recorded(match, session, replay, withdrawn)
     if outage := next((seat.outage for seat in session.seats if seat.outage), ""):
@@ -123,8 +123,8 @@ def play(
     if by_clock and (outage := our_outage(by_clock)):
         raise VoidMatch(f"a clock of match {match.id} ran out, and {outage}")
     if has_changed_hands and match.voids < VOID_LIMIT and by_clock:
-        # Whoever watched it before us is gone, and was gone for longer than the clocks: so were the bots we start. They may be
-        # back before anybody looks at the clocks, and look slow.
+        # The worker before was gone for longer than the clocks, and so were the bots that we restart. They may reconnect before the
+        # clocks are checked, and then seem slow.
         raise VoidMatch(f"a clock of match {match.id} ran out when the match changed hands")
     if match.voids < VOID_LIMIT and any(fault in _ABSENT for fault in recorded.faults):
         connected = _patiently(end, heartbeat, client.connected)
@@ -132,31 +132,31 @@ def play(
             raise VoidMatch(f"no bot of match {match.id} is connected")
         for bot, fault in zip(bots, recorded.faults, strict=True):
             if fault == "NO_SHOW" and bot in connected and connected[bot].since_ms < session.created_at_ms:
-                # Whoever is here and has room is seated without being asked.
-                raise VoidMatch(f"bot {bot} had no room for match {match.id}")
+                # A bot that is connected and has capacity is seated without being asked.
+                raise VoidMatch(f"bot {bot} had no capacity for match {match.id}")
     return Played(recorded, replay)
 
 
 def _decide_by_clocks(
     client: ArenaClient, match: Match, terms: Terms, begun: session_pb2.Session
 ) -> session_pb2.Session:
-    """Forfeit the seat that has used the most time since a look at the session; how it stands. VoidMatch if the time was ours.
+    """Forfeit the seat that has used the most time and return the session. Raises VoidMatch if the time was not used by the seats.
 
-    A seat that thinks as slowly as its clocks allow may make a match too long and no clock run out. Such a match counts:
-    a bot that is about to lose would otherwise rather play for ever.
+    A seat that always thinks almost as long as its clock allows can make a match too long without a timeout. Such a match
+    counts: otherwise a bot that is about to lose could play on for ever.
     """
     now = client.session(match.session)
     pairs = list(zip(now.seats, begun.seats, strict=True))
     is_decided = any(status.fault == common_pb2.FAULT_MATCH_LIMIT and not before.fault for status, before in pairs)
     if is_decided or now.status != session_pb2.SESSION_STATUS_ACTIVE:
-        return now  # we were heard the first time, or it has just ended
+        return now  # the first call had succeeded, or the session has just ended
     used = {seat: status.used_ms - before.used_ms for seat, (status, before) in enumerate(pairs) if not status.fault}
-    told = f"match {match.id} has lasted longer than {terms.match_seconds:.0f} s"
+    too_long = f"match {match.id} has lasted longer than {terms.match_seconds:.0f} s"
     if sum(used.values()) < terms.match_seconds * 1000 / 2:
         _give_up(client, match.session)
-        raise VoidMatch(f"{told}, and its seats used only {sum(used.values()) / 1000:.1f} s of it")
+        raise VoidMatch(f"{too_long}, and its seats used only {sum(used.values()) / 1000:.1f} s of it")
     slowest = max(used, key=lambda seat: used[seat])
-    _LOG.warning("%s; seat %s used the most of it (%.1f s) and is forfeited", told, slowest, used[slowest] / 1000)
+    _LOG.warning("%s; seat %s used the most of it (%.1f s) and is forfeited", too_long, slowest, used[slowest] / 1000)
     _resign(client, match.session, slowest, common_pb2.FAULT_MATCH_LIMIT)
     return client.session(match.session)
 
@@ -170,18 +170,18 @@ def _resign(
     try:
         client.resign(session, seat, fault)
     except ServiceError as error:
-        if error.reason not in ("SEAT_FORFEITED", "SESSION_ENDED"):  # it was given up before
+        if error.reason not in ("SEAT_FORFEITED", "SESSION_ENDED"):  # already forfeited
             raise
 
 
 def _nobody_came(recorded: Game) -> bool:
-    """All faults look as if our machine had gone away. Who is not asked before the game ends has no fault, and may be away too."""
+    """Whether all faults look as if our machine was down. A seat that was never asked has no fault, but may be absent too."""
     faults = [fault for fault in recorded.faults if fault]
     return len(recorded.faults) > 1 and bool(faults) and all(fault in _ABSENT for fault in faults)
 
 
 def _patiently(end: float, heartbeat: Callable[[], None], call: Callable[[], Any]) -> Any:
-    """A call that is made again while the service is away, until the time is over."""
+    """Repeat a call while the service is unavailable, until the time is over."""
     while True:
         try:
             return call()
@@ -193,19 +193,19 @@ def _patiently(end: float, heartbeat: Callable[[], None], call: Callable[[], Any
             if time.monotonic() > end:
                 raise VoidMatch(f"the service does not answer: {error}") from None
         heartbeat()
-        time.sleep(_PAUSE_S)  # between two tries at a service that is away
+        time.sleep(_PAUSE_S)  # before the next try
 
 
 def _give_up(client: ArenaClient, session: str) -> None:
     try:
-        client.cancel(session, "the match took longer than it may")
+        client.cancel(session, "the match took too long")
     except ServiceError as error:
         if error.reason not in ("SESSION_ENDED", "UNKNOWN_SESSION") and not error.is_passing:
             raise
 
 
 def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn: Collection[int]) -> Game:
-    """What is written down of an ended session; VoidMatch if it tells nothing about the bots."""
+    """The result of an ended session. Raises VoidMatch if it says nothing about the bots."""
     if session.status != session_pb2.SESSION_STATUS_FINISHED:
         raise VoidMatch(f"session {session.session} was cancelled")
     faults = tuple(
@@ -224,7 +224,7 @@ def _recorded(match: Match, session: session_pb2.Session, replay: str, withdrawn
 
 
 def think_times(replay: str, seats: int) -> tuple[tuple[int, ...], int]:
-    """By seat, the time all its answers took, in milliseconds; and how many answers there were in all."""
+    """The total time of each seat's answers in milliseconds, and the number of all answers."""
     think = [0] * seats
     decisions = 0
     for line in replay.splitlines():

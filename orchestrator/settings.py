@@ -1,4 +1,4 @@
-"""The settings of the orchestrator, read once from the environment. A missing one stops the start and is named."""
+"""The settings of the orchestrator, read once from the environment. If one is missing, the start fails and names it."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from orchestrator.client import ServiceAccess
 from orchestrator.private import absolute, address_paths, private_paths, write_hidden
 
-#: What RUBBLE_BROKER is to be.
+#: The expected form of RUBBLE_BROKER.
 BROKER_EXPECTED: Final = "an address such as redis://localhost:6379/1 or amqp://localhost"
 
 
@@ -25,31 +25,31 @@ class BadSetting(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """Where everything is."""
+    """The settings of one process."""
 
     #: SQLAlchemy's address of the book: sqlite:////path/to/book.sqlite or postgresql+psycopg://user@host/name.
     book: str
     #: Celery's broker: redis://…, redis+socket:///path, or amqp://… for RabbitMQ.
     broker: str
     access: ServiceAccess
-    #: Scratch folders and output of bots.
+    #: The folder for scratch folders and output of bots.
     folder: Path
-    #: Matches this worker watches at once. They wait more than they compute.
+    #: How many matches this worker watches at once. It mostly waits.
     concurrency: int
-    #: Matches handed out at once, in the whole arena.
+    #: How many matches are handed out at once in the whole arena.
     window: int
-    #: host:port where this process answers Prometheus; empty: nowhere.
+    #: host:port where this process serves metrics; empty: nowhere.
     metrics: str = ""
     #: Files and folders that no bot may read, as ``private_paths`` lists them.
     hidden: tuple[Path, ...] = ()
 
     @property
     def private(self) -> tuple[Path, ...]:
-        """All that no bot may read: the above, what the addresses of book and broker name, and other bots' folders."""
+        """Everything that no bot may read: ``hidden``, the files in the addresses of book and broker, and other bots' folders."""
         return absolute((self.folder, *address_paths(self.book), *address_paths(self.broker), *self.hidden))
 
     def to_env(self) -> dict[str, str]:
-        """The same, for a process that we start."""
+        """The settings as environment variables for a child process."""
         return {
             "RUBBLE_BOOK": self.book,
             "RUBBLE_BROKER": self.broker,
@@ -82,7 +82,7 @@ def address(env: Mapping[str, str], name: str, default: str) -> str:
 
 
 def needed(env: Mapping[str, str], name: str, expected: str) -> str:
-    """What must be there."""
+    """A required setting."""
     value = env.get(name, "")
     if not value:
         raise BadSetting(name, value, expected)
@@ -90,7 +90,7 @@ def needed(env: Mapping[str, str], name: str, expected: str) -> str:
 
 
 def given_secret(env: Mapping[str, str], name: str) -> str:
-    """What may carry a password comes by the environment, or from the file that ``…_FILE`` names; empty: by neither."""
+    """A setting that may hold a password, from the environment or the file that ``…_FILE`` names; empty if neither is set."""
     value, file = env.get(name, ""), env.get(f"{name}_FILE", "")
     if value and file:
         raise BadSetting(f"{name}_FILE", file, f"either {name} or {name}_FILE, not both")
@@ -105,7 +105,7 @@ def given_secret(env: Mapping[str, str], name: str) -> str:
 
 
 def secret(env: Mapping[str, str], name: str, expected: str) -> str:
-    """The same, where it must be there."""
+    """A required setting that may contain a password."""
     value = given_secret(env, name)
     if not value:
         raise BadSetting(name, "", f"{expected}, or {name}_FILE naming a file with it")
@@ -132,5 +132,5 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
 
 
 def owner_name() -> str:
-    """Who we are, among all workers on all machines."""
+    """The name of this process, unique among all workers on all machines."""
     return f"{socket.gethostname()}:{os.getpid()}"

@@ -1,7 +1,7 @@
 """The slots of a worker, and the bots that play in them.
 
-A slot belongs to one worker at a time and is part of its bots' names. Who does not say again and again that it holds one loses
-it: another worker takes it over, brings the bots back, and their games go on.
+A slot belongs to one worker at a time and is part of its bots' names. A worker must confirm its slot regularly or it loses it:
+another worker takes the slot over and restarts the bots, and their games go on.
 """
 
 import logging
@@ -20,13 +20,13 @@ from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.settings import Settings, owner_name
 
 _LOG: Final = logging.getLogger(__name__)
-#: A slot nobody has held for this long may be taken over.
+#: A slot that has not been confirmed for this long may be taken over.
 SLOT_MS: Final = 12_000
 _HOLD_S: Final = 3.0
 
 
 class Slots:
-    """The slots this process holds: one of its own, and those of workers that have died. Safe to use from several threads."""
+    """The slots this process holds: its own, and those of workers that have died. Safe to use from several threads."""
 
     def __init__(self, book: Book, client: ArenaClient, settings: Settings) -> None:
         self._book = book
@@ -36,9 +36,9 @@ class Slots:
         self._lock = threading.Lock()
         self._bot_pools: dict[tuple[str, int], BotPool] = {}
         self._tournaments: dict[str, Tournament] = {}
-        #: Matches under way, by tournament.
+        #: Current matches, by tournament.
         self._playing: Counter[str] = Counter()
-        #: How often each slot went to another worker, and its bots with it.
+        #: How often each slot was lost to another worker, together with its bots.
         self._losses: Counter[int] = Counter()
         self.own = book.hold_slot(self._owner, SLOT_MS)
         self._held: set[int] = {self.own}
@@ -46,7 +46,7 @@ class Slots:
         threading.Thread(target=self._hold, daemon=True, name="slots").start()
 
     def close(self) -> None:
-        """End the bots and give the slots back."""
+        """Stop the bots and release the slots."""
         self._closing.set()
         with self._lock:
             for bot_pool in self._bot_pools.values():
@@ -54,7 +54,7 @@ class Slots:
         self._book.release_slots(self._owner)
 
     def tournament(self, tournament: str) -> Tournament:
-        """A tournament whose bots may be needed."""
+        """A tournament, cached."""
         with self._lock:
             if tournament not in self._tournaments:
                 found = self._tournaments[tournament] = self._book.tournament(tournament)
@@ -74,12 +74,12 @@ class Slots:
             return self._bot_pools[key]
 
     def losses(self) -> Counter[int]:
-        """How often each slot went to another worker, so far."""
+        """How often each slot was lost to another worker so far."""
         with self._lock:
             return self._losses.copy()
 
     def take(self, slot: int) -> bool:
-        """Whether the slot is ours, if need be because the worker that held it has died."""
+        """Whether this process holds the slot, taking it over if its worker has died."""
         with self._lock:
             if slot not in self._held and self._book.hold_slot(self._owner, SLOT_MS, slot) == slot:
                 self._held.add(slot)
@@ -87,7 +87,7 @@ class Slots:
 
     @contextmanager
     def at_work(self, tournament: str) -> Iterator[None]:
-        """The bots of this tournament are needed."""
+        """Keep the bots of this tournament while the block runs."""
         with self._lock:
             self._playing[tournament] += 1
         try:
@@ -100,7 +100,7 @@ class Slots:
 
     # ---------------------------------------------------------------------------------------------------------- holding
     def _hold(self) -> None:
-        """Say again and again that our slots are ours."""
+        """Confirm our slots regularly."""
         while not self._closing.wait(_HOLD_S):
             try:
                 self._stop_finished()
@@ -113,19 +113,19 @@ class Slots:
                     elif slot != self.own:
                         self._restart_bots(slot)
                 except ServiceError as error:
-                    _LOG.warning("bots of slot %s could not be brought back: %s; trying again", slot, error)
+                    _LOG.warning("bots of slot %s could not be restarted: %s; trying again", slot, error)
                 except Exception:
                     _LOG.exception("slot %s could not be held; trying again", slot)
 
     def _restart_bots(self, slot: int) -> None:
-        """All bots that play under an adopted slot: other workers may watch over their matches, but only we can start them."""
+        """Restart all bots of an adopted slot: other workers may watch their matches, but only this process can start them."""
         for match in self._book.begun_in(slot):
             tournament = self.tournament(match.tournament)
             entrants = [tournament.spec.entrants[index] for index in match.seats]
             self.bot_pool(tournament, slot).start(entrants, match.session)
 
     def _stop_finished(self) -> None:
-        """The bots of tournaments that are over go; nothing is kept of these."""
+        """Stop the bots of tournaments that are over and delete their data."""
         with self._lock:
             known = set(self._tournaments) - set(self._playing)
         over = [id_ for id_, state in self._book.states(known).items() if state in (DONE, CANCELLED)] if known else []
@@ -138,7 +138,7 @@ class Slots:
             bot_pool.close()
 
     def _lose(self, slot: int) -> None:
-        """We were away for so long that another worker has taken our slot: the bots of these names are with it now."""
+        """Stop the bots of a slot that another worker has taken over: it runs the bots of these names now."""
         _LOG.warning("slot %s belongs to another worker now", slot)
         with self._lock:
             self._losses[slot] += 1

@@ -1,4 +1,4 @@
-"""What a tournament is played by: made once from its roster, kept in the book as JSON, and read by workers and reports."""
+"""The specification of a tournament: made once from its roster, stored in the book as JSON, and read by workers and reports."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from orchestrator.roster import Limits, TimeControl
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One bot of a tournament: a command, one of ours, or one that dials in by itself."""
+    """One bot of a tournament: a command, a bundled bot, or a remote bot that connects by itself."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -18,14 +18,14 @@ class Entry(msgspec.Struct, frozen=True):
     remote: bool = False
     env: dict[str, str] = {}
     cwd: str = ""
-    #: Started anew for every game, so that nothing is remembered.
+    #: Restarted for every game, so that it remembers nothing.
     isolated: bool = False
-    #: Decides all choices of one of ours, so that a tournament can be played again.
+    #: The random seed of a bundled bot, so that a tournament can be repeated.
     seed: str = ""
 
 
 class SequentialQuestion(msgspec.Struct, frozen=True):
-    """When a comparison stops, as the roster asked it."""
+    """When a comparison stops, as the roster asks."""
 
     alpha: float
     beta: float
@@ -35,7 +35,7 @@ class SequentialQuestion(msgspec.Struct, frozen=True):
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a roster. Books of before lack what has a default here."""
+    """The specification made from a roster. Fields with a default are missing in books of earlier versions."""
 
     game: str
     game_version: int = 1
@@ -43,39 +43,39 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     players: int
     format: str = "round_robin"
     seed: int | None = None
-    #: Whether every card follows from the seed; None: every seed decided that before books wrote it down.
+    #: Whether every card follows from the seed; None: a book of an earlier version, where every seed did so.
     reproducible: bool | None = None
     duplicate: str = ""
     time_control: TimeControl = TimeControl()
     match_seconds: float = 3_600
-    #: How long a match may last stands above, where books have always had it.
+    #: The longest time of a match is ``match_seconds`` above, where books have always had it.
     limits: Limits = Limits()
-    #: All that play, by number: every copy of a bot has a name of its own.
+    #: The names of all entrants, by number: every copy of a bot has its own name.
     entrants: tuple[str, ...]
-    #: The bot that each of them is a copy of; empty where none is a copy.
+    #: The bot that each entrant is a copy of; empty if no entrant is a copy.
     bot_of: tuple[str, ...] = ()
-    #: How each of them is started.
+    #: How each entrant is started.
     bots: tuple[Entry, ...] = ()
     #: Only for the format ``compare``.
     question: SequentialQuestion | None = None
 
     @property
     def bot_names(self) -> tuple[str, ...]:
-        """By entrant, the bot that it is, or is a copy of."""
+        """For each entrant, the bot that it is, or is a copy of."""
         return self.bot_of or self.entrants
 
     @property
     def bot_limits(self) -> Mapping[str, Any]:
-        """The limits that a bot's process is started with; what has none is left out."""
+        """The limits of a bot's process, without those that are not set."""
         limits = {name: value for name, value in asdict(self.limits).items() if value is not None}
         del limits["match_seconds"]
         return limits
 
     def to_json(self) -> str:
-        """As the book keeps it."""
+        """The JSON that the book stores."""
         return msgspec.json.encode(self, order="sorted").decode()
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
-        """As the book kept it; msgspec.ValidationError names what is wrong with it."""
+        """Read the JSON of the book. Raises msgspec.ValidationError if it is not valid."""
         return msgspec.json.decode(text, type=cls)

@@ -1,6 +1,6 @@
-"""Notices when this process stood still: stopped by a signal, starved, or with its machine asleep.
+"""Detects that this process did not run for a while: stopped by a signal, without CPU time, or with its machine asleep.
 
-The bots it has started may have stood still with it, while their clocks ran on at the service.
+The bots it started may have stalled too, while their clocks ran on at the service.
 """
 
 import threading
@@ -9,18 +9,18 @@ from collections.abc import Callable
 from typing import Final
 
 _TICK_S: Final = 1.0
-#: A process that does nothing for longer than this, in seconds, has stood still.
+#: A process that does not run for longer than this, in seconds, has stalled.
 LONGEST_PAUSE_S: Final = 3.0
 
 
 def uptime_s() -> float:
-    """Seconds that pass while the machine sleeps too, and that nobody who sets the clock changes."""
+    """A clock in seconds that also counts while the machine sleeps, and that setting the time does not change."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class StallWatch:
-    """Counts how often this process stood still. ``start`` makes a thread look every second; ``count`` looks as well."""
+    """Counts how often this process stalled. ``start`` makes a thread check every second; ``count`` checks too."""
 
     def __init__(self, now_s: Callable[[], float] = uptime_s) -> None:
         self._now_s = now_s
@@ -30,15 +30,15 @@ class StallWatch:
         self._closing = threading.Event()
 
     def start(self) -> None:
-        """Look every second, until ``close``."""
+        """Check every second, until ``close``."""
         threading.Thread(target=self._run, daemon=True, name="stalls").start()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         self._closing.set()
 
     def count(self) -> int:
-        """How often this process stood still since it was made; one that has just ended is counted."""
+        """How often this process stalled so far, including a stall that has just ended."""
         with self._lock:
             now = self._now_s()
             if now - self._last_s > LONGEST_PAUSE_S:

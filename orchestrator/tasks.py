@@ -1,6 +1,6 @@
-"""The tasks of Celery, thin: they carry ids, hold no rules and are safe to repeat. The book decides what is played and what counts.
+"""The Celery tasks: they carry ids, contain no rules and are safe to repeat. The book decides what is played and what counts.
 
-``celery -A orchestrator.tasks …`` finds the application here; its broker is RUBBLE_BROKER, or in the file RUBBLE_BROKER_FILE names.
+``celery -A orchestrator.tasks …`` finds the application here; its broker is RUBBLE_BROKER, or in the file RUBBLE_BROKER_FILE.
 """
 
 import logging
@@ -21,14 +21,14 @@ from orchestrator.settings import BROKER_EXPECTED, read_settings, secret
 from orchestrator.worker import Worker
 
 _LOG: Final = logging.getLogger(__name__)
-#: What is away will be back, and the next tick comes in any case.
+#: Temporary failures: the next tick tries again.
 _AWAY: Final = (OperationalError, SQLAlchemyError, OSError)
 
 app: Final = make_app(lambda: secret(os.environ, "RUBBLE_BROKER", BROKER_EXPECTED))
 
 
 class MatchTask(Task):  # type: ignore[type-arg]  # Celery's own class takes no argument when it runs
-    """Keeps the worker of this process between matches: it is made when the first match comes."""
+    """Keeps the worker of this process between matches; the first match creates it."""
 
     runner_class: type[MatchRunner] = MatchRunner
 
@@ -44,18 +44,18 @@ class MatchTask(Task):  # type: ignore[type-arg]  # Celery's own class takes no 
             return self._worker
 
     def leave(self, **_: object) -> None:
-        """Begin nothing more, and let go of what is being played."""
+        """Begin no more matches, and stop watching the current ones."""
         if self._worker is not None:
             self._worker.leave()
 
     def close(self, **_: object) -> None:
-        """End the bots of this process."""
+        """Stop the bots of this process."""
         if self._worker is not None:
             self._worker.close()
 
 
 class ControlTask(Task):  # type: ignore[type-arg]  # as above
-    """Keeps what a tick needs between two of them."""
+    """Keeps what ticks need in between."""
 
     control_class: type[Control] = Control
 
@@ -65,7 +65,7 @@ class ControlTask(Task):  # type: ignore[type-arg]  # as above
         self._control: Control | None = None
 
     def tick(self) -> None:
-        """One round. While one is under way in this process, another follows it, however often it is asked for."""
+        """Run one round. Requests that arrive while a round runs in this process are answered by one more round."""
         self._is_due.set()
         while self._is_due.is_set() and self._alone.acquire(blocking=False):
             try:
@@ -77,36 +77,36 @@ class ControlTask(Task):  # type: ignore[type-arg]  # as above
                 self._alone.release()
 
     def close(self, **_: object) -> None:
-        """Let go of book and service."""
+        """Close the book and the channel to the service."""
         if self._control is not None:
             self._control.close()
 
 
 @app.task(name=PLAY_MATCH, base=MatchTask, bind=True)
 def play_match(self: MatchTask, match_id: str, delivery: int) -> None:
-    """Play one match to its end, unless it was handed out again since. Then more are handed out, if many could be played."""
+    """Play one match to its end, unless it was handed out again. Then ask for more matches if this worker has enough free slots."""
     if self.worker.play(match_id, delivery):
         send_tick(self.app)
 
 
 @app.task(name=START_BOTS)
 def start_bots(tournament: str) -> None:
-    """Start the bots of a tournament that run here, wait until they are connected, and say what came of it."""
-    came = Started()
+    """Start the bots of a tournament that run here, wait until they are connected, and print the result."""
+    result = Started()
     try:
         play_match.worker.start_bots(tournament)
     except BotCannotStart as error:
-        came = Started(error.name, error.why, error.words)
+        result = Started(error.name, error.why, error.words)
     except Exception as error:
-        came = Started(why=f"{type(error).__name__}: {error}")
+        result = Started(why=f"{type(error).__name__}: {error}")
         raise
     finally:
-        print(came.line(tournament), flush=True)
+        print(result.line(tournament), flush=True)
 
 
 @app.task(name=TICK, base=ControlTask, bind=True, acks_late=False, throws=_AWAY)
 def tick(self: ControlTask) -> None:
-    """Hand out matches until the window is full, and look after tournaments."""
+    """Hand out matches until the window is full, and maintain tournaments."""
     try:
         self.tick()
     except _AWAY as error:

@@ -1,7 +1,7 @@
-"""Tournaments: everything an organiser may ask for or have done, over a book and, where needed, the service.
+"""Tournaments: every query and change that an organiser may make, using a book and, where needed, the service.
 
-It answers with messages of the contract, so that the command line shows the same whether it asks a book on this machine or
-an API far away. Safe to use from several threads.
+The answers are messages of the contract, so that the command line shows the same for a book on this machine and for a remote
+API. Safe to use from several threads.
 """
 
 import re
@@ -21,7 +21,7 @@ from orchestrator.schedule import BadPlan
 from rubble.v1 import tournament_pb2
 
 LARGEST_ROSTER: Final = 1 << 20
-#: The pace is that of the last minute.
+#: The pace is measured over the last minute.
 PACE_MS: Final = 60_000
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONGEST_FOLDER: Final = 4096
@@ -36,7 +36,7 @@ ReadRoster = Callable[[str], Roster]
 
 
 class Tournaments:
-    """Tournaments, as an organiser sees them."""
+    """The queries and changes of an organiser."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Tournaments:
         read: ReadRoster | None = None,
         bot_address: str = "",
     ) -> None:
-        """``read`` knows the games by itself; without it the service is asked. ``bot_address``: where remote bots dial in."""
+        """``read`` reads rosters without the service, which is asked otherwise. ``bot_address``: where remote bots connect."""
         self._book = book
         self._client = client
         self._read = read
@@ -61,9 +61,9 @@ class Tournaments:
     def create(
         self, text: str, *, check_only: bool = False, folder: str = "", is_paused: bool = False
     ) -> tournament_pb2.CreateTournamentResponse:
-        """Plan a roster's tournament; BadRoster with every line that is wrong. ``folder`` is where its commands are started.
+        """Plan a roster's tournament; its commands start in ``folder``. Raises BadRoster with every line that is wrong.
 
-        One that is paused begins when it is resumed.
+        A tournament created as paused begins when it is resumed.
         """
         if folder and (not folder.startswith("/") or "\0" in folder or len(folder) > _LONGEST_FOLDER):
             raise BadField("folder", folder, f"an absolute path of at most {_LONGEST_FOLDER} characters, or nothing")
@@ -73,7 +73,7 @@ class Tournaments:
         matches = _planned(roster)
         if check_only:
             return tournament_pb2.CreateTournamentResponse(matches=matches)
-        with self._planning:  # two at once would only make both slower
+        with self._planning:  # two at once would make both slower
             existed = planning.find(self._book, roster) is not None
             waits = any(bot.remote for bot in roster.bots) and self._client is not None
             state = PAUSED if is_paused else WAITING if waits else RUNNING
@@ -92,19 +92,19 @@ class Tournaments:
 
     def _service(self, what: str) -> ArenaClient:
         if self._client is None:
-            raise NoService(f"{what} needs the service, and none is known here")
+            raise NoService(f"{what} needs the service, and none is configured here")
         return self._client
 
     def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
-        """A key for a remote entrant."""
+        """Issue a key for a remote entrant."""
         tournament = self._find(name)
         if entrant not in tournament.spec.entrants:
             known = ", ".join(tournament.spec.entrants[:20])
             raise UnknownEntrant(
-                f"nobody in {tournament.name} is called {entrant!r}; there are {known}", entrant=repr(entrant)[:120]
+                f"{tournament.name} has no entrant {entrant!r}; there are {known}", entrant=repr(entrant)[:120]
             )
         if entrant not in remote_bots(tournament):
-            raise NotRemote(f"{entrant} is no remote entrant: it is started here and needs no key", entrant=entrant)
+            raise NotRemote(f"{entrant} is not a remote entrant: it is started here and needs no key", entrant=entrant)
         return self._key(tournament, entrant)
 
     def _key(self, tournament: Tournament, entrant: str) -> tournament_pb2.EntrantKey:
@@ -116,14 +116,14 @@ class Tournaments:
     def tournament(
         self, name: str, *, with_roster: bool = False, with_connected: bool = True
     ) -> tournament_pb2.Tournament:
-        """How a tournament stands."""
+        """The state of a tournament."""
         tournament = self._find(name)
         connected: Mapping[str, object] = {}
         if with_connected and self._client is not None and remote_bots(tournament):
             connected = self._client.connected()
-        return self._told(tournament, connected, with_roster=with_roster)
+        return self._message(tournament, connected, with_roster=with_roster)
 
-    def _told(
+    def _message(
         self, tournament: Tournament, connected: Mapping[str, object], *, with_roster: bool
     ) -> tournament_pb2.Tournament:
         progress = self._book.progress(tournament.id)
@@ -151,15 +151,15 @@ class Tournaments:
     def tournaments(
         self, *, state: int = 0, page_size: int = 0, page_token: str = ""
     ) -> tournament_pb2.ListTournamentsResponse:
-        """Tournaments, the latest first."""
+        """A page of tournaments, the latest first."""
         size, start = _page(page_size, page_token)
         if state and state not in STATES.values():
             raise BadField("state", state, "a state of TournamentState")
-        words = [word for word, value in STATES.items() if value == state]
-        found = self._book.tournaments(words, start=start, limit=size + 1)
+        wanted = [word for word, value in STATES.items() if value == state]
+        found = self._book.tournaments(wanted, start=start, limit=size + 1)
         response = tournament_pb2.ListTournamentsResponse()
         for tournament in found[:size]:
-            response.tournaments.append(self._told(tournament, {}, with_roster=False))
+            response.tournaments.append(self._message(tournament, {}, with_roster=False))
         if len(found) > size:
             response.next_page_token = str(start + size)
         return response
@@ -167,7 +167,7 @@ class Tournaments:
     def matches(
         self, name: str, *, state: int = 0, page_size: int = 0, page_token: str = "", is_operator: bool = True
     ) -> tournament_pb2.ListMatchesResponse:
-        """Matches in schedule order. Where a block shares its cards, only the operator is told results before it is over."""
+        """Matches in schedule order. If a block shares its cards, only the operator sees its results before it is over."""
         size, start = _page(page_size, page_token)
         word = next((word for word, value in MATCH_STATES.items() if value == state), "")
         if state and not word:
@@ -187,11 +187,11 @@ class Tournaments:
         return response
 
     def standings(self, name: str, *, is_operator: bool = True) -> tournament_pb2.Standings:
-        """The table so far. Where a block shares its cards, only the operator's has the games of blocks that are not over."""
+        """The table so far. If blocks share their cards, only the operator's table includes the games of unfinished blocks."""
         tournament = self._find(name)
         is_whole = is_operator or not tournament.has_shared_cards
         progress = self._book.progress(tournament.id)
-        # A dropped match adds no game, but may end its block, whose games are then told.
+        # A dropped match adds no game, but may end its block, whose games are then shown.
         notes = self._book.notes(tournament.id)
         stamp = (progress.recorded, progress.dropped, len(self._book.withdrawals(tournament.id)), len(notes))
         key = (tournament.id, is_whole)
@@ -208,7 +208,7 @@ class Tournaments:
         return known[1]
 
     def standings_so_far(self, name: str) -> tournament_pb2.Standings:
-        """The operator's table while it changes, computed quickly: without the ladder, and its ranges from fewer samples."""
+        """The operator's table during play, computed quickly: without the ladder, and with intervals from fewer samples."""
         from orchestrator.ratings.table import standings
         from orchestrator.report.report_data import by_bot
 
@@ -227,7 +227,7 @@ class Tournaments:
             return page(read_report_data(self._book, tournament.id, tournament.ended_ms or None))
 
     def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
-        """Everything as files, one after the other."""
+        """Everything as files, one by one."""
         from orchestrator.report.write import documents
 
         tournament = self._find(name)
@@ -246,20 +246,20 @@ class Tournaments:
         return self._move(name, PAUSED)
 
     def resume(self, name: str) -> tournament_pb2.Tournament:
-        """Go on."""
+        """Begin matches again."""
         return self._move(name, RUNNING)
 
     def cancel(self, name: str) -> tournament_pb2.Tournament:
-        """Drop whatever has not been played."""
+        """Drop all matches that have not been played."""
         return self._move(name, CANCELLED)
 
     def _move(self, name: str, state: str) -> tournament_pb2.Tournament:
         tournament = self._find(name)
         if not self._book.set_state(tournament.id, state, only_from=(WAITING, RUNNING, PAUSED)):
             now = self._find(tournament.id).state
-            if not (now == state == CANCELLED):  # cancelling twice is cancelling
+            if not (now == state == CANCELLED):  # cancelling twice is allowed
                 raise TournamentOver(
-                    f"{tournament.name} is {'over' if now == DONE else now}; nothing can be changed about that",
+                    f"{tournament.name} is {'over' if now == DONE else now}; it cannot be changed any more",
                     tournament=tournament.id,
                     state=now,
                 )
@@ -272,7 +272,7 @@ class Tournaments:
 
 
 def _planned(roster: Roster) -> int:
-    """How many matches there will be; BadRoster at the line of whatever makes it impossible."""
+    """The number of matches that the roster leads to. Raises BadRoster with the line that makes planning impossible."""
     try:
         return roster.plan("check", bytes(32)).matches
     except BadPlan as error:
@@ -289,6 +289,6 @@ def _page(size: int, token: str) -> tuple[int, int]:
 
 
 def _forget_the_oldest(kept: dict[K, T]) -> None:
-    """Room for one more."""
+    """Make space for one more entry."""
     if len(kept) >= _REMEMBERED:
         del kept[next(iter(kept))]

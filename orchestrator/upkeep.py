@@ -1,4 +1,4 @@
-"""Looking after tournaments between matches: who is over, who waits no longer, what is decided, who is withdrawn."""
+"""Maintains tournaments between matches: starts, withdraws, stops and finishes."""
 
 import logging
 import time
@@ -14,23 +14,23 @@ from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
 
 _LOG: Final = logging.getLogger(__name__)
-#: All results of a tournament are read not more often than this, in seconds, and for at most this share of the time.
+#: The results of a tournament are read at most once in this time, in seconds, and for at most this share of the time.
 _READ_S: Final = 0.5
 _SHARE: Final = 0.05
 
 
 @dataclass
 class _Seen:
-    """How a tournament stood when it was last looked at closely."""
+    """The state of a tournament when it was last checked in full."""
 
-    #: When it may be looked at again.
+    #: When it may be checked again.
     due: float = 0.0
     played: int = -1
     faults: int = 0
 
 
 class Upkeep:
-    """Remembers what it has seen, so that it looks closely only where something has changed."""
+    """Remembers the last check, so that only tournaments that have changed are checked in full."""
 
     def __init__(self, book: Book, client: ArenaClient) -> None:
         self._book = book
@@ -38,7 +38,7 @@ class Upkeep:
         self._seen: dict[str, _Seen] = defaultdict(_Seen)
 
     def look_after_all(self) -> None:
-        """Every tournament that is not over."""
+        """Maintain every tournament that is not over."""
         live = self._book.tournaments((RUNNING, WAITING))
         for tournament in live:
             if tournament.state == WAITING:
@@ -52,7 +52,7 @@ class Upkeep:
             del self._seen[gone]
 
     def look_after(self, tournament: Tournament, progress: Progress) -> None:
-        """Withdraw whoever forfeits too much; stop a comparison that is decided."""
+        """Withdraw entrants that forfeit too often; stop a comparison that is decided."""
         seen = self._seen[tournament.id]
         if progress.recorded == seen.played or time.monotonic() < seen.due:
             return
@@ -70,7 +70,7 @@ class Upkeep:
 
     def _withdraw(self, tournament: Tournament) -> None:
         if tournament.spec.format == "compare":
-            return  # it is about the two: whoever forfeits loses, and that is the answer
+            return  # a comparison has two entrants: forfeits count as losses and decide it
         gone = {found.entrant for found in self._book.withdrawals(tournament.id)}
         schedule = self._book.schedule(tournament.id)
         decisions = fault_policy.to_withdraw(self._book.games(tournament.id), schedule, tournament.spec.players)
@@ -100,9 +100,9 @@ class Upkeep:
             self._book.set_state(tournament.id, RUNNING, only_from=(WAITING,))
 
     def finish(self, tournament: Tournament) -> bool:
-        """All matches are over: apply the fault policy a last time, archive what is not archived yet, and say so.
+        """Finish a tournament whose matches are all over: apply the fault policy once more, archive the rest, and set its state.
 
-        False if the service is away. Seeds that are not archived now are lost with its sessions, so the end waits for it.
+        Returns False if the service is unavailable: seeds that are not archived are lost with its sessions, so the end waits.
         """
         self._withdraw(tournament)
         if not Archive(self._book, self._client).keep_all(tournament.id):

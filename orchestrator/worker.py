@@ -1,4 +1,4 @@
-"""A worker: plays matches as they are handed to it, with bots of its own slot, and writes down what came of them."""
+"""A worker: plays the matches it receives, with the bots of its slot, and records the results."""
 
 import threading
 from typing import Final
@@ -10,12 +10,12 @@ from orchestrator.match_runner import MatchRunner
 from orchestrator.settings import Settings
 from orchestrator.slots import Slots
 
-#: Matches are asked for whenever another such share of what can be played at once is idle.
+#: Matches are asked for each time another share of this size of the worker's concurrency is idle.
 _IDLE_SHARE: Final = 1 / 8
 
 
 class Worker:
-    """Everything one worker process keeps between matches. Safe to use from several threads."""
+    """What one worker process keeps between matches. Safe to use from several threads."""
 
     def __init__(self, settings: Settings, runner: type[MatchRunner] = MatchRunner) -> None:
         self.book = Book(settings.book)
@@ -27,9 +27,9 @@ class Worker:
         self._playing = 0
 
     def play(self, match_id: str, delivery: int) -> bool:
-        """Play one match to its end. Safe to run twice: what is not queued, or was handed out again since, is left alone.
+        """Play one match to its end. Safe to run twice: a match that is not queued, or was handed out again, is ignored.
 
-        True if more should be handed out now: nothing is left to play here, or another share of the whole.
+        True if more should be handed out now: no match is left here, or another share of the concurrency is idle.
         """
         with self._lock:
             self._playing += 1
@@ -42,21 +42,21 @@ class Worker:
         return idle == self._concurrency or idle % max(1, int(self._concurrency * _IDLE_SHARE)) == 0
 
     def start_bots(self, tournament_id: str) -> None:
-        """Start the bots of a tournament that run here and wait until they are connected, or BotCannotStart."""
+        """Start the bots of a tournament that run here and wait until they are connected. Raises BotCannotStart if one fails."""
         tournament = self._slots.tournament(tournament_id)
         local = [entry.name for entry in tournament.spec.bots if not entry.remote]
         bot_pool = self._slots.bot_pool(tournament, self._slots.own)
         try:
             bot_pool.wait_until_ready(local)
         finally:
-            bot_pool.stop_after_game(local, "")  # those that are started anew for every game
+            bot_pool.stop_after_game(local, "")  # stops those that are restarted for every game
 
     def leave(self) -> None:
-        """Begin nothing more, and let go of what is being played within seconds. To be called before ``close``."""
+        """Begin no more matches, and stop watching the current ones within seconds. Must be called before ``close``."""
         self.runner.leave()
 
     def close(self) -> None:
-        """End the bots and give the slots back."""
+        """Stop the bots and release the slots."""
         self.runner.close()
         self._slots.close()
         self._client.close()

@@ -1,1 +1,1 @@
-"""TournamentService: tournaments over gRPC, a process of its own."""
+"""TournamentService: tournaments over gRPC, in a separate process."""

@@ -1,4 +1,4 @@
-"""Who may call what: anybody looks, the operator changes. One table, one interceptor."""
+"""Authorization: anyone may read, only the operator may change. One table, one interceptor."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ ANYBODY: Final = "anybody"
 OPERATOR: Final = "operator"
 
 _SERVICE: Final = "/rubble.v1.TournamentService"
-#: What is not in here may be called by nobody. The report and the export show the roster, and with it commands and environments.
+#: A method that is not listed cannot be called. The report and the export show the roster, with its commands and environments.
 MAY_CALL: Final[Mapping[str, str]] = {
     f"{_SERVICE}/CreateTournament": OPERATOR,
     f"{_SERVICE}/GetTournament": ANYBODY,
@@ -38,12 +38,12 @@ _is_operator: ContextVar[bool] = ContextVar("is_operator", default=False)
 
 
 def is_operator() -> bool:
-    """Whether the operator makes the call that is being answered."""
+    """Whether the current call is made by the operator."""
     return _is_operator.get()
 
 
 class AuthInterceptor(grpc.aio.ServerInterceptor):
-    """Knows the operator's token and nobody else's: bots and seats have no business here."""
+    """Accepts the operator's token only: bots and seats have no access here."""
 
     def __init__(self, operator_token: str) -> None:
         self._operator = _digest(operator_token)
@@ -57,21 +57,23 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):
         allowed = MAY_CALL.get(method)
         if allowed is None:
             if await continuation(handler_call_details) is not None:
-                raise Forbidden(f"{method} may be called by nobody", method=method)
+                raise Forbidden(f"{method} cannot be called", method=method)
             return None
         token = _bearer(handler_call_details.invocation_metadata)
-        # Equal digests mean equal tokens, and comparing them takes the same time whatever was sent.
+        # Equal digests mean equal tokens, and comparing them takes constant time.
         if token is not None and not hmac.compare_digest(_digest(token), self._operator):
-            raise Unauthenticated("BAD_TOKEN", "this is not the operator's token; expected that one, or none to look")
+            raise Unauthenticated(
+                "BAD_TOKEN", "this is not the operator's token; expected the operator's token, or none to read"
+            )
         if token is None and allowed == OPERATOR:
             raise Unauthenticated("NO_TOKEN", f"{method} wants `authorization: Bearer TOKEN` of: operator")
-        # gRPC answers each call in a task of its own: nobody else sees what is set here.
+        # gRPC runs each call in its own task, so no other call sees this value.
         _is_operator.set(token is not None)
         return await continuation(handler_call_details)
 
 
 def _bearer(metadata: Any) -> str | None:
-    """The token of a call, or None if it carries none. One we cannot make out is an error, never an anonymous caller."""
+    """The token of a call, or None if it has none. A malformed one is an error, never an anonymous caller."""
     given = [value for key, value in metadata or () if key == "authorization"]
     if not given:
         return None

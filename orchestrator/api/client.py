@@ -1,4 +1,4 @@
-"""The tournaments of a remote arena: the same questions, asked over gRPC."""
+"""The tournaments of a remote arena: the interface of ``Tournaments`` over gRPC."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -10,12 +10,12 @@ from orchestrator.client import ServiceAccess, open_channel, raised
 from rubble.v1 import tournament_pb2, tournament_pb2_grpc
 
 _CALL_S: Final = 30.0
-#: Planning a hundred thousand matches, or drawing a report of as many, takes its time.
+#: Planning a hundred thousand matches, or making their report, takes long.
 _LONG_S: Final = 600.0
 
 
 class TournamentClient:
-    """TournamentService, for the command line. ServiceError, with the API's own words, if it says no."""
+    """TournamentService, for the command line. Raises ServiceError with the API's message if a call fails."""
 
     def __init__(self, access: ServiceAccess) -> None:
         self.access = access
@@ -25,7 +25,7 @@ class TournamentClient:
         self._stub = tournament_pb2_grpc.TournamentServiceStub(self._channel)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the channel."""
         self._channel.close()
 
     def __enter__(self) -> "TournamentClient":
@@ -51,25 +51,25 @@ class TournamentClient:
     def create(
         self, text: str, *, check_only: bool = False, folder: str = ""
     ) -> tournament_pb2.CreateTournamentResponse:
-        """Plan a roster's tournament; ``folder`` is that of its file, if workers share our files."""
+        """Plan a roster's tournament; ``folder`` is the folder of its file, if workers share our files."""
         request = tournament_pb2.CreateTournamentRequest(roster=text, check_only=check_only, folder=folder)
         found: tournament_pb2.CreateTournamentResponse = self._ask(self._stub.CreateTournament, request, _LONG_S)
         return found
 
     def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
-        """A key for a remote entrant."""
+        """Issue a key for a remote entrant."""
         request = tournament_pb2.IssueEntrantKeyRequest(tournament=name, entrant=entrant)
         key: tournament_pb2.EntrantKey = self._ask(self._stub.IssueEntrantKey, request).key
         return key
 
     def tournament(self, name: str) -> tournament_pb2.Tournament:
-        """How a tournament stands."""
+        """The state of a tournament."""
         request = tournament_pb2.GetTournamentRequest(tournament=name)
         found: tournament_pb2.Tournament = self._ask(self._stub.GetTournament, request).tournament
         return found
 
     def tournaments(self, *, page_token: str = "") -> tournament_pb2.ListTournamentsResponse:
-        """Tournaments, the latest first."""
+        """A page of tournaments, the latest first."""
         request = tournament_pb2.ListTournamentsRequest(page_token=page_token)
         found: tournament_pb2.ListTournamentsResponse = self._ask(self._stub.ListTournaments, request)
         return found
@@ -92,7 +92,7 @@ class TournamentClient:
         return b"".join(piece.data for piece in self._follow(self._stub.GetReport, request, _LONG_S)).decode()
 
     def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
-        """Everything as files, one after the other."""
+        """Everything as files, one by one."""
         request = tournament_pb2.ExportTournamentRequest(tournament=name, without_replays=without_replays)
         path, data = "", bytearray()
         for piece in self._follow(self._stub.ExportTournament, request, None):
@@ -109,11 +109,11 @@ class TournamentClient:
         return self._changed(self._stub.PauseTournament, tournament_pb2.PauseTournamentRequest(tournament=name))
 
     def resume(self, name: str) -> tournament_pb2.Tournament:
-        """Go on."""
+        """Begin matches again."""
         return self._changed(self._stub.ResumeTournament, tournament_pb2.ResumeTournamentRequest(tournament=name))
 
     def cancel(self, name: str) -> tournament_pb2.Tournament:
-        """Drop whatever has not been played."""
+        """Drop all matches that have not been played."""
         return self._changed(self._stub.CancelTournament, tournament_pb2.CancelTournamentRequest(tournament=name))
 
     def _changed(self, method: Callable[..., Any], request: Any) -> tournament_pb2.Tournament:
@@ -121,6 +121,6 @@ class TournamentClient:
         return found
 
     def watch(self, name: str, *, standings: bool) -> Iterator[tournament_pb2.WatchTournamentResponse]:
-        """How a tournament stands, again and again, to its end."""
+        """The state of a tournament, repeatedly, until it is over."""
         request = tournament_pb2.WatchTournamentRequest(tournament=name, standings=standings)
         yield from self._follow(self._stub.WatchTournament, request, None)

@@ -1,4 +1,4 @@
-"""What goes wrong with tournaments, and the status each has: lines for the same table that the service's interceptors use."""
+"""The gRPC status of each tournament error, in the same form of table that the service uses."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Running the API until a signal ends it."""
+"""Runs the API until a signal ends it."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ _BAD_SETTING, _CANNOT_START = 2, 1
 
 
 def serve() -> int:
-    """Serve until SIGTERM or Ctrl-C; the exit code. BadSetting before anything starts."""
+    """Serve until SIGTERM or Ctrl-C and return the exit code. Raises BadSetting before anything starts."""
     settings = read_api_settings()
     logs.configure("info", "logfmt", [settings.access.operator_token])
     try:
@@ -64,9 +64,9 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     servicer = TournamentServicer(tournaments)
-    told = Health()
+    health_servicer = Health()
     server = grpc.aio.server(
-        # The first one is the outermost: errors wrap authentication, and the metrics see what the caller sees.
+        # The first interceptor is the outermost: errors wrap authentication, and the metrics see what the caller sees.
         interceptors=(
             logs.RequestIds(),
             CallMetrics(metrics.RPC_SECONDS),
@@ -82,7 +82,7 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
         ],
     )
     tournament_pb2_grpc.add_TournamentServiceServicer_to_server(servicer, server)
-    health_pb2_grpc.add_HealthServicer_to_server(told, server)
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
     reflection.enable_server_reflection((_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
     credentials = server_credentials(settings)
     try:
@@ -97,16 +97,16 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
             print(f"metrics on {address}", flush=True)
     except (RuntimeError, OSError) as error:
         where = " or ".join(filter(None, (settings.listen, settings.metrics)))
-        why = error.strerror if isinstance(error, OSError) else "in use, or no address of this machine"
+        why = error.strerror if isinstance(error, OSError) else "in use, or not an address of this machine"
         print(f"rubble api: cannot listen on {where}: {why}", file=sys.stderr)
         return _CANNOT_START
     await server.start()
     print(f"api on {settings.listen.rpartition(':')[0]}:{port}", flush=True)
-    looking = asyncio.create_task(_tell_health(told, book))
+    looking = asyncio.create_task(_report_health(health_servicer, book))
     await ended.wait()
     looking.cancel()
     for name in ("", _SERVICE):
-        await told.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await health_servicer.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
     servicer.end()
     await server.stop(_DRAIN_S)
     if stop_metrics is not None:
@@ -114,8 +114,8 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
     return 0
 
 
-async def _tell_health(told: health.aio.HealthServicer, book: Book) -> None:
-    """NOT_SERVING while the book is away, back by itself."""
+async def _report_health(health_servicer: health.aio.HealthServicer, book: Book) -> None:
+    """Report NOT_SERVING while the book is unavailable."""
     was_well = True
     while True:
         try:
@@ -129,5 +129,5 @@ async def _tell_health(told: health.aio.HealthServicer, book: Book) -> None:
         metrics.API_SERVING.set(int(is_well))
         serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
         for name in ("", _SERVICE):
-            await told.set(name, serving)
+            await health_servicer.set(name, serving)
         await asyncio.sleep(_HEALTH_S)

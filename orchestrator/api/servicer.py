@@ -1,4 +1,4 @@
-"""TournamentService: translates requests into questions to ``Tournaments``, and nothing else. The book waits in threads."""
+"""TournamentService: translates requests into calls of ``Tournaments``, which run in threads because they wait for the book."""
 # ruff: noqa: N802  # the contract names the methods
 
 import asyncio
@@ -21,21 +21,21 @@ from service.rpc.stream_writing import write_message
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: How often a tournament that is watched is looked at, and how often its table is computed, in seconds.
+#: How often a watched tournament is read, and how often its table is computed, in seconds.
 _LOOK_S: Final = 1.0
 _TABLE_S: Final = 5.0
-#: A watcher that has not taken a message for this long is let go.
+#: A watcher that has not read a message for this long is disconnected.
 _PATIENCE_S: Final = 15.0
 _WATCHERS: Final = 100
 _PIECE: Final = 64 << 10
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Ask the book without making others wait; BookAway if it does not answer."""
+    """Run a call that uses the book in a thread. Raises BookAway if the book does not answer."""
     try:
         return await asyncio.to_thread(work, *args, **kwargs)
     except (OperationalError, InterfaceError, PoolTimeout) as error:
-        # Its message has the statement in it, and statements have seeds in them.
+        # The original message contains the statement, and statements contain seeds.
         raise BookAway(f"the book does not answer ({type(error).__name__})") from error
 
 
@@ -46,11 +46,11 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self._tournaments = tournaments
         self._watchers = ConcurrencyLimit("watchers for each tournament", _WATCHERS)
         self._ending = asyncio.Event()
-        #: How watched tournaments stood, and when that was asked: many who watch one ask the book once.
+        #: The last state of each watched tournament and its time, so that many watchers cause one query.
         self._seen: dict[str, tuple[float, asyncio.Task[tournament_pb2.Tournament]]] = {}
 
     def end(self) -> None:
-        """Let go of everybody who watches: they may open a new stream elsewhere."""
+        """End all watch streams: the callers may open a new one elsewhere."""
         self._ending.set()
 
     async def CreateTournament(
@@ -123,7 +123,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         )
 
     # ---------------------------------------------------------------------------------------------------------- streams
-    async def GetReport(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
+    async def GetReport(  # type: ignore[override]  # it writes instead of yielding, so that it can time out
         self, request: tournament_pb2.GetReportRequest, context: Any
     ) -> None:
         page = (await in_thread(self._tournaments.report, request.tournament)).encode()
@@ -142,7 +142,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
                 await write_message(context, piece, asyncio.timeout(_PATIENCE_S))
 
     async def _look(self, tournament: str) -> tournament_pb2.Tournament:
-        """How a tournament stands, or stood less than a second ago."""
+        """The state of a tournament, at most a second old."""
         asked, task = self._seen.get(tournament, (-_LOOK_S, None))
         if task is None or time.monotonic() - asked >= 0.8 * _LOOK_S:
             task = asyncio.create_task(in_thread(self._tournaments.tournament, tournament, with_connected=False))
@@ -158,7 +158,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     ) -> None:
         first = await in_thread(self._tournaments.tournament, request.tournament, with_connected=False)
         with self._watchers.hold(first.id), metrics.TOURNAMENT_WATCHERS.track_inprogress():
-            told = tournament_pb2.Tournament()
+            last_sent = tournament_pb2.Tournament()
             table, computed, over = "", -_TABLE_S, (-1, -1)
             while not self._ending.is_set():
                 now = await self._look(first.id)
@@ -171,8 +171,8 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
                     if standings.digest != table:
                         table = standings.digest
                         response.standings.CopyFrom(standings)
-                if now != told or response.HasField("standings"):
-                    told = now
+                if now != last_sent or response.HasField("standings"):
+                    last_sent = now
                     await write_message(context, response, asyncio.timeout(_PATIENCE_S))
                 if is_over(now):
                     return

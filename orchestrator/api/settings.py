@@ -1,4 +1,4 @@
-"""The settings of the API, read once from the environment; flags may override those that are no secrets."""
+"""The settings of the API, read once from the environment; flags may override those that are not secret."""
 
 import os
 from collections.abc import Mapping
@@ -14,22 +14,22 @@ DEFAULT_LISTEN: Final = "127.0.0.1:50052"
 
 @dataclass(frozen=True)
 class ApiSettings:
-    """Where everything is."""
+    """The settings of the API process."""
 
     book: str = field(repr=False)
-    #: The service. Its operator's token is also what callers of the API prove themselves with.
+    #: The service. Callers of the API authenticate with the token of its operator.
     access: ServiceAccess
     listen: str
-    #: Where remote bots dial in, as they know it; the service's own address if nothing else is said.
+    #: The address to which remote bots connect; by default that of the service.
     bot_address: str
-    #: host:port where this process answers Prometheus; empty: nowhere.
+    #: host:port where this process serves metrics; empty: nowhere.
     metrics: str
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
 
     def to_env(self) -> dict[str, str]:
-        """The same, for a process that we start."""
+        """The settings as environment variables for a child process."""
         return {
             "RUBBLE_BOOK": self.book,
             "RUBBLE_ADDRESS": self.access.address,
@@ -45,7 +45,7 @@ class ApiSettings:
 
 
 def read_api_settings(env: Mapping[str, str] | None = None) -> ApiSettings:
-    """The settings of this process, or BadSetting."""
+    """The settings of this process. Raises BadSetting if one is missing or wrong."""
     env = os.environ if env is None else env
     token = secret(env, "RUBBLE_OPERATOR_TOKEN", "the token of the service's operator")
     service = needed(env, "RUBBLE_ADDRESS", "host:port of the service")
@@ -55,7 +55,7 @@ def read_api_settings(env: Mapping[str, str] | None = None) -> ApiSettings:
         raise BadSetting(missing, "", "both the certificate and its key, or neither")
     if client_ca is not None and cert is None:
         raise BadSetting(
-            "RUBBLE_TLS_CERT", "", "a certificate of our own, since RUBBLE_TLS_CLIENT_CA asks callers for theirs"
+            "RUBBLE_TLS_CERT", "", "a server certificate, since RUBBLE_TLS_CLIENT_CA asks callers for theirs"
         )
     return ApiSettings(
         book=secret(env, "RUBBLE_BOOK", "an address such as sqlite:////var/lib/rubble/book.sqlite"),

@@ -1,4 +1,4 @@
-"""The book of record: tournaments, matches, results and replays in SQL. The book is the truth; everything else may be lost."""
+"""The book of record: tournaments, matches, results and replays in SQL. It is the only store that must not be lost."""
 
 from orchestrator.book.book import Book
 from orchestrator.book.reading import UnknownTournament

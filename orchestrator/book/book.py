@@ -1,4 +1,4 @@
-"""The book, as the orchestrator writes it. Every method is one transaction and safe to repeat."""
+"""Writes the book. Every method is one transaction and safe to repeat."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ from orchestrator.records import Game
 
 _CHUNK: Final = 500
 _NOTE: Final = 400
-#: Of replays: 6, zlib's default, makes them a tenth smaller and takes twice as long.
+#: The compression level of replays. zlib's default, 6, makes them a tenth smaller and takes twice as long.
 _COMPRESSION: Final = 3
 _SQLITE_WAIT_MS: Final = 30_000
 _SQLITE_PAUSE_S: Final = 0.01
@@ -49,12 +49,12 @@ def _steady_ms() -> int:
 
 
 class Book(BookClaims):
-    """A book in SQLite or PostgreSQL. Open it with ``Book(url)``; missing tables are made, old ones brought up to date."""
+    """A book in SQLite or PostgreSQL. ``Book(url)`` opens it, creates missing tables and migrates old ones."""
 
     def __init__(
         self, url: str, now_ms: Callable[[], int] = _now_ms, steady_ms: Callable[[], int] | None = None
     ) -> None:
-        """``now_ms`` is the wall clock, which processes on many machines share; ``steady_ms`` one that nobody sets."""
+        """``now_ms`` is the wall clock, which all machines share; ``steady_ms`` is a monotonic clock."""
         self.url = url
         self._now_ms = now_ms
         self._steady_ms = steady_ms or (_steady_ms if now_ms is _now_ms else now_ms)
@@ -70,7 +70,7 @@ class Book(BookClaims):
         try:
             self._migrate()
         except BaseException:
-            self.close()  # nobody else could
+            self.close()  # the caller gets no object to close
             raise
 
     def _migrate(self) -> None:
@@ -84,12 +84,12 @@ class Book(BookClaims):
             upgrade(connection)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._engine.dispose()
 
     # ------------------------------------------------------------------------------------------------------- planning
     def plan(self, tournament: Tournament, planned: Iterable[Match]) -> int:
-        """Write a tournament and all its matches; the number of matches. Planning again changes nothing."""
+        """Write a tournament and all its matches and return their number. Planning again changes nothing."""
         with self._engine.begin() as connection:
             row = {
                 "id": tournament.id,
@@ -111,9 +111,9 @@ class Book(BookClaims):
         return count
 
     def set_state(self, tournament: str, state: str, reason: str = "", *, only_from: Collection[str] = ()) -> bool:
-        """Pause, resume, cancel or finish; ``reason`` says why, where nobody asked for it. Cancelling drops what is unplayed.
+        """Pause, resume, cancel or finish; ``reason`` explains an automatic change. Cancelling drops unplayed matches.
 
-        With ``only_from`` nothing happens unless the tournament is in one of these states; whether it happened.
+        With ``only_from``, nothing changes unless the tournament is in one of these states. Returns whether it changed.
         """
         ended = self._now_ms() if state in (DONE, CANCELLED) else 0
         with self._engine.begin() as connection:
@@ -131,13 +131,13 @@ class Book(BookClaims):
         return True
 
     def note(self, tournament: str, words: str) -> None:
-        """Something that whoever reads the table should know, once however often it is said."""
+        """Add a note for readers of the table; the same note is kept once."""
         with self._engine.begin() as connection:
             row = {"tournament": tournament, "words": words[:_NOTE]}
             connection.execute(self._insert(notes).values(row).on_conflict_do_nothing())
 
     def withdraw(self, tournament: str, entrant: int, reason: str, *, is_removed: bool) -> bool:
-        """An entrant takes no further part; False if that was so already. Removed: its matches are dropped, and none counts."""
+        """Withdraw an entrant; False if it was withdrawn already. ``is_removed``: its matches are dropped, and none counts."""
         with self._engine.begin() as connection:
             self._lock(connection)
             row = {
@@ -157,13 +157,13 @@ class Book(BookClaims):
                 ids = [row.id for row in connection.execute(query) if entrant in json.loads(row.seats)]
                 for start in range(0, len(ids), _CHUNK):
                     chosen = matches.c.id.in_(ids[start : start + _CHUNK])
-                    # What was recorded since we looked is played.
+                    # A match that was recorded meanwhile stays recorded.
                     change = update(matches).where(chosen, matches.c.state.in_(NOT_OVER))
                     connection.execute(change.values(state=DROPPED, reason=reason, **AT_REST))
         return True
 
     def drop_rest(self, tournament: str) -> None:
-        """The question is answered: what is out is played to its end, the rest is not played."""
+        """Drop all matches that are not handed out yet, because the comparison is decided."""
         with self._engine.begin() as connection:
             connection.execute(
                 update(matches)
@@ -173,9 +173,9 @@ class Book(BookClaims):
 
     # -------------------------------------------------------------------------------------------------------- recording
     def record_once(self, match: Match, game: Game, replay: str | None = None) -> bool:
-        """Write the result, if there is none; True if this one stands. Not that of a void session, nor after cancelling.
+        """Write the result if there is none; True if it was written. Results of void sessions and cancelled matches are ignored.
 
-        The replay, whose seeds are still held back, is kept with the result that stands and with no other.
+        The replay, without its seeds, is stored only together with the result.
         """
         with self._engine.begin() as connection:
             counts = connection.execute(
@@ -203,12 +203,12 @@ class Book(BookClaims):
 
     # ------------------------------------------------------------------------------------------------------ archiving
     def keep_replay(self, match: Match, text: str, *, has_seeds: bool) -> None:
-        """Archive a replay; one with its seeds replaces one without."""
+        """Archive a replay; one with seeds replaces one without."""
         with self._engine.begin() as connection:
             self._keep_replay(connection, match, text, has_seeds=has_seeds)
 
     def drop_replays(self, tournament: str, words: str) -> int:
-        """Remove the replays of a tournament that is over; how many. Its results stay, with ``words`` as a note."""
+        """Delete the replays of a finished tournament and return their number. Its results stay, with ``words`` as a note."""
         with self._engine.begin() as connection:
             is_over = select(tournaments.c.id).where(
                 tournaments.c.id == tournament, tournaments.c.state.in_((DONE, CANCELLED))
@@ -219,7 +219,7 @@ class Book(BookClaims):
         return removed
 
     def give_space_back(self) -> None:
-        """Let the file of a book shrink by what was removed; a server does so by itself."""
+        """Shrink the file of an SQLite book after deletions; a database server does so by itself."""
         if self._engine.dialect.name == "sqlite":
             with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 connection.exec_driver_sql("VACUUM")
@@ -238,14 +238,14 @@ class Book(BookClaims):
 
 
 def _keep_private(file: str | None) -> None:
-    """A new book is its owner's alone: a seed that nobody may know yet is in it. What SQLite puts beside it is as private."""
+    """Make a new book readable only by its owner, since it holds secret seeds. SQLite gives the files beside it the same mode."""
     if file and file != ":memory:":
-        with contextlib.suppress(OSError):  # SQLite will say what is wrong with the place
+        with contextlib.suppress(OSError):  # SQLite reports what is wrong with the path
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _tune_sqlite(connection: Any, record: object) -> None:
-    """Readers beside one writer, a wait instead of an error, and every commit on disk."""
+    """Allow readers beside one writer, wait for locks instead of failing, and write every commit to disk."""
     del record
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout={_SQLITE_WAIT_MS}")
@@ -256,7 +256,7 @@ def _tune_sqlite(connection: Any, record: object) -> None:
 
 
 def _write_ahead(cursor: sqlite3.Cursor) -> None:
-    """Switch to a write-ahead log. Where several do so in a new book at once SQLite refuses instead of waiting, so we wait."""
+    """Switch to a write-ahead log. If several processes do so in a new book at once, SQLite fails at once, so this retries."""
     end = time.monotonic() + _SQLITE_WAIT_MS / 1000
     while True:
         try:

@@ -1,7 +1,7 @@
-"""The book, as matches are claimed: handed out to workers, begun, kept by a lease and given back; and the slots of workers' bots.
+"""Claims in the book: matches are handed out, begun, held by a lease and given back; workers hold slots for their bots.
 
 A match is planned, then queued (its message is on the way), then playing (a worker has begun it and extends its lease), then
-recorded; or it is dropped. ``slot`` stays with a match that was begun, whoever goes on with it: its bots play there.
+recorded; or it is dropped. A match that was begun keeps its ``slot`` when another worker continues it: its bots play there.
 """
 
 from collections import Counter
@@ -16,24 +16,24 @@ from orchestrator.book.shares import fair_shares
 from orchestrator.book.tables import DROPPED, PLANNED, PLAYING, QUEUED, RUNNING, matches, slots, tournaments
 
 _CHUNK: Final = 500
-#: A wall clock that moves by more than this against the steady one was set, or the machine was asleep.
+#: If the wall clock moves by more than this against the monotonic one, it was set or the machine was asleep.
 _STEP_MS: Final = 2_000
-#: A living worker has extended what it holds within this time.
+#: A live worker extends its leases at least this often.
 _SETTLE_MS: Final = 8_000
-#: Nobody holds anything for longer: what ends later was written before the clock was set back.
+#: No lease is longer than this: one that ends later was written before the clock was set back.
 _FARTHEST_MS: Final = 600_000
-#: PostgreSQL's lock of whoever hands out.
+#: PostgreSQL's advisory lock for handing out.
 _HAND_OUT_LOCK: Final = 1907
-#: What only a match that is queued or playing has.
+#: Column values of a match that is neither queued nor playing.
 AT_REST: Final[dict[str, Any]] = {"lease_until_ms": None, "queued_ms": None, "published_ms": None}
 
 
 class BookClaims(BookReader):
-    """Who plays what. Every method is one transaction and safe to repeat."""
+    """Which worker plays which match. Every method is one transaction and safe to repeat."""
 
     _steady_ms: Callable[[], int]
     _is_sqlite: bool
-    #: Offset between the two clocks, and until when nothing is taken away after it has changed.
+    #: The offset between the two clocks, and how long no lease expires after it has changed.
     _apart_ms: int
     _unsettled_until_ms: int
     _expiries: Counter[str]
@@ -42,11 +42,11 @@ class BookClaims(BookReader):
     def hand_out(
         self, window: int, resend_ms: int, tournament: str | None = None, *, most: int | None = None
     ) -> list[Match]:
-        """Queue matches until ``window`` are out, in schedule order: whole blocks first. Their messages are to be published.
+        """Queue matches in schedule order, whole blocks first, until ``window`` are out. The caller publishes their messages.
 
-        Tournaments that run at the same time are served in turn, so that each has as many matches out as the others. What
-        its worker has stopped extending is handed out again, and so is what has been queued for longer than ``resend_ms``: its
-        message may be lost. No more than ``most`` are handed out at once, and none while another process does the same.
+        Running tournaments take turns, so that each has the same number of matches out. Matches with an expired lease are
+        handed out again, and so are those queued for longer than ``resend_ms``, since their messages may be lost. At most
+        ``most`` are handed out at once, and none while another process hands out.
         """
         now = self._now_ms()
         with self._engine.begin() as connection:
@@ -74,14 +74,14 @@ class BookClaims(BookReader):
         return [queued[id_] for id_ in chosen]
 
     def _hands_out_alone(self, connection: Connection) -> bool:
-        """Whether no other process hands out at this moment. In SQLite whoever comes second waits; in PostgreSQL it returns."""
+        """Whether no other process is handing out. In SQLite the second process waits; in PostgreSQL it returns."""
         if self._is_sqlite:
             self._lock(connection)
             return True
         return bool(connection.execute(select(func.pg_try_advisory_xact_lock(_HAND_OUT_LOCK))).scalar_one())
 
     def _take_back(self, connection: Connection, kind: str, are_these: ColumnElement[bool]) -> None:
-        """Matches that nobody plays, or will play, are planned again."""
+        """Set matches back to planned that no worker plays or will play."""
         query = select(matches.c.id).where(are_these).with_for_update(skip_locked=True)
         ids = list(connection.execute(query).scalars())
         for start in range(0, len(ids), _CHUNK):
@@ -90,7 +90,7 @@ class BookClaims(BookReader):
         self._expiries[kind] += len(ids)
 
     def _next_in_turn(self, connection: Connection, running: Select[str], places: int) -> list[str]:
-        """The planned matches that come next: each tournament's in schedule order, the tournaments in turn."""
+        """The planned matches that come next: each tournament's in schedule order, the tournaments taking turns."""
         if places <= 0:
             return []
         is_out = matches.c.state.in_((QUEUED, PLAYING))
@@ -99,7 +99,7 @@ class BookClaims(BookReader):
         left: dict[str, int] = {}
         for tournament in connection.execute(running).scalars().all():
             planned = select(matches.c.id).where(matches.c.state == PLANNED, matches.c.tournament == tournament)
-            # Counted only as far as it matters: there may be a hundred thousand of them.
+            # Counts only as many as needed: there may be a hundred thousand.
             count = select(func.count()).select_from(planned.limit(places).subquery())
             left[tournament] = connection.execute(count).scalar_one()
         turns = fair_shares(out, left, places)
@@ -108,11 +108,11 @@ class BookClaims(BookReader):
             query = select(matches.c.id).where(matches.c.state == PLANNED, matches.c.tournament == tournament)
             query = query.order_by(matches.c.ord).limit(share).with_for_update(skip_locked=True)
             next_of[tournament] = iter(connection.execute(query).scalars().all())
-        # A tournament has fewer than were counted where somebody cancels it or withdraws an entrant this moment.
+        # A tournament has fewer matches than counted if it is cancelled or an entrant is withdrawn at this moment.
         return [id_ for tournament in turns if (id_ := next(next_of[tournament], None)) is not None]
 
     def _queue(self, connection: Connection, ids: list[str], now: int) -> dict[str, Match]:
-        """These rows are ours until the transaction ends."""
+        """Lock and queue these rows until the transaction ends."""
         found: dict[str, Match] = {}
         for start in range(0, len(ids), _CHUNK):
             change = update(matches).where(matches.c.id.in_(ids[start : start + _CHUNK]))
@@ -126,12 +126,12 @@ class BookClaims(BookReader):
         return found
 
     def take_expiries(self) -> Counter[str]:
-        """What was taken back since this was last asked: of matches that were queued, and of matches being played."""
+        """How many matches were taken back since the last call, by kind: queued and playing."""
         taken, self._expiries = self._expiries, Counter()
         return taken
 
     def _is_unsettled(self) -> bool:
-        """Whether the clock was set or the machine asleep a moment ago: what seems to have run out is extended in a moment."""
+        """Whether the clock was set or the machine slept recently: leases that seem expired may be extended soon."""
         steady = self._steady_ms()
         apart = self._now_ms() - steady
         if abs(apart - self._apart_ms) > _STEP_MS:
@@ -140,7 +140,7 @@ class BookClaims(BookReader):
         return steady < self._unsettled_until_ms
 
     def _lock(self, connection: Connection) -> None:
-        """One at a time, until this transaction ends: whoever reads first and then writes must not be overtaken."""
+        """Allow one transaction at a time: nothing may change between its reads and its writes."""
         if self._is_sqlite:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
@@ -148,9 +148,9 @@ class BookClaims(BookReader):
 
     # ---------------------------------------------------------------------------------------------------------- playing
     def begin(self, match: Match, slot: int, lease_ms: int) -> Match | None:
-        """A worker plays a queued match from now on, with the bots of its slot, or of the slot where they play already.
+        """Begin a queued match with the bots of this slot, or of the slot in which its bots already play.
 
-        None if the match is not queued any more, or was handed out again since.
+        None if the match is not queued any more or was handed out again.
         """
         change = update(matches).where(*_is_still(match), matches.c.state == QUEUED)
         values = AT_REST | {
@@ -163,7 +163,7 @@ class BookClaims(BookReader):
         return None if row is None else match_of(row)
 
     def extend_lease(self, match: str, lease_ms: int) -> None:
-        """The match is being played: nobody else needs to take it for a while."""
+        """Extend the lease of a match that is being played."""
         with self._engine.begin() as connection:
             connection.execute(
                 update(matches)
@@ -172,26 +172,26 @@ class BookClaims(BookReader):
             )
 
     def give_back(self, match: Match) -> None:
-        """Whoever has the match does not go on with it: another one may at once. Not if it was handed out again since."""
+        """Give a match back so that another worker can take it at once, unless it was handed out again."""
         with self._engine.begin() as connection:
             change = update(matches).where(*_is_still(match), matches.c.state.in_((QUEUED, PLAYING)))
             connection.execute(change.values(state=PLANNED, **AT_REST))
 
     def void(self, match: Match, deck_seed: bytes | None = None) -> bool:
-        """Our fault: nothing of this session counts, and the match is played again in a new one; False if it is over already.
+        """Void a session after a failure on our side, so that the match is played again in a new one; False if it is over already.
 
-        With a ``deck_seed`` it is dealt other cards: those of the void session have been seen.
+        With a ``deck_seed`` it is dealt other cards, since those of the void session have been seen.
         """
         dealt = {} if deck_seed is None else {"deck_seed": deck_seed.hex()}
         again = {"state": PLANNED, "voids": matches.c.voids + 1, "deliveries": 0, "slot": None}
         return self._end(match, again | dealt)
 
     def give_up(self, match: Match, reason: str) -> bool:
-        """The match cannot be played at all: it is dropped, and the book says why; False if it is over already."""
+        """Drop a match that cannot be played and store the reason; False if it is over already."""
         return self._end(match, {"state": DROPPED, "reason": reason})
 
     def _end(self, match: Match, values: Mapping[str, Any]) -> bool:
-        """Nobody goes on with this session; False if it is over already."""
+        """End the current session of a match; False if it is over already."""
         is_out = matches.c.state.in_((QUEUED, PLAYING))
         change = update(matches).where(matches.c.id == match.id, is_out, matches.c.voids == match.voids)
         with self._engine.begin() as connection:
@@ -199,7 +199,7 @@ class BookClaims(BookReader):
 
     # ------------------------------------------------------------------------------------------------------------ slots
     def hold_slot(self, owner: str, hold_ms: int, wanted: int | None = None) -> int:
-        """A slot for this owner's bots: the wanted one, or the one it has, or the lowest that nobody holds; -1 if taken."""
+        """Hold a slot for this owner: the wanted one, the one it has, or the lowest free one; -1 if the wanted slot is taken."""
         now = self._now_ms()
         with self._engine.begin() as connection:
             self._lock(connection)
@@ -218,21 +218,21 @@ class BookClaims(BookReader):
             return wanted
 
     def release_slots(self, owner: str) -> None:
-        """The owner's bots are gone."""
+        """Release the slots of an owner whose bots have stopped."""
         with self._engine.begin() as connection:
             connection.execute(delete(slots).where(slots.c.owner == owner))
 
 
 def _is_past(moment: ColumnElement[int], end: int, now: int) -> ColumnElement[bool]:
-    """Whether a moment is before the end, or was written before the clock was set back."""
+    """Whether a time is before ``end``, or was written before the clock was set back."""
     return (moment < end) | (moment > now + _FARTHEST_MS)
 
 
 def _has_ended(now: int) -> ColumnElement[bool]:
-    """Whether the lease of a match that is being played has run out."""
+    """Whether the lease of a playing match has expired."""
     return (matches.c.state == PLAYING) & _is_past(matches.c.lease_until_ms, now, now)
 
 
 def _is_still(match: Match) -> tuple[ColumnElement[bool], ...]:
-    """Whether a match was handed out no more often than when it was read."""
+    """Whether a match has not been handed out again since it was read."""
     return matches.c.id == match.id, matches.c.deliveries == match.deliveries, matches.c.voids == match.voids

@@ -1,4 +1,4 @@
-"""The book, as it is read. Nothing here changes a row."""
+"""Reads the book. Nothing here changes a row."""
 
 import json
 import math
@@ -45,34 +45,34 @@ _STATES: Final = (PLANNED, QUEUED, PLAYING, RECORDED, DROPPED)
 
 
 class UnknownTournament(Exception):
-    """No such tournament in this book."""
+    """The book has no such tournament."""
 
     reason = "UNKNOWN_TOURNAMENT"
 
     def __init__(self, tournament: str, known: Sequence[str], *, named: Sequence[str] = ()) -> None:
         listed = ", ".join(known[:10]) or "none at all"
-        told = f"there is no tournament {tournament!r} in this book; it has {listed}"
+        message = f"there is no tournament {tournament!r} in this book; it has {listed}"
         if named:
-            told = (
+            message = (
                 f"{len(named)} tournaments are called {tournament!r}; expected one of the ids {', '.join(named[:10])}"
             )
-        super().__init__(told)
+        super().__init__(message)
         self.facts = {"tournament": tournament}
 
 
 class BookReader:
-    """What can be asked of a book. Every method is one transaction."""
+    """The queries of a book. Every method is one transaction."""
 
     _engine: Engine
     _now_ms: Callable[[], int]
 
     def ping(self) -> None:
-        """Nothing, if the book answers."""
+        """Return if the book answers."""
         with self._engine.begin() as connection:
             connection.execute(select(1))
 
     def tournament(self, tournament: str) -> Tournament:
-        """One tournament by its id or, if only one is called so, by its name; UnknownTournament."""
+        """One tournament by its id, or by its name if that is unique. Raises UnknownTournament if there is none."""
         with self._engine.begin() as connection:
             row = connection.execute(select(tournaments).where(tournaments.c.id == tournament)).one_or_none()
             if row is None:
@@ -88,7 +88,7 @@ class BookReader:
     def tournaments(
         self, states: Collection[str] = (), *, start: int = 0, limit: int | None = None
     ) -> list[Tournament]:
-        """Tournaments, the latest first: all, or those in one of these states; of them some, from the start-th on."""
+        """Tournaments, the latest first, optionally only in these states; ``start`` and ``limit`` select a page."""
         query = select(tournaments).order_by(tournaments.c.created_ms.desc(), tournaments.c.id).offset(start)
         if states:
             query = query.where(tournaments.c.state.in_(tuple(states)))
@@ -110,7 +110,7 @@ class BookReader:
         return None if row is None else match_of(row)
 
     def progress(self, tournament: str) -> Progress:
-        """How far a tournament is."""
+        """The progress of a tournament."""
         with self._engine.begin() as connection:
             rows = connection.execute(
                 select(matches.c.state, func.count(), func.sum(matches.c.voids))
@@ -128,7 +128,7 @@ class BookReader:
         )
 
     def pace(self, tournament: str, span_ms: int) -> Pace:
-        """How quickly results came in during the last ``span_ms``, or since the first one if that is not so long ago."""
+        """The rate of results during the last ``span_ms``, or since the first result if that is more recent."""
         now = self._now_ms()
         with self._engine.begin() as connection:
             first, games = connection.execute(
@@ -141,12 +141,12 @@ class BookReader:
             ).scalar_one()
         if not games:
             return Pace(0, span_ms)
-        # The very first result ends no interval; later ones end one each.
+        # The very first result ends no interval; each later one ends one.
         is_whole = int(began) <= now - span_ms
         return Pace(int(games), span_ms) if is_whole else Pace(int(games) - 1, now - int(first))
 
     def games(self, tournament: str) -> list[Game]:
-        """All results that count, in schedule order: those of removed entrants do not."""
+        """All results that count, in schedule order, without those of removed entrants."""
         with self._engine.begin() as connection:
             removed = _removed(connection, tournament)
             rows = connection.execute(select(results).where(results.c.tournament == tournament).order_by(results.c.ord))
@@ -154,7 +154,7 @@ class BookReader:
         return [game for game in found if removed.isdisjoint(game.seats)]
 
     def withdrawals(self, tournament: str) -> list[Withdrawal]:
-        """Who takes no further part, by number."""
+        """The withdrawn entrants, by number."""
         with self._engine.begin() as connection:
             query = select(withdrawals).where(withdrawals.c.tournament == tournament).order_by(withdrawals.c.entrant)
             return [
@@ -162,13 +162,13 @@ class BookReader:
             ]
 
     def notes(self, tournament: str) -> list[str]:
-        """What workers had to say, for whoever reads the table."""
+        """Notes for readers of the table."""
         with self._engine.begin() as connection:
             query = select(notes.c.words).where(notes.c.tournament == tournament).order_by(notes.c.words)
             return list(connection.execute(query).scalars())
 
     def schedule(self, tournament: str) -> dict[int, list[int]]:
-        """By entrant, the places of its matches in the schedule, played or not: all that count, or may count one day."""
+        """For each entrant, the positions of its matches in the schedule, played or not, without those that can never count."""
         found: dict[int, list[int]] = {}
         with self._engine.begin() as connection:
             removed = _removed(connection, tournament)
@@ -185,7 +185,7 @@ class BookReader:
     def matches(
         self, tournament: str, *, state: str = "", after: int = -1, limit: int = 100
     ) -> list[tuple[Match, Game | None]]:
-        """Matches in schedule order with what came of them, from the one after place ``after`` on."""
+        """Matches in schedule order with their results, starting after position ``after``."""
         with self._engine.begin() as connection:
             query = (
                 select(matches, results.c.payload)
@@ -199,7 +199,7 @@ class BookReader:
             return [(match_of(row), None if row.payload is None else game_of(row)) for row in connection.execute(query)]
 
     def arena_counts(self) -> ArenaCounts:
-        """The whole arena at a glance: tournaments by state; of those that are not over, matches by state."""
+        """Counts of the whole arena: tournaments by state, and the matches of unfinished tournaments by state."""
         now = self._now_ms()
         with self._engine.begin() as connection:
             by_state = connection.execute(select(tournaments.c.state, func.count()).group_by(tournaments.c.state))
@@ -223,7 +223,7 @@ class BookReader:
         )
 
     def endings(self, tournament: str) -> dict[str, int]:
-        """How games ended, and how often."""
+        """How often each kind of ending occurred."""
         counts: dict[str, int] = {}
         with self._engine.begin() as connection:
             for payload in connection.execute(
@@ -234,7 +234,7 @@ class BookReader:
         return counts
 
     def open_blocks(self, tournament: str, block: int) -> int:
-        """How many matches of a block are not over yet."""
+        """The number of matches of a block that are not over."""
         with self._engine.begin() as connection:
             query = select(func.count()).where(
                 matches.c.tournament == tournament, matches.c.block == block, matches.c.state.in_(NOT_OVER)
@@ -242,7 +242,7 @@ class BookReader:
             return int(connection.execute(query).scalar_one())
 
     def blocks_under_way(self, tournament: str, among: Collection[int] | None = None) -> set[int]:
-        """The blocks of which some match is not over yet: of all blocks, or of those that are asked for."""
+        """The blocks with unfinished matches, among all blocks or the given ones."""
         with self._engine.begin() as connection:
             query = select(matches.c.block).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
             if among is not None:
@@ -256,13 +256,13 @@ class BookReader:
             return [match_of(row) for row in connection.execute(query.order_by(matches.c.ord))]
 
     def match_ids(self, tournament: str) -> dict[int, str]:
-        """The ids of all matches, by place in the schedule."""
+        """The ids of all matches, by position in the schedule."""
         with self._engine.begin() as connection:
             query = select(matches.c.ord, matches.c.id).where(matches.c.tournament == tournament)
             return {int(order): str(id_) for order, id_ in connection.execute(query)}
 
     def blocks_in_turn(self, tournament: str) -> tuple[float, set[int]]:
-        """The first block that is not over, infinity if all are; and the blocks of which some match was dropped."""
+        """The first block that is not over (infinity if all are), and the blocks with a dropped match."""
         with self._engine.begin() as connection:
             here = matches.c.tournament == tournament
             first = connection.execute(
@@ -272,7 +272,7 @@ class BookReader:
             return math.inf if first is None else int(first), set(dropped.scalars())
 
     def begun_in(self, slot: int) -> list[Match]:
-        """The matches, of any tournament that goes on, that bots of this slot are playing."""
+        """The matches of running tournaments that bots of this slot are playing."""
         with self._engine.begin() as connection:
             live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED)))
             query = select(matches).where(
@@ -281,7 +281,7 @@ class BookReader:
             return [match_of(row) for row in connection.execute(query.order_by(matches.c.tournament, matches.c.ord))]
 
     def blocks_without_seeds(self, tournament: str) -> list[int]:
-        """The blocks that are over and of which some replay still lacks its seeds."""
+        """The finished blocks with a replay that lacks its seeds."""
         with self._engine.begin() as connection:
             lacking = (
                 select(matches.c.block)
@@ -296,19 +296,19 @@ class BookReader:
             return [int(block) for block in connection.execute(query).scalars()]
 
     def archived(self, tournament: str) -> list[str]:
-        """The matches whose replays are kept."""
+        """The ids of the matches whose replays are stored."""
         with self._engine.begin() as connection:
             query = select(replays.c.match).where(replays.c.tournament == tournament).order_by(replays.c.match)
             return list(connection.execute(query).scalars())
 
     def has_seeds(self, match: str) -> bool:
-        """Whether the replay of a match is kept with its seeds."""
+        """Whether the replay of a match is stored with its seeds."""
         query = select(replays.c.has_seeds).where(replays.c.match == match)
         with self._engine.connect() as connection:
             return bool(connection.execute(query).scalar_one_or_none())
 
     def kept_replays(self, ended_before_ms: int) -> list[KeptReplays]:
-        """What tournaments that ended before this moment keep, the oldest first; those without replays are left out."""
+        """The stored replays of tournaments that ended before this time, the oldest first; tournaments without any are left out."""
         query = (
             select(
                 tournaments.c.id,
@@ -328,7 +328,7 @@ class BookReader:
             ]
 
     def replay(self, match: str) -> str | None:
-        """The replay of one match, if it is kept."""
+        """The replay of one match, if it is stored."""
         with self._engine.begin() as connection:
             data = connection.execute(select(replays.c.data).where(replays.c.match == match)).scalar_one_or_none()
         return None if data is None else zlib.decompress(data).decode()
@@ -341,6 +341,6 @@ class BookReader:
 
 
 def _removed(connection: Connection, tournament: str) -> set[int]:
-    """The entrants of whose games none counts."""
+    """The removed entrants, whose games do not count."""
     query = select(withdrawals.c.entrant).where(withdrawals.c.tournament == tournament, withdrawals.c.removed == 1)
     return set(connection.execute(query).scalars())

@@ -1,4 +1,4 @@
-"""What the rows of the book mean, as plain values."""
+"""The rows of the book as plain values."""
 
 import json
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ class Tournament:
     state: str
     planned: int
     created_ms: int
-    #: Why it is paused or cancelled, where nobody asked for it.
+    #: The reason of an automatic pause or cancellation.
     reason: str = ""
-    #: When it was over; 0 while it is not.
+    #: When it ended; 0 while it is not over.
     ended_ms: int = 0
 
     @property
     def has_shared_cards(self) -> bool:
-        """Whether all matches of a block are dealt the same cards, so that one who has seen one of them knows the others."""
+        """Whether all matches of a block are dealt the same cards, so that seeing one of them reveals the others."""
         return self.spec.duplicate == "full"
 
     @property
     def is_reproducible(self) -> bool:
-        """Whether every card follows from the seed in the roster; so it was for every seed before books wrote it down."""
-        told = self.spec.reproducible
-        return self.spec.seed is not None if told is None else told
+        """Whether every card follows from the seed in the roster. In books of earlier versions every seed did so."""
+        stored = self.spec.reproducible
+        return self.spec.seed is not None if stored is None else stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ class Match:
     state: str
     deliveries: int
     voids: int
-    #: The slot whose bots play it, from when it is begun.
+    #: The slot whose bots play it, once it is begun.
     slot: int | None = None
-    #: Since when it waits for a worker, while it is queued.
+    #: When a queued match started to wait for a worker.
     queued_ms: int | None = None
-    #: Why it was dropped, if it was for a reason of its own.
+    #: Why it was dropped, if the reason concerns only this match.
     reason: str = ""
 
     @property
     def session(self) -> str:
-        """The id of its session: the same again for whoever takes the match over, another one after it was void."""
+        """The id of its session: the same if another worker continues the match, a new one after the match was void."""
         return self.id if self.voids == 0 else f"{self.id}-{self.voids}"
 
     def result(
@@ -74,13 +74,13 @@ class Match:
         ending: str,
         decisions: int,
     ) -> Game:
-        """What came of it, one item a seat."""
+        """Make its result, one item per seat."""
         return Game(self.order, self.block, self.seats, ranks, scores, faults, think_ms, ending, decisions)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a tournament is: its matches by state."""
+    """The matches of a tournament, counted by state."""
 
     planned: int
     queued: int
@@ -88,7 +88,7 @@ class Progress:
     recorded: int
     dropped: int
     voids: int
-    #: Seats forfeited in all games played.
+    #: The number of forfeited seats in all played games.
     faults: int = 0
 
     @property
@@ -97,7 +97,7 @@ class Progress:
 
     @property
     def out(self) -> int:
-        """Handed out, and not over."""
+        """Matches that are handed out and not over."""
         return self.queued + self.playing
 
     @property
@@ -111,11 +111,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """An entrant that takes no further part."""
+    """A withdrawn entrant."""
 
-    #: By number.
+    #: Its number.
     entrant: int
-    #: None of its games counts. Otherwise they do, and those that are left are lost.
+    #: True: none of its games counts. False: they count, and it loses the rest.
     is_removed: bool
     reason: str
     at_ms: int
@@ -123,9 +123,9 @@ class Withdrawal:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How quickly results come in."""
+    """The rate at which results arrive."""
 
-    #: Results of the last while, and how long that while was.
+    #: The number of recent results, and the time they cover.
     games: int
     span_ms: int
 
@@ -136,19 +136,19 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class ArenaCounts:
-    """The whole arena at a glance."""
+    """Counts of the whole arena."""
 
     tournaments: dict[str, int]
-    #: Of tournaments that are not over.
+    #: Matches of unfinished tournaments.
     matches: dict[str, int]
-    #: How long the queued match that waits longest has been waiting.
+    #: How long the oldest queued match has been waiting.
     queue_age_ms: int
-    #: Entrants withdrawn from tournaments that are not over.
+    #: Entrants withdrawn from unfinished tournaments.
     withdrawn: int
 
 
 def match_row(match: Match) -> dict[str, Any]:
-    """A planned match, as it is written."""
+    """The row of a planned match."""
     return {
         "id": match.id,
         "tournament": match.tournament,
@@ -165,7 +165,7 @@ def match_row(match: Match) -> dict[str, Any]:
 
 
 def match_of(row: Any) -> Match:
-    """A match, as it was read."""
+    """The match of a row."""
     return Match(
         row.id,
         row.tournament,
@@ -184,7 +184,7 @@ def match_of(row: Any) -> Match:
 
 
 def tournament_of(row: Any) -> Tournament:
-    """A tournament, as it was read."""
+    """The tournament of a row."""
     spec = Spec.from_json(row.spec)
     return Tournament(
         row.id, row.name, row.roster, spec, row.state, row.planned, row.created_ms, row.reason, row.ended_ms
@@ -192,19 +192,19 @@ def tournament_of(row: Any) -> Tournament:
 
 
 def payload_of(game: Game) -> str:
-    """A result, as it is written; its place and block have columns of their own."""
-    told = msgspec.structs.asdict(game)
-    return json.dumps({name: told[name] for name in told if name not in ("order", "block")})
+    """A result as JSON, without its position and block, which have their own columns."""
+    fields = msgspec.structs.asdict(game)
+    return json.dumps({name: fields[name] for name in fields if name not in ("order", "block")})
 
 
 def game_of(row: Any) -> Game:
-    """A finished game, as it was read."""
+    """The finished game of a row."""
     return msgspec.convert(json.loads(row.payload) | {"order": row.ord, "block": row.block}, Game)
 
 
 @dataclass(frozen=True)
 class KeptReplays:
-    """The replays of a tournament that is over: how many, and how many bytes."""
+    """The number and size of the replays of a finished tournament."""
 
     tournament: str
     name: str

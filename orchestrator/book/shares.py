@@ -1,14 +1,14 @@
-"""Who gets the next free place: tournaments that run at the same time have equal shares. Pure."""
+"""Divides free places equally among running tournaments. Pure."""
 
 import heapq
 from collections.abc import Mapping
 
 
 def fair_shares(out: Mapping[str, int], left: Mapping[str, int], places: int) -> list[str]:
-    """The tournament that gets each of some free places, in turn.
+    """The tournament that gets each free place, in turn.
 
-    It is always the one with the fewest matches out among those that have some left; of equals, the smaller id. ``out`` has the
-    matches of each tournament that are out already, ``left`` those that may be handed out.
+    It is always the one with the fewest matches out among those that have matches left; among equals, the smaller id. ``out``
+    counts each tournament's matches that are out already, ``left`` those that may be handed out.
     """
     waiting = [(out.get(tournament, 0), tournament) for tournament, count in left.items() if count]
     heapq.heapify(waiting)

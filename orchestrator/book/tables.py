@@ -5,10 +5,10 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
 
 metadata: Final = MetaData()
-#: The newest of the migrations, after which the tables are as they stand here.
+#: The newest migration, which leads to the tables defined here.
 VERSION: Final = "0004"
 
-#: States of a tournament. Waiting: for remote bots that are not connected yet.
+#: States of a tournament. Waiting: some remote bots are not connected yet.
 WAITING: Final = "waiting"
 RUNNING: Final = "running"
 PAUSED: Final = "paused"
@@ -30,36 +30,36 @@ tournaments: Final = Table(
     Column("id", String(64), primary_key=True),
     Column("name", String(200), nullable=False),
     Column("roster", Text, nullable=False),  # the file as it was given
-    Column("spec", Text, nullable=False),  # what came of it, as JSON: game, options, players, entrants, …
+    Column("spec", Text, nullable=False),  # made from the roster, as JSON: game, options, players, entrants, …
     Column("state", String(16), nullable=False),
     Column("planned", Integer, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column(
         "reason", Text, nullable=False, server_default=text("''")
-    ),  # why it is paused or cancelled, if we did it ourselves
+    ),  # why it is paused or cancelled, if that was automatic
     Column("ended_ms", BigInteger, nullable=False, server_default=text("0")),  # 0 while it is not over
 )
 
 matches: Final = Table(
     "matches",
     metadata,
-    Column("id", String(64), primary_key=True),  # derived from its content: planning twice changes nothing
+    Column("id", String(64), primary_key=True),  # derived from its content, so that planning twice changes nothing
     Column("tournament", String(64), ForeignKey("tournaments.id"), nullable=False),
-    Column("ord", Integer, nullable=False),  # its place in the schedule
+    Column("ord", Integer, nullable=False),  # its position in the schedule
     Column("block", Integer, nullable=False),
     Column("seats", Text, nullable=False),  # JSON: the entrant on each seat, by number
     Column("table_seed", String(64), nullable=False),
     Column("deck_seed", String(64), nullable=False),
     Column("state", String(16), nullable=False),
-    Column("lease_until_ms", BigInteger),  # a playing match that nobody extends beyond this is handed out again
+    Column("lease_until_ms", BigInteger),  # a playing match whose lease ends is handed out again
     Column("deliveries", Integer, nullable=False),  # how often it was handed out since it was last void
-    Column("voids", Integer, nullable=False),  # how often it was void through our fault and begun anew
-    Column("slot", Integer),  # the slot of the worker whose bots play it, from when it is begun
-    Column("queued_ms", BigInteger),  # since when a queued match waits for a worker
+    Column("voids", Integer, nullable=False),  # how often it was void through our fault and played again
+    Column("slot", Integer),  # the slot of the worker whose bots play it, once it is begun
+    Column("queued_ms", BigInteger),  # when a queued match started to wait for a worker
     Column("published_ms", BigInteger),  # when its last message was sent
     Column(
         "reason", Text, nullable=False, server_default=text("''")
-    ),  # why it was dropped, if it was for a reason of its own
+    ),  # why it was dropped, if the reason concerns only this match
     Index("matches_by_state", "tournament", "state", "ord"),
     Index("matches_by_block", "tournament", "block"),
     Index("matches_by_lease", "state", "lease_until_ms"),
@@ -68,7 +68,7 @@ matches: Final = Table(
 results: Final = Table(
     "results",
     metadata,
-    Column("match", String(64), ForeignKey("matches.id"), primary_key=True),  # one result a match, whoever is first
+    Column("match", String(64), ForeignKey("matches.id"), primary_key=True),  # one result per match: the first
     Column("tournament", String(64), nullable=False),
     Column("ord", Integer, nullable=False),
     Column("block", Integer, nullable=False),
@@ -99,15 +99,15 @@ notes: Final = Table(
     "notes",
     metadata,
     Column("tournament", String(64), ForeignKey("tournaments.id"), primary_key=True),
-    Column("words", String(400), primary_key=True),  # a sentence that whoever reads the table should know
+    Column("words", String(400), primary_key=True),  # a note for readers of the table
 )
 
 withdrawals: Final = Table(
     "withdrawals",
     metadata,
     Column("tournament", String(64), ForeignKey("tournaments.id"), primary_key=True),
-    Column("entrant", Integer, primary_key=True),  # by number
-    Column("removed", Integer, nullable=False),  # 1: none of its games counts; 0: what is left is lost
+    Column("entrant", Integer, primary_key=True),  # its number
+    Column("removed", Integer, nullable=False),  # 1: none of its games counts; 0: it loses the rest
     Column("reason", Text, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
 )

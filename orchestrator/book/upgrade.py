@@ -1,4 +1,4 @@
-"""Brings the tables of a book up to date, with Alembic. Imported only for a new or an old book: Alembic takes long to import."""
+"""Migrates the tables of a book with Alembic. Imported only for a new or old book, because Alembic is slow to import."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 
 class NewerBook(SQLAlchemyError):
-    """A book whose tables this program does not know."""
+    """The book has tables that this program does not know."""
 
 
 def upgrade(connection: Connection) -> None:
-    """Make the tables that are missing, and change the old ones. Raises NewerBook if a newer version has written the book."""
+    """Create missing tables and change old ones. Raises NewerBook if a newer version has written the book."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
@@ -22,4 +22,4 @@ def upgrade(connection: Connection) -> None:
         command.upgrade(config, "head")
     except CommandError as error:
         url = connection.engine.url.render_as_string(hide_password=True)
-        raise NewerBook(f"the book {url} was written by another Rubble, newer than this one ({error})") from None
+        raise NewerBook(f"the book {url} was written by a newer version of Rubble than this one ({error})") from None

@@ -1,1 +1,1 @@
-"""Bots as processes: started, limited, supervised, and ended with all they started."""
+"""Bots as processes: started, limited, supervised, and ended with all their descendants."""

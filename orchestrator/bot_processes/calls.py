@@ -1,6 +1,6 @@
-"""The system calls that a bot is refused, as a seccomp filter: one table, with the numbers of each architecture.
+"""The system calls that bots may not make, as a seccomp filter: one table, with the numbers of each architecture.
 
-A refusal looks like an ordinary error to the bot. Calls that are newer than this table do not exist for it.
+A refused call returns an ordinary error. Calls that are newer than this table look as if the kernel did not have them.
 """
 
 import ctypes
@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 from orchestrator.bot_processes.system import checked, libc
 
-#: Name of a call -> its number on x86_64 and on aarch64; None: that architecture does not have it.
+#: Name of a call -> its number on x86_64 and on aarch64; None: the architecture does not have it.
 _Numbers = dict[str, tuple[int | None, int | None]]
 _MACHINES: Final = ("x86_64", "aarch64")
 _ARCH: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-#: The last call that this table has been compared with (file_setattr, Linux 6.17).
+#: The last call that this table covers (file_setattr, Linux 6.17).
 _NEWEST: Final = 469
 
 #: Reading, stopping or moving other processes, and their open files.
@@ -33,7 +33,7 @@ _OTHER_PROCESSES: Final[_Numbers] = {
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
 }
-#: Memory and queues that belong to no process: they are in nobody's account, or are there after the run.
+#: Memory and queues that belong to no process: no account includes them, and they outlive the run.
 _OUTLIVING: Final[_Numbers] = {
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -53,7 +53,7 @@ _OUTLIVING: Final[_Numbers] = {
     "request_key": (249, 218),
     "keyctl": (250, 219),
 }
-#: Parts of the kernel that no game needs and that other filters cannot see into.
+#: Parts of the kernel that no game needs and that this filter cannot inspect.
 _KERNEL_PARTS: Final[_Numbers] = {
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
@@ -86,7 +86,7 @@ _MOUNTS: Final[_Numbers] = {
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
 }
-#: The machine as a whole. Most need root's powers, which a bot does not have; this is the second lock.
+#: The machine as a whole. Most of these need root's capabilities, which a bot does not have; this is a second protection.
 _MACHINE: Final[_Numbers] = {
     "quotactl": (179, 60),
     "quotactl_fd": (443, 443),
@@ -107,7 +107,7 @@ _MACHINE: Final[_Numbers] = {
     "iopl": (172, None),
     "ioperm": (173, None),
 }
-#: Owners, modes and attributes of files, which Landlock leaves alone.
+#: Owners, modes and attributes of files, which Landlock does not restrict.
 _ATTRIBUTES: Final[_Numbers] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
@@ -128,8 +128,8 @@ _ATTRIBUTES: Final[_Numbers] = {
     "file_setattr": (469, 469),
 }
 DENIED: Final[_Numbers] = _OTHER_PROCESSES | _OUTLIVING | _KERNEL_PARTS | _MOUNTS | _MACHINE | _ATTRIBUTES
-#: Answered as by a kernel without them, for which libraries have another way: memory without an owner, a call whose flags
-#: cannot be seen from here (it could make namespaces), and what all processes of a user or a machine have a few hundred of.
+#: Answered as by a kernel without them, for which libraries have a fallback: memory without an owner, a call whose flags the
+#: filter cannot read (it could make namespaces), and resources of which a user or a machine has only a few hundred.
 _UNKNOWN: Final[_Numbers] = {
     "memfd_create": (319, 279),
     "clone3": (435, 435),
@@ -137,16 +137,16 @@ _UNKNOWN: Final[_Numbers] = {
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
 }
-#: A port is opened by it even where Landlock forbids to choose one.
+#: Can open a port even where Landlock forbids bind.
 _LISTEN: Final[_Numbers] = {"listen": (50, 201)}
 _FCNTL: Final[_Numbers] = {"fcntl": (72, 25)}
-#: F_SETLEASE and F_NOTIFY, with which a reader of a file holds up or watches its writers; F_SETPIPE_SZ.
+#: F_SETLEASE and F_NOTIFY, with which a reader of a file can delay or watch its writers; F_SETPIPE_SZ.
 _FILE_COMMANDS: Final = (1024, 1026, 1031)
 _SETSOCKOPT: Final[_Numbers] = {"setsockopt": (54, 208)}
 _SOCKET_LEVEL: Final = 1
-#: SO_SNDBUF and SO_RCVBUF: a wish, so it is answered with success and stays without effect.
+#: SO_SNDBUF and SO_RCVBUF: only hints, so the filter reports success and ignores them.
 _BUFFER_SIZES: Final = (7, 8)
-#: Limits and priorities, which a process may set for itself alone. Name -> what its first arguments must be; in each the
+#: Limits and priorities, which a process may set only for itself. Name -> the required first arguments; in each the
 #: last is a process id, and 0 means the caller.
 _OWN_ONLY: Final[_Numbers] = {
     "prlimit64": (302, 261),
@@ -156,15 +156,15 @@ _OWN_ONLY: Final[_Numbers] = {
     "sched_setattr": (314, 274),
 }
 _OWN_ONLY_KIND: Final[_Numbers] = {"setpriority": (141, 140), "ioprio_set": (251, 30)}
-#: The kind "a process", as each of these two calls counts it.
+#: The value for "a process" in each of these two calls.
 _A_PROCESS: Final = {"setpriority": 0, "ioprio_set": 1}
 _CLONE: Final[_Numbers] = {"clone": (56, 220)}
 _NEW_NAMESPACES: Final = 0x7E020000
 _IOCTL: Final[_Numbers] = {"ioctl": (16, 29)}
-#: Typing into a terminal, as if its user did.
+#: Inserts input into a terminal, as if its user typed it.
 _TERMINAL_INPUT: Final = (0x5412, 0x541C)
 _SOCKET: Final[_Numbers] = {"socket": (41, 198)}
-#: Calls that can connect without the call that Landlock watches, and which of their arguments holds the flags.
+#: Calls that can connect without the call that Landlock checks, and the index of their flags argument.
 _SENDS: Final[_Numbers] = {"sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269)}
 _FLAGS_AT: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 _FAST_OPEN: Final = 0x20000000
@@ -186,31 +186,31 @@ _Step = tuple[int, int, int, int]
 _ALLOW: Final[_Step] = (_RETURN, 0, 0, 0x7FFF0000)
 _REFUSE: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.EACCES)
 _FORBID: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.EPERM)
-#: Success, without doing anything.
+#: Reports success and does nothing.
 _PASS_OVER: Final[_Step] = (_RETURN, 0, 0, 0x00050000)
 _ABSENT: Final[_Step] = (_RETURN, 0, 0, 0x00050000 | errno.ENOSYS)
 
 
 class Sockets(NamedTuple):
-    """What sockets a bot may open, beside TCP."""
+    """The kinds of sockets that a bot may open in addition to TCP."""
 
-    #: UDP, to look up the arena's name.
+    #: UDP, to resolve the arena's name.
     asks_names: bool
-    #: Unix sockets, if the arena has such an address.
+    #: Unix sockets, if the arena's address is one.
     uses_unix: bool
 
 
 def missing_filter() -> str:
-    """Why this machine has no filter for calls, in words; empty: it has one."""
+    """Why this machine has no system call filter; empty if it has one."""
     if os.uname().machine not in _MACHINES:
         return f"no filter for {os.uname().machine}"
     libc().prctl(_PR_SET_SECCOMP, _FILTER_MODE, None, 0, 0)
-    # An empty address is answered with EFAULT; where filters are not known, with EINVAL.
+    # An empty address gives EFAULT; a kernel without filters gives EINVAL.
     return "" if ctypes.get_errno() in (errno.EFAULT, errno.EACCES) else "no seccomp filters here"
 
 
 def filter_calls(sockets: Sockets) -> None:
-    """Refuse the calls of the table to this process and all it starts, for good. It must not gain privileges."""
+    """Refuse the calls of the table to this process and its descendants, permanently. It must not be able to gain privileges."""
     program = _program(sockets, os.uname().machine)
     code = b"".join(struct.pack("HBBI", *step) for step in program)
     kept = ctypes.create_string_buffer(code, len(code))
@@ -227,7 +227,7 @@ def _program(sockets: Sockets, machine: str) -> list[_Step]:
                 yield name, number
 
     def on(number: int, *steps: _Step) -> list[_Step]:
-        """Take these steps if the call has this number."""
+        """Run these steps if the call has this number."""
         return [(_JUMP_EQUAL, 0, len(steps), number), *steps]
 
     program: list[_Step] = [
@@ -235,7 +235,7 @@ def _program(sockets: Sockets, machine: str) -> list[_Step]:
         (_JUMP_EQUAL, 1, 0, _ARCH[machine]),
         _FORBID,
         (_LOAD_WORD, 0, 0, _NUMBER_AT),
-        (_JUMP_ABOVE, 0, 1, _NEWEST),  # also the calls of x32, which are the same ones counted anew
+        (_JUMP_ABOVE, 0, 1, _NEWEST),  # also the calls of x32, which are the same calls with other numbers
         _ABSENT,
     ]
     for _, number in numbers(DENIED):
@@ -268,12 +268,12 @@ def _program(sockets: Sockets, machine: str) -> list[_Step]:
 
 
 def _argument(number: int) -> _Step:
-    """Load the lower half of an argument: process ids and flags have no more."""
+    """Load the lower half of an argument, which is enough for process ids and flags."""
     return (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * number)
 
 
 def _on_socket(sockets: Sockets) -> list[_Step]:
-    """TCP over IPv4 and IPv6; netlink for the list of own addresses, which looking up a name asks for."""
+    """TCP over IPv4 and IPv6; netlink to list the own addresses, which name resolution needs."""
     steps: list[_Step] = [_argument(0)]
     if sockets.uses_unix:
         steps += [(_JUMP_EQUAL, 0, 1, _AF_UNIX), _ALLOW]

@@ -1,7 +1,7 @@
-"""Capacity: how many games each bot has said it plays at once. A match begins when all its bots have room, and not before.
+"""Capacity: how many games each bot plays at once, as it reports. A match begins only when all its bots have capacity.
 
-Otherwise a slow bot would be asked for more games than it can play, and blamed for not turning up to the rest; and two bots
-could sit at two tables, each waiting for the other.
+Otherwise a slow bot would get more games than it can play and be blamed for missing some; and two bots could each hold
+a seat that the other waits for.
 """
 
 import threading
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from typing import Final
 
-#: Whoever waits says so often that it is still at it.
+#: How often a waiting caller calls its heartbeat.
 _LOOK_S: Final = 1.0
 
 
@@ -18,24 +18,24 @@ class Capacity:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        #: By a bot's name in the arena; who is not in it never said, and is not waited for.
+        #: By a bot's arena name. A bot that is not listed has reported no limit and never waits.
         self._most: dict[str, int] = {}
         self._games: defaultdict[str, set[str]] = defaultdict(set)
 
     def learn(self, bot: str, most: int) -> None:
-        """So many games the bot plays at once."""
+        """Set how many games the bot plays at once."""
         with self._changed:
             self._most[bot] = most
             self._changed.notify_all()
 
     def forget(self, bot: str) -> None:
-        """The bot is gone for good."""
+        """Remove a bot that does not come back."""
         with self._changed:
             self._most.pop(bot, None)
             self._games.pop(bot, None)
 
     def take(self, session: str, bots: Collection[str], heartbeat: Callable[[], None]) -> None:
-        """Wait until all of them have room, and take it. All at once: whoever waits holds nothing that another waits for."""
+        """Wait until all bots have capacity, and take it from all at once, so that no waiting caller holds any."""
         while True:
             heartbeat()
             with self._changed:
@@ -44,12 +44,12 @@ class Capacity:
                     return
 
     def take_anyway(self, session: str, bots: Collection[str]) -> None:
-        """For a game that is being played already, room or not."""
+        """Take capacity for a game that is already being played, even if there is none."""
         with self._changed:
             self._take(session, bots)
 
     def give(self, session: str, bots: Collection[str]) -> None:
-        """The game is over, or not begun after all."""
+        """Return the capacity of a game that is over or was not begun."""
         with self._changed:
             for bot in bots:
                 self._games[bot].discard(session)

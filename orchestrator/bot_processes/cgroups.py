@@ -1,7 +1,7 @@
-"""Limits that the kernel keeps for a bot and all it starts: a cgroup (version 2) each, where we may make one.
+"""Limits that the kernel enforces for a bot and its descendants: one cgroup (version 2) per bot, if we may create it.
 
-We may where our own group, or the one above it, is ours to divide: systemd's ``Delegate=yes`` with ``DelegateSubgroup=``, or
-root. Elsewhere bots are counted (``counting``).
+That is allowed if our own group, or its parent, is delegated to us: systemd's ``Delegate=yes`` with ``DelegateSubgroup=``, or
+root. Otherwise bots are counted (``counting``).
 """
 
 import contextlib
@@ -14,18 +14,18 @@ from typing import Any, Final
 
 from orchestrator.bot_processes.system import read_text, write_text
 
-#: The limits of a bot that its group keeps, so that nobody has to count.
+#: The limits that the cgroup enforces, so that they need not be counted.
 KEPT: Final = ("memory_mb", "processes")
-#: Then the id of the supervisor, and a word that makes it the only one: ids are used again.
+#: The id of the supervisor and a random word follow, since process ids are reused.
 _PREFIX: Final = "rubble-bot-"
 _NEEDED: Final = ("memory", "pids")
 _MIB: Final = 1 << 20
-#: A group is empty a moment after its last process has ended.
+#: A group becomes empty shortly after its last process has ended.
 _EMPTY_S: Final = 2.0
 
 
 def own_group(mounts: str, groups: str) -> str:
-    """The folder of our own group, from the texts of /proc/self/mountinfo and /proc/self/cgroup; empty: there is none."""
+    """The folder of our own group, from the contents of /proc/self/mountinfo and /proc/self/cgroup; empty if there is none."""
     path = next((line[3:] for line in groups.splitlines() if line.startswith("0::")), "")
     for line in mounts.splitlines():
         fields, _, kind = line.partition(" - ")
@@ -37,7 +37,7 @@ def own_group(mounts: str, groups: str) -> str:
 
 @cache
 def divisible() -> tuple[str, str]:
-    """The folder of the group in which we may make others; or "" and why there is none."""
+    """The folder of the group in which we may create others; or "" and the reason why there is none."""
     try:
         own = own_group(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"))
     except OSError as error:
@@ -62,10 +62,10 @@ def _first_divisible(folders: tuple[str, ...]) -> tuple[str, str]:
 
 
 class BotGroup:
-    """The group of one bot: made by its supervisor, which starts the bot in it and leaves."""
+    """The group of one bot: created by its supervisor, which starts the bot in it and moves back."""
 
     def __init__(self, parent: str, limits: Mapping[str, Any]) -> None:
-        """``limits``: {memory_mb, processes}, each may be missing. OSError if the group cannot be made."""
+        """``limits``: {memory_mb, processes}, each optional. Raises OSError if the group cannot be created."""
         _remove_leftovers(parent)
         self._folder = f"{parent}/{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
         self._memory_mb = limits.get("memory_mb")
@@ -76,11 +76,11 @@ class BotGroup:
             with contextlib.suppress(FileNotFoundError):  # a kernel without swap
                 write_text(f"{self._folder}/memory.swap.max", "0")
         if limits.get("processes"):
-            write_text(f"{self._folder}/pids.max", str(limits["processes"] + 2))  # with our own two
+            write_text(f"{self._folder}/pids.max", str(limits["processes"] + 2))  # plus our own two
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Move this process into the group, so that its children begin there, and back again at the end."""
+        """Move this process into the group, so that its children start there, and back at the end."""
         before = own_group(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"))
         write_text(f"{self._folder}/cgroup.procs", str(os.getpid()))
         try:
@@ -89,7 +89,7 @@ class BotGroup:
             write_text(f"{before}/cgroup.procs", str(os.getpid()))
 
     def excess(self) -> str:
-        """Why the kernel ended the bot, in words; empty: it did not."""
+        """Why the kernel killed the bot; empty if it did not."""
         with contextlib.suppress(OSError):
             events = dict(line.split() for line in read_text(f"{self._folder}/memory.events").splitlines())
             if int(events.get("oom_kill", "0")):
@@ -97,7 +97,7 @@ class BotGroup:
         return ""
 
     def remove(self) -> None:
-        """All its processes have ended."""
+        """Remove the group, whose processes have all ended."""
         end = time.monotonic() + _EMPTY_S
         while True:
             try:
@@ -111,7 +111,7 @@ class BotGroup:
 
 
 def _remove_leftovers(parent: str) -> None:
-    """Remove groups whose supervisor was killed. One that is not empty stays: the kernel refuses."""
+    """Remove groups whose supervisor was killed. The kernel refuses to remove one that is not empty."""
     for folder in glob(f"{escape(parent)}/{_PREFIX}*"):
         supervisor = os.path.basename(folder).removeprefix(_PREFIX).partition("-")[0]
         if not os.path.exists(f"/proc/{supervisor}"):

@@ -1,7 +1,7 @@
-"""What a bot and all it started use together: processes, memory, disk. Counted from outside, ten times a second.
+"""Measures what a bot and its descendants use together: processes, memory, disk. Read from outside, ten times a second.
 
-The limits of a process bind neither a process with its descendants nor root, and a limit on addresses would stop every virtual
-machine that reserves more than it uses.
+Process limits (rlimits) cover neither descendants nor root, and a limit on address space would stop every virtual machine that
+reserves more memory than it uses.
 """
 
 import contextlib
@@ -13,25 +13,25 @@ from typing import Any, Final
 
 from orchestrator.bot_processes.system import read_of_process
 
-#: What a file costs beside its contents, in bytes: a million empty files are not free.
+#: The cost of a file in addition to its contents, in bytes: a million empty files are not free.
 _FILE_BYTES: Final = 1024
-#: Looking through a large folder takes time: at most this part of ours.
+#: Reading a large folder takes time: at most this share of ours.
 _DISK_SHARE: Final = 0.1
 _DISK_S: Final = 0.2
-#: What a socket and a pipe can keep in the kernel, in KiB: their buffers stay as the kernel makes them (``calls``).
+#: The kernel memory that a socket and a pipe can use, in KiB: a bot cannot enlarge their buffers (``calls``).
 _SOCKET_KIB: Final = 256
 _PIPE_KIB: Final = 64
-#: This many sockets and pipes of a bot and its descendants are free.
+#: This many sockets and pipes of a bot and its descendants are not charged.
 _FREE_BUFFERS: Final = 64
-#: This many open files of a bot and its descendants are looked at; each beyond them costs as much as a socket.
+#: This many open files of a bot and its descendants are inspected; each one beyond costs as much as a socket.
 _MOST_LOOKED_AT: Final = 4096
 
 
 class Account:
-    """The account of one bot. Limits: {processes, memory_mb, disk_mb}, each may be missing."""
+    """The account of one bot. Limits: {processes, memory_mb, disk_mb}, each optional."""
 
     def __init__(self, us: int, limits: Mapping[str, Any], scratch: str | None) -> None:
-        """``us``: the process beneath which everybody is counted; ``scratch``: the folder to measure, None: none."""
+        """``us``: the process whose descendants are counted; ``scratch``: the folder to measure, or None."""
         self._us = us
         self._limits = limits
         self._scratch = scratch if limits.get("disk_mb") else None
@@ -43,7 +43,7 @@ class Account:
         return bool(self._limits.get("processes") or self._limits.get("memory_mb") or self._scratch)
 
     def excess(self, not_counted: Collection[int] = ()) -> str:
-        """What the bot has too much of, in words; empty if nothing. Our own processes are ``not_counted``."""
+        """Which limit the bot exceeds, as text; empty if none. Our own processes are ``not_counted``."""
         descendants = {pid: tasks for pid, tasks in descendants_of(self._us).items() if pid not in not_counted}
         if most := self._limits.get("processes"):
             count = sum(len(tasks) for tasks in descendants.values())
@@ -64,7 +64,7 @@ class Account:
 
 
 def descendants_of(us: int) -> dict[int, list[str]]:
-    """Everybody beneath a process, each with its threads. Who loses its parent becomes our child, so nobody gets away."""
+    """All descendants of a process, each with its threads. Orphans become our children, so none is missed."""
     found: dict[int, list[str]] = {}
     waiting = _children(us, [str(us)])
     while waiting:
@@ -86,10 +86,10 @@ def _children(pid: int, threads: Sequence[str]) -> list[int]:
 
 
 def _memory_kib(descendants: Collection[int], most: int) -> int:
-    """What processes keep in memory for themselves: not their programs, and not what they only reserved.
+    """The private memory of processes, without program code and memory that is only reserved.
 
-    What the kernel keeps for them belongs to it: tables of pages, and buffers. The latter are looked at only where they could
-    make it more than ``most``.
+    Kernel memory is included: page tables and buffers. Buffers are read only if they could raise the total above
+    ``most``.
     """
     used, slots = 0, {}
     for pid in descendants:
@@ -102,14 +102,14 @@ def _memory_kib(descendants: Collection[int], most: int) -> int:
 
 
 def _buffers_kib(slots: Mapping[int, int]) -> int:
-    """The most that the sockets and pipes of these processes can hold. ``slots``: how many open files each has room for."""
+    """The most that the sockets and pipes of these processes can hold. ``slots``: the size of each one's table of open files."""
     looked_at = 0
-    costs: dict[tuple[int, int], int] = {}  # one that several share is there once
+    costs: dict[tuple[int, int], int] = {}  # a shared one counts once
     unseen = 0
     for pid, free in slots.items():
         try:
             names = os.listdir(f"/proc/{pid}/fd")
-        except PermissionError:  # it has made itself unreadable
+        except PermissionError:  # the process has made itself unreadable
             unseen += free
             continue
         except OSError:
@@ -129,11 +129,11 @@ def _buffers_kib(slots: Mapping[int, int]) -> int:
 
 
 def _folder_bytes(folder: str) -> int:
-    """What is stored in a folder. Links are not followed."""
+    """The size of a folder. Links are not followed."""
     total = 0
     waiting = [folder]
     while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:  # it has just gone
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:  # it has just been deleted
             for entry in entries:
                 with contextlib.suppress(OSError):
                     total += _FILE_BYTES + entry.stat(follow_symlinks=False).st_blocks * 512
@@ -143,7 +143,7 @@ def _folder_bytes(folder: str) -> int:
 
 
 def _deleted_bytes(descendants: Collection[int]) -> int:
-    """Files that have no name any more, but are still open."""
+    """The size of files that are deleted but still open."""
     found: dict[tuple[int, int], int] = {}
     for pid in descendants:
         for file in _open_files(pid):

@@ -1,9 +1,8 @@
-"""Becomes a bot: sets its limits, then turns into its command. ``launched`` says how it is started.
+"""Starts a bot: sets its limits, then executes its command. ``launched`` builds the command line.
 
-A process of its own does this, between our fork and the bot's exec, because limits must be set from inside, and after a
-fork in a process with threads nothing but exec is safe. With ``"supervise": 1`` it stays, as the parent of the bot and of
-everything the bot leaves behind, and ends them all when the bot ends, when it is told to, when they use more than they may,
-or when we die.
+This is a separate process between our fork and the bot's exec, because limits must be set from inside, and after a fork in a
+process with threads only exec is safe. With ``"supervise": 1`` it stays as the parent of the bot and of its orphaned
+descendants, and ends them all when the bot ends, when it is asked to, when they exceed a limit, or when the worker dies.
 """
 
 import contextlib
@@ -28,50 +27,50 @@ if TYPE_CHECKING:
     import socket
 
 _BOOTSTRAP: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
-#: Of our own environment the launcher gets what its interpreter needs to start; the bot's comes with the terms.
+#: The launcher inherits only the variables that its interpreter needs; the bot's come with the terms.
 LAUNCHER_ENV: Final = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _MIB: Final = 1 << 20
-#: A bot that is told to stop has so long, in seconds.
+#: How long a bot may take to stop, in seconds.
 GRACE_S: Final = 2.0
-#: What was over its limits ends with this code.
+#: The exit code of a bot that exceeded a limit.
 OVER_LIMIT: Final = 124
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 #: How often descendants are counted, in seconds.
 _COUNT_S: Final = 0.1
 _NOTHING_TO_COUNT_S: Final = 3600.0
-#: Where the terms have no limit: more than a bot can use.
+#: Used if the terms have no limit: more than a bot can use.
 _NO_LIMIT_MB: Final = 1 << 20
 _NO_LIMIT_PIDS: Final = 1 << 20
 
 
 def launched(*command: str) -> list[str]:
-    """The command that starts this one in the launcher. It ends when the process that calls this ends, even if that is at once."""
+    """The command that runs this one in the launcher, which ends when the calling process ends, even if that is at once."""
     return [sys.executable, "-I", "-S", _BOOTSTRAP, str(os.getpid()), "--", *command]
 
 
 def _limit(kind: int, value: int) -> None:
-    """As low as asked, and not above what we were given ourselves."""
+    """Set a limit, but not above our own."""
     _, hard = resource.getrlimit(kind)
     ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (ceiling, ceiling))
 
 
 def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> None:
-    """Turn into the command."""
+    """Execute the command in this process."""
     if sys.platform == "linux":
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # if whoever started us dies, so does the bot
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # the bot dies with the process that started it
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
         if os.getppid() != parent:
-            sys.exit(CANNOT_START)  # it has died already
+            sys.exit(CANNOT_START)  # that process has died already
     if terms.get("cpu_seconds"):
         _limit(resource.RLIMIT_CPU, terms["cpu_seconds"])
     if terms.get("files"):
         _limit(resource.RLIMIT_NOFILE, terms["files"])
     if terms.get("disk_mb"):
-        _limit(resource.RLIMIT_FSIZE, terms["disk_mb"] * _MIB)  # one file; all of them are counted
+        _limit(resource.RLIMIT_FSIZE, terms["disk_mb"] * _MIB)  # for one file; their sum is counted
     _limit(resource.RLIMIT_CORE, 0)
     try:
         if terms.get("policy"):
@@ -81,7 +80,7 @@ def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> No
         os._exit(CANNOT_START)
     folder = terms.get("cwd", ".")
     try:
-        os.chdir(folder)  # only now: what lies in it must have no part in the above
+        os.chdir(folder)  # only now: files in it must not affect the steps above
     except OSError as error:
         print(f"cannot start in {folder!r}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
@@ -93,10 +92,10 @@ def _become(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> No
 
 
 def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) -> int:
-    """Start the bot, wait for its end or for ours, and leave nobody behind; the bot's exit code."""
+    """Start the bot, wait for its end or that of the worker, end all descendants, and return the bot's exit code."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     if sys.platform == "linux":
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whatever the bot starts and leaves becomes our child
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # orphaned descendants of the bot become our children
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:
             return CANNOT_START
@@ -105,7 +104,7 @@ def _supervise(command: Sequence[str], terms: Mapping[str, Any], parent: int) ->
     has_view = policy is not None and policy.has_view
     group = BotGroup(terms["cgroup"], terms) if terms.get("cgroup") else None
     counted = {name: value for name, value in terms.items() if group is None or name not in KEPT}
-    # In a view of its own the bot's files lie in a file system with a limit, and are not counted either.
+    # In its own view the bot's files are in a file system with a size limit, so they are not counted either.
     account = Account(us, counted, policy.scratch if policy is not None and not has_view else None)
     if account.counts:
         _come_first()
@@ -146,8 +145,8 @@ def _fork(command: Sequence[str], terms: Mapping[str, Any]) -> int:
 
 
 def _start_forwarder() -> "tuple[socket.socket, int]":
-    """A process that connects the bot's network with the arena: the end for those inside, and its id."""
-    import socket  # only where there is such a network
+    """Start the process that connects the bot's network with the arena; returns the inner socket and the process id."""
+    import socket  # needed only with a private network
 
     from orchestrator.bot_processes.network import forward
 
@@ -169,16 +168,16 @@ def _start_forwarder() -> "tuple[socket.socket, int]":
 
 
 def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "socket.socket | None") -> int:
-    """Start the bot in namespaces of its own; the process that stands for it: the first in there, whose end ends all others."""
+    """Start the bot in its own namespaces; returns the first process in them, whose end ends all others."""
     policy = sandbox.SandboxPolicy.from_plain(terms["policy"])
     view = View(**terms["view"])
-    ours, theirs = os.pipe()  # theirs closes when we end
+    ours, theirs = os.pipe()  # theirs closes when this process ends
 
     def run() -> None:
         os.close(theirs)
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if select.select([ours], [], [], 0)[0]:
-            return  # we have ended before that was set
+            return  # the parent ended before the death signal was set
         if arena is not None:
             from orchestrator.bot_processes.network import listen_inside
 
@@ -200,14 +199,14 @@ def _start_in_view(command: Sequence[str], terms: Mapping[str, Any], arena: "soc
 
 
 def _come_first() -> None:
-    """A bot that starts processes without end must not keep us from ending it. Only root may ask for that."""
+    """Raise our priority, so that a bot that starts endless processes cannot keep us from ending it. Only root may do so."""
     if sys.platform == "linux":
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
 def _end_all(us: int, bot: int) -> None:
-    """Kill everybody beneath us. First all are stopped: who is stopped starts nobody else."""
+    """Kill all descendants. They are stopped first, so that none can start another."""
     stopped: set[int] = set()
     while new := set(descendants_of(us)) - stopped:
         for pid in new:
@@ -226,7 +225,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def _reap(bot: int, forwarder: int = 0) -> int | None:
-    """Reap every child that has ended; the bot's exit code if it was one of them, or if the forwarder was."""
+    """Reap every child that has ended; the bot's exit code if the bot or the forwarder was one of them."""
     code, lost = None, None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -245,11 +244,11 @@ def _reap(bot: int, forwarder: int = 0) -> int | None:
 
 
 def main() -> None:
-    """Arguments: our parent's id, --, the command. The terms are JSON on standard input, where no list of processes shows them.
+    """Arguments: the parent's id, --, the command. The terms are JSON on standard input, where process lists do not show them.
 
-    All keys may be left out, and so may the terms: {cpu_seconds, files} bind each process; {memory_mb, processes, disk_mb} the
-    bot with all its descendants if it is supervised; {policy} and {view} are those of ``sandbox.SandboxPolicy`` and
-    ``view.View``; {cgroup} is the group to divide; {env, cwd} are the bot's; {supervise}.
+    All keys are optional, and so are the terms: {cpu_seconds, files} limit each process; {memory_mb, processes, disk_mb} limit a
+    supervised bot with all its descendants; {policy} and {view} are those of ``sandbox.SandboxPolicy`` and ``view.View``;
+    {cgroup} is the group to divide; {env, cwd} are the bot's; {supervise}.
     """
     terms: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     if "probe" in terms:

@@ -1,7 +1,7 @@
-"""Namespaces of a bot's own: a file system that shows what it needs, its own processes, and no shared memory of others.
+"""A bot's own namespaces: a file system with only what it needs, its own processes, and no shared memory of others.
 
-Linux lets an ordinary user make them, in a user namespace, unless the administrator forbids it. ``offered`` says whether this
-machine does, and why not; then the other parts of the sandbox are all there is.
+Linux lets an ordinary user create them in a user namespace, unless the administrator forbids it. ``offered`` returns why this
+machine does not; then the sandbox has only its other parts.
 """
 
 import contextlib
@@ -29,28 +29,28 @@ _AT_RECURSIVE: Final = 0x8000
 _DETACH: Final = 2
 _PR_SET_DUMPABLE: Final = 4
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom")
-#: Of /proc, what the kernel tells root about itself and about others: a bot of root's is root by name.
+#: Parts of /proc that the kernel shows only to root: a bot started by root has that user id.
 _KERNEL_STATE: Final = (
     "iomem", "ioports", "interrupts", "kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount",
     "kpageflags", "latency_stats", "modules", "pagetypeinfo", "sched_debug", "slabinfo", "timer_list", "timer_stats",
     "vmallocinfo",
 )  # fmt: skip
-#: Where the machine's own file system is while the view is made, and where the bot's own files are.
+#: Where the machine's own file system is while the view is built, and where the bot's own files are.
 _OLD, _STORE = "/.old", "/.store"
-#: Places that a bot may write beside its scratch folder: they are its own, and gone with it.
+#: Folders that a bot may write in besides its scratch folder: they are private and deleted with it.
 WRITABLE: Final = ("/tmp", "/dev/shm")
-#: The kernel takes no lower limit on process ids.
+#: The kernel accepts no lower limit on process ids.
 _LEAST_PIDS: Final = 301
-#: The first Linux in which each process namespace has its own.
+#: The first Linux version in which each process namespace has its own limit.
 _OWN_PID_MAX: Final = (6, 14)
-#: Files of a bot cost the kernel memory, however small they are.
+#: A bot's files cost kernel memory, however small they are.
 _FILES_PER_MIB: Final = 64
 _PROBE_S: Final = 20.0
 _PROBE_PORT: Final = 1
 
 
 def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
-    """Like fork: the child, which runs this and must not return, is the first process of namespaces of its own."""
+    """Fork a child as the first process of its own namespaces. It calls ``run``, which must not return."""
     flags = _NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_IPC | _NEW_NAME | signal.SIGCHLD
     flags |= _NEW_NETWORK if has_network else 0
     user, group = os.geteuid(), os.getegid()
@@ -62,11 +62,11 @@ def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
             write_text("/proc/self/setgroups", "deny")
             write_text("/proc/self/uid_map", f"{user} {user} 1")
             write_text("/proc/self/gid_map", f"{group} {group} 1")
-            prctl(_PR_SET_DUMPABLE, 0)  # its memory is not the bot's to read
+            prctl(_PR_SET_DUMPABLE, 0)  # the bot must not read its memory
             run()
         except OSError as error:
             print(f"cannot start: {error.strerror} {error.filename or ''}".rstrip(), file=sys.stderr, flush=True)
-        except BaseException:  # whatever it is, this process must not go on as if it were its parent
+        except BaseException:  # in any case this process must not continue as its parent
             import traceback
 
             traceback.print_exc()
@@ -76,7 +76,7 @@ def start_in_namespaces(run: Callable[[], None], *, has_network: bool) -> int:
 
 
 def enter_view(view: View, scratch: str, hidden: Collection[str], cwd: str, disk_mb: int, processes: int) -> None:
-    """Make this the only file system of this process, the first of its namespaces. ``hidden`` is never in it."""
+    """Make this the only file system of this process, the first of its namespaces. ``hidden`` paths are never in it."""
     _mount("", "/", "", _RECURSIVE | _PRIVATE)
     _mount("tmpfs", scratch, "tmpfs", _NO_SETUID | _NO_DEVICES, "size=16m,mode=0755")  # any folder will do
     os.chdir(scratch)
@@ -110,7 +110,7 @@ def enter_view(view: View, scratch: str, hidden: Collection[str], cwd: str, disk
             _mount(f"{_STORE}/{at}", place, "", _BIND)
     os.makedirs(cwd, exist_ok=True)
     _mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS)
-    if has_own_pid_max(os.uname().release):  # a second limit: processes are counted too, or kept by a cgroup
+    if has_own_pid_max(os.uname().release):  # a second limit: processes are also counted or limited by a cgroup
         write_text("/proc/sys/kernel/pid_max", str(max(_LEAST_PIDS, processes + 10)))
     for name in _KERNEL_STATE:
         if os.path.exists(f"/proc/{name}"):
@@ -123,13 +123,13 @@ def enter_view(view: View, scratch: str, hidden: Collection[str], cwd: str, disk
 
 
 def has_own_pid_max(release: str) -> bool:
-    """Whether kernel.pid_max belongs to a process namespace: since Linux 6.14. Before, root would set it for the machine."""
+    """Whether kernel.pid_max belongs to a process namespace (since Linux 6.14). Before, root would set it for the machine."""
     version = re.match(r"(\d+)\.(\d+)", release)
     return version is not None and (int(version[1]), int(version[2])) >= _OWN_PID_MAX
 
 
 def _make_store(count: int, disk_mb: int) -> None:
-    """One file system for all that the bot writes, so that one limit holds for all of it."""
+    """Create one file system for everything the bot writes, so that one limit covers it."""
     os.mkdir(_STORE)
     size = f"size={disk_mb}m,nr_inodes={1000 + _FILES_PER_MIB * disk_mb},mode=0700"
     _mount("tmpfs", _STORE, "tmpfs", _NO_SETUID | _NO_DEVICES, size)
@@ -148,7 +148,7 @@ def _make_devices() -> None:
 
 
 def _show(path: str) -> None:
-    """A file or folder of the machine, with all that is mounted in it, to be read only."""
+    """Mount a file or folder of the machine read-only, with all mounts inside it."""
     if os.path.isdir(_OLD + path):
         os.makedirs(path, exist_ok=True)
     else:
@@ -160,7 +160,7 @@ def _show(path: str) -> None:
 
 
 def _show_all_but(hidden: Collection[str], folder: str) -> None:
-    """Show every entry of a folder for itself: what is made there later, or takes the place of another, is not shown."""
+    """Mount every entry of a folder separately, so that entries created or replaced later are not shown."""
     for entry in os.scandir(_OLD + folder):
         path = entry.path.removeprefix(_OLD)
         if path in hidden:
@@ -178,11 +178,11 @@ def _show_all_but(hidden: Collection[str], folder: str) -> None:
 # ----------------------------------------------------------------------------------------------- what the machine offers
 @cache
 def offered() -> str:
-    """Why this machine does not let us make namespaces, in words; empty: it does. Tried out once, in a process of its own."""
+    """Why this machine does not let us create namespaces; empty if it does. Tried once, in a separate process."""
     if sys.platform != "linux":
         return "only Linux has them"
     if os.uname().machine not in _CLONE:
-        return f"not written for {os.uname().machine}"
+        return f"not supported on {os.uname().machine}"
     import subprocess  # the launcher, which starts often, does not need these
     import tempfile
 
@@ -196,12 +196,14 @@ def offered() -> str:
             )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"they cannot be tried out: {error}"
-    said = done.stderr.strip().splitlines()
-    return "" if done.returncode == 0 else said[-1].removeprefix("cannot start: ") if said else "they do not hold"
+    output = done.stderr.strip().splitlines()
+    return (
+        "" if done.returncode == 0 else output[-1].removeprefix("cannot start: ") if output else "they do not isolate"
+    )
 
 
 def probe(folder: str, view: View) -> int:
-    """Make namespaces as a bot's, and look whether all of it holds; the exit code."""
+    """Create namespaces like those of a bot and check that they isolate; returns the exit code."""
     import socket  # the launcher, which starts often, does not need these
 
     from orchestrator.bot_processes.network import listen_inside

@@ -1,7 +1,7 @@
-"""A network of a bot's own in which there is nothing but the arena: what is sent to its address in there is forwarded.
+"""A bot's own network that contains only the arena: connections to the arena's address in it are forwarded.
 
-Only for an arena on this machine's loopback, whose address can exist inside as well. The bot then reaches neither the same port
-of another machine nor anything else of the network.
+Used only for an arena on this machine's loopback, whose address can exist inside as well. The bot can then reach neither the
+same port on another machine nor anything else on the network.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from collections.abc import Collection
 from typing import Final, NoReturn
 
 _CHUNK: Final = 1 << 16
-#: Connections of one bot at a time; an honest one has one or two.
+#: Connections of one bot at a time; an ordinary bot has one or two.
 _MOST_CONNECTIONS: Final = 64
 _CONNECT_S: Final = 10.0
 _SET_FLAGS: Final = 0x8914  # SIOCSIFFLAGS
@@ -22,7 +22,7 @@ _UP: Final = 0x41  # IFF_UP, IFF_RUNNING
 
 
 def listen_inside(ports: Collection[int], forwarder: socket.socket) -> None:
-    """Bring this network up, and give the forwarder the sockets at which the bot connects."""
+    """Bring this network up, and send the forwarder the sockets to which the bot connects."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", _UP))
     with contextlib.ExitStack() as opened:
@@ -37,9 +37,9 @@ def listen_inside(ports: Collection[int], forwarder: socket.socket) -> None:
 
 
 def forward(inside: socket.socket) -> NoReturn:
-    """Take the connections from inside and make the same ones outside, until this process is ended.
+    """Accept the connections from inside and connect each to the arena, until this process is ended.
 
-    A bot that fails before it listens sends no sockets; then this waits for its end, too.
+    A bot that fails before it listens sends no sockets; then this waits to be ended.
     """
     _, given, _, _ = socket.recv_fds(inside, 1, _MOST_CONNECTIONS)
     listeners = [socket.socket(fileno=descriptor) for descriptor in given]
@@ -48,7 +48,9 @@ def forward(inside: socket.socket) -> NoReturn:
     free = threading.Semaphore(_MOST_CONNECTIONS)
     while True:
         for listener in select.select(listeners, [], [])[0]:
-            with contextlib.suppress(BlockingIOError, ConnectionAbortedError):  # the bot has given up already
+            with contextlib.suppress(
+                BlockingIOError, ConnectionAbortedError
+            ):  # the bot has closed the connection already
                 bot, _ = listener.accept()
                 _take(bot, listener.getsockname()[:2], free)
 
@@ -61,7 +63,7 @@ def _take(bot: socket.socket, address: tuple[str, int], free: threading.Semaphor
 
 
 def _connect(bot: socket.socket, address: tuple[str, int], free: threading.Semaphore) -> None:
-    """One connection, from its beginning to its end. Where the arena takes none, the bot's is closed instead of refused."""
+    """Forward one connection until it ends. If the arena refuses it, the bot's connection is closed."""
     try:
         with bot, contextlib.suppress(OSError), socket.create_connection(address, _CONNECT_S) as arena:
             arena.settimeout(None)
@@ -76,7 +78,7 @@ def _connect(bot: socket.socket, address: tuple[str, int], free: threading.Semap
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    """Everything from one end to the other; when one direction ends, so does the other."""
+    """Copy everything from one end to the other; when one direction ends, so does the other."""
     with contextlib.suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)

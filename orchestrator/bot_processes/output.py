@@ -1,4 +1,4 @@
-"""What a bot says, kept in a file that the bot cannot reach: opened once, bounded, and its end read without the rest."""
+"""The output of a bot, kept in a bounded file that the bot cannot reach."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ _TAIL_BYTES: Final = 4000
 
 
 class OutputLog:
-    """A plain file that grows to a limit. Safe to use from several threads."""
+    """A file that grows up to a limit. Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
@@ -20,22 +20,22 @@ class OutputLog:
         self._last_tail = ""
 
     def write(self, data: bytes) -> None:
-        """Add this, as far as there is room; the rest is dropped, so that the bot never waits for us."""
+        """Append data up to the limit; the rest is dropped, so that the bot never waits for us."""
         with self._lock:
             if self._fd is None:
                 return
-            free = _MOST_BYTES - os.fstat(self._fd).st_size  # other processes of the same bot may write it too
+            free = _MOST_BYTES - os.fstat(self._fd).st_size  # other processes of the same bot may write to it too
             if free > 0:
                 with contextlib.suppress(OSError):  # our disk is full, which is not the bot's fault
                     os.write(self._fd, data[:free])
 
     def tail(self) -> str:
-        """The end of it; after ``close`` as it was then."""
+        """The end of the output; after ``close``, as it was then."""
         with self._lock:
             return self._last_tail if self._fd is None else _read_tail(self._fd)
 
     def close(self) -> None:
-        """Nothing more is kept."""
+        """Stop writing."""
         with self._lock:
             if self._fd is not None:
                 self._last_tail = _read_tail(self._fd)
@@ -49,7 +49,7 @@ def _read_tail(fd: int) -> str:
 
 
 def _open_plain(path: Path) -> int:
-    """Open for appending. A link, a pipe or a file with a second name, which a bot could have left there, is replaced."""
+    """Open for appending. A link, a pipe or a file with a second name, which a bot could have put there, is replaced."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     with contextlib.suppress(OSError):
         fd = os.open(path, flags, 0o600)

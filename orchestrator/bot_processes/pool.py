@@ -1,8 +1,8 @@
-"""The bot pool: all bots of one tournament that this worker keeps, under names of their own.
+"""The bot pool: all bots of one tournament that run in this worker.
 
-A bot's name in the arena is ``tournament.entrant.slot``. The slot belongs to the worker: another worker has another one, so
-that two copies of a bot never take each other's stream; a worker that takes over a dead one's slot brings its bots back
-under the same names, and their games go on.
+A bot's arena name is ``tournament.entrant.slot``. Each worker has its own slot, so that two copies of a bot never take each
+other's stream. A worker that takes over the slot of a dead worker restarts its bots under the same names, and their games
+go on.
 """
 
 import logging
@@ -31,20 +31,20 @@ from orchestrator.spec import Entry
 _LOG: Final = logging.getLogger(__name__)
 _LOOK_S: Final = 0.2
 START_S: Final = 30.0
-#: A bot that was seen to be connected is not looked for again so soon, in seconds: matches begin many a second.
+#: A connected bot is not checked again within this time, in seconds: many matches begin per second.
 _SEEN_S: Final = 1.0
-#: Between two looks whether a bot that plays for other workers too has room.
+#: The time between two checks whether a bot that also plays for other workers has capacity.
 _CAPACITY_POLL_S: Final = 1.0
-#: So much of an isolated bot's own name is in its name in the arena, which may have 64 characters.
+#: How many characters of an isolated bot's name are in its arena name, which may have 64.
 _NAME_PART: Final = 30
-#: What a tournament that was planned before there were defaults is played with, too.
+#: The defaults, also for tournaments that were planned before there were any.
 _DEFAULT_LIMITS: Final = {
     name: value for name, value in asdict(Limits()).items() if value is not None and name != "match_seconds"
 }
 
 
 class BotCannotStart(Exception):
-    """A bot did not turn up; says so with the bot's own words."""
+    """A bot did not connect; the message includes the bot's own output."""
 
     def __init__(self, name: str, why: str, words: str) -> None:
         super().__init__(f"bot {name!r} {why}" + (f"; it said:\n{words}" if words else "; it said nothing"))
@@ -54,40 +54,40 @@ class BotCannotStart(Exception):
 
 
 def command_of(entry: Entry) -> list[str]:
-    """What starts the bot."""
+    """The command that starts the bot."""
     if not entry.bundled:
         return list(entry.command)
-    # -P: a bundled bot loads our modules, and none that lie in the working directory.
+    # -P: a bundled bot loads our modules, not those in the working directory.
     return [sys.executable, "-P", "-m", "bots.bundled", entry.bundled]
 
 
 def search_path() -> str:
-    """Where the program of a command is looked for. "python3" in a roster means the Python that we run with ourselves."""
+    """Where the program of a command is looked up. "python3" in a roster means the Python that runs us."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def unconfined(limits: Mapping[str, Any], address: str) -> tuple[str, ...]:
-    """What the bots of a tournament could do here and should not, in words: for a log, and for whoever reads the table."""
+    """What bots could do here although they should not, as sentences for the log and for readers of the table."""
     if reason := limits.get("unconfined"):
-        return (f"Bots run without a sandbox, as the roster wants it: {reason}",)
+        return (f"Bots run without a sandbox, as the roster asks: {reason}",)
     lacking = missing(SandboxPolicy.for_bot(Path.cwd(), address))
     return tuple(f"The sandbox lacks a protection: {words}" for words in lacking)
 
 
 def protections(limits: Mapping[str, Any], address: str) -> str:
-    """What protects this machine from the bots of a tournament, in words; empty if the roster wants nothing of it."""
+    """What protects this machine from the bots of a tournament, as text; empty if the roster turns it off."""
     if limits.get("unconfined"):
         return ""
     return in_force(SandboxPolicy.for_bot(Path.cwd(), address), {**_DEFAULT_LIMITS, **limits})
 
 
 @cache
-def _say_once(words: str, level: int = logging.WARNING) -> None:
+def _log_once(words: str, level: int = logging.WARNING) -> None:
     _LOG.log(level, "%s", words)
 
 
 class BotPool:
-    """Bots as processes. Call ``ready`` before a match; ``close`` ends them all."""
+    """The bots of one tournament as processes. Call ``wait_until_ready`` before a match; ``close`` ends them all."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class BotPool:
         limits: Mapping[str, Any],
         hidden: Sequence[Path] = (),
     ) -> None:
-        """``limits`` as the roster has them; with ``unconfined``, a reason, there is no sandbox. ``hidden`` are files and folders
-        that bots may not read; each other's folders they never may."""
+        """``limits`` come from the roster; ``unconfined``, a reason, turns the sandbox off. ``hidden`` lists files and folders that
+        bots may not read; they can never read each other's folders."""
         self._client = client
         self._tournament = tournament
         self._slot = slot
@@ -112,13 +112,13 @@ class BotPool:
         self._readable = tuple(self._limits.pop("readable", ()))
         self._is_confined = not limits.get("unconfined")
         for words in unconfined(limits, client.access.address):
-            _say_once(words)
+            _log_once(words)
         if words := protections(limits, client.access.address):
-            _say_once(words, logging.INFO)
+            _log_once(words, logging.INFO)
         self._bots: dict[str, BotProcess] = {}
-        #: Since when a bot has not been connected, by its name in the arena. Whoever is here is not in it.
+        #: Since when a bot has been missing, by arena name. Connected bots are not listed.
         self._away: dict[str, float] = {}
-        #: When a bot was last seen to be connected, by the same name.
+        #: When a bot was last seen connected, by arena name.
         self._seen: dict[str, float] = {}
         self._capacity = Capacity()
         self._lock = threading.Lock()
@@ -127,8 +127,8 @@ class BotPool:
         self._keeper.start()
 
     def arena_name(self, entrant: str, session: str = "") -> str:
-        """The bot's name in the arena. A remote bot has one key, and so one name, wherever it runs; an isolated one has a name
-        for every session."""
+        """The bot's arena name. A remote bot has one key, and so one name, wherever it runs; an isolated bot has one name per
+        session."""
         key = arena_key(entrant)
         entry = self._entries[entrant]
         if entry.remote:
@@ -146,16 +146,16 @@ class BotPool:
         timeout_s: float = START_S,
         heartbeat: Callable[[], None] = lambda: None,
     ) -> None:
-        """All of these bots are connected, or BotCannotStart within the time. ``heartbeat`` is called while we wait.
+        """Wait until all of these bots are connected, calling ``heartbeat``. Raises BotCannotStart if one is not in time.
 
-        The time counts from when a bot was first missed, and not anew for every match: who does not come at all is waited for once,
-        and has the time to be seated for the rest.
+        The time counts from when a bot was first missing, not again for every match: a bot that never connects delays one match,
+        and can still be seated in later ones.
         """
         self.start(entrants, session)
         now = time.monotonic()
         names = [self.arena_name(entrant, session) for entrant in entrants]
         if all(now - self._seen.get(name, -_SEEN_S) < _SEEN_S for name in names):
-            return  # a bot that has left since could as well leave after we asked
+            return  # a check now would not help against a bot that leaves just after it
         failed: dict[str, BotCannotStart] = {}
         while True:
             connected = self._client.connected()
@@ -179,7 +179,7 @@ class BotPool:
                     words = bot.last_words() if bot is not None else ""
                     failed[entrant] = BotCannotStart(entrant, f"did not connect within {timeout_s:.0f} s", words)
             gone = [failed[entrant] for entrant in missing if entrant in failed]
-            if len(gone) == len(missing):  # the others are here
+            if len(gone) == len(missing):  # the others are connected
                 if gone:
                     raise gone[0]
                 return
@@ -195,10 +195,10 @@ class BotPool:
         was_handed_out: bool = False,
         heartbeat: Callable[[], None] = lambda: None,
     ) -> Iterator[None]:
-        """Within it these bots play one game more; entering waits until each of them has room for it.
+        """A context in which these bots play one more game; entering it waits until each has capacity.
 
-        ``was_handed_out``: somebody had the match before. If the game goes on already, its clocks do too, and nothing is waited
-        for; but the worker that had it may have waited for room itself.
+        ``was_handed_out``: another worker had the match before. If the game has begun, its clocks run and nothing is waited for;
+        but that worker may have been waiting for capacity too.
         """
         bots = [self.arena_name(entrant, session) for entrant in entrants]
         is_begun = was_handed_out and self._is_begun(session)
@@ -219,11 +219,11 @@ class BotPool:
         except ServiceError as error:
             if not error.is_passing and error.reason != "UNKNOWN_SESSION":
                 raise
-            return error.is_passing  # a service that is away may well have it
+            return error.is_passing  # an unavailable service may have it
         return True
 
     def _wait_for_remote(self, entrants: Sequence[str], heartbeat: Callable[[], None]) -> None:
-        """Bots that dial in by themselves play for other workers too: only the service knows whether they have room."""
+        """Wait for remote bots, which also play for other workers: only the service knows whether they have capacity."""
         bots = [self.arena_name(entrant) for entrant in entrants]
         while bots and not self._closing.is_set() and not self._have_capacity(bots):
             heartbeat()
@@ -235,12 +235,12 @@ class BotPool:
         except ServiceError as error:
             if not error.is_passing:
                 raise
-            return False  # it is away, and plays nothing
+            return False  # it is not connected
         here = [connected[bot] for bot in bots if bot in connected]
         return all(bot.games < bot.max_parallel_games for bot in here)
 
     def start(self, entrants: Sequence[str], session: str = "") -> None:
-        """Start those that are not running; nobody is waited for."""
+        """Start the bots that are not running, without waiting for them."""
         for entrant in entrants:
             if not self._entries[entrant].remote:
                 self._start(entrant, session)
@@ -252,7 +252,7 @@ class BotPool:
                 return
             entry = self._entries[entrant]
             folder = self._folder / file_name(entrant)
-            scratch = folder / (name if entry.isolated else "scratch")  # the bot writes here, and its log lies outside
+            scratch = folder / (name if entry.isolated else "scratch")  # the bot writes here; its log is outside
             scratch.mkdir(parents=True, exist_ok=True)
             env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
             env["PATH"] = search_path()
@@ -264,7 +264,7 @@ class BotPool:
                 env["RUBBLE_CA"] = self._client.access.ca_file
             if entry.bundled:
                 env["OPENBLAS_NUM_THREADS"] = "1"
-                env["RUBBLE_BOT_SEED"] = entry.seed  # every user of a machine can read the command lines on it
+                env["RUBBLE_BOT_SEED"] = entry.seed  # not in the command line, which every user of the machine can read
             cwd = Path(entry.cwd) if entry.cwd else Path.cwd()
             policy = None
             if self._is_confined:
@@ -274,7 +274,7 @@ class BotPool:
             bot.look_after()
 
     def stop_after_game(self, entrants: Sequence[str], session: str) -> None:
-        """The game is over: those that play only one go, and what they left in their folders goes too."""
+        """Stop the bots that play only one game, and delete their folders."""
         for entrant in entrants:
             if self._entries[entrant].isolated:
                 name = self.arena_name(entrant, session)

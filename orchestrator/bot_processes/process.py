@@ -1,4 +1,4 @@
-"""One bot as a process: its output kept within bounds, started again when it falls, ended with all its children."""
+"""One bot as a process: its output is bounded, it is restarted when it fails, and ended with all its descendants."""
 
 import contextlib
 import json
@@ -18,18 +18,18 @@ from orchestrator.bot_processes.sandbox import SandboxPolicy
 from orchestrator.bot_processes.system import CANNOT_START
 from orchestrator.bot_processes.view import view_for
 
-#: The supervisor needs less: see ``launch.GRACE_S``.
+#: The supervisor needs less: see ``launcher.GRACE_S``.
 _END_S: Final = 5.0
-#: A process that outlives its bot may hold the bot's output open: its words are waited for this long, in seconds.
+#: How long to wait for the rest of a bot's output, in seconds: a process that outlives the bot may hold it open.
 _WORDS_S: Final = 0.5
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 30.0
-#: A bot that ran this long has started well: its next fall is a new one.
+#: A bot that ran for this long has started well: its next failure counts as the first.
 _WELL_S: Final = 20.0
 
 
 class BotProcess:
-    """A bot that is kept running."""
+    """A bot that is restarted when it ends."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class BotProcess:
     ) -> None:
         self.name = name
         self._terms = {**limits, "supervise": 1, "env": dict(env), "cwd": str(cwd.absolute())}
-        self._words = list(command)
+        self._bot_command = list(command)
         self._policy = policy
         self._command = launched(*command)
         self._output = OutputLog(output)
@@ -59,12 +59,12 @@ class BotProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, 0 if it does not run."""
+        """The process id; 0 if it is not running."""
         process = self._process
         return process.pid if process is not None and process.poll() is None else 0
 
     def look_after(self) -> None:
-        """Start the bot if it does not run and its pause is over."""
+        """Start the bot if it is not running and its pause is over."""
         with self._lock:
             if self._is_ending:
                 return
@@ -94,55 +94,55 @@ class BotProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # a group of its own, so that its children can be ended with it
+                start_new_session=True,  # its own group, so that its children can be ended with it
             )
-        except OSError as error:  # the machine is full: it has ended before it began
+        except OSError as error:  # the machine is out of resources: treated as if the bot had ended
             self.exit_code = CANNOT_START
             self._pause = min(self._pause * 2, _LONGEST_PAUSE_S)
             self._next_start = now + self._pause
             self._output.write(f"cannot start {self.name!r}: {error.strerror}\n".encode())
             return
         assert self._process.stdin is not None and self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError), self._process.stdin as terms:  # it has died, which is seen later
+        with contextlib.suppress(BrokenPipeError), self._process.stdin as terms:  # it has died, which is noticed later
             terms.write(self._written_terms())
         self._reader = threading.Thread(target=self._keep_output, args=(self._process.stdout,), daemon=True)
         self._reader.start()
 
     def _written_terms(self) -> bytes:
-        """For the launcher. What the bot is shown is looked up anew at every start: a folder may be there by now."""
+        """The terms for the launcher. The bot's view is computed at every start, since a folder may have been created meanwhile."""
         terms = self._terms | {"cgroup": divisible()[0]}
         if self._policy is not None:
             terms["policy"] = self._policy.to_plain()
             if self._policy.has_view:
-                shown = view_for(self._words, self._terms["env"], self._terms["cwd"], self._policy.readable)
+                shown = view_for(self._bot_command, self._terms["env"], self._terms["cwd"], self._policy.readable)
                 terms["view"] = shown._asdict()
         return json.dumps(terms).encode()
 
     def _keep_output(self, pipe: IO[bytes]) -> None:
-        """Keep what the bot says, up to a limit; beyond it is read and dropped, so that the bot never blocks."""
+        """Store the output up to a limit; the rest is read and dropped, so that the bot never blocks."""
         with pipe:
             while chunk := pipe.read1(65536):  # type: ignore[attr-defined]  # a pipe is buffered
                 self._output.write(chunk)
 
     def last_words(self) -> str:
-        """The end of what the bot said. Of a bot that has ended, all of it has been read by then."""
+        """The end of the bot's output; complete if the bot has ended."""
         if self._reader is not None and not self.pid:
             self._reader.join(_WORDS_S)
         return self._output.tail()
 
     def end(self) -> None:
-        """End the bot and all it started."""
+        """End the bot and all its descendants."""
         with self._lock:
             self._is_ending = True
             process = self._process
             if process is not None:
-                process.terminate()  # the supervisor ends the bot, and all it started
+                process.terminate()  # the supervisor ends the bot and its descendants
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_END_S)
                 self._end_group(signal.SIGKILL)
                 process.wait()
             if self._reader is not None:
-                self._reader.join(_END_S)  # its last words
+                self._reader.join(_END_S)  # reads the rest of the output
             self._output.close()
 
     def _end_group(self, number: signal.Signals) -> None:

@@ -1,16 +1,16 @@
 """The sandbox of a bot: what it may write, read, connect to and call, as far as this machine can enforce it.
 
-Four means of Linux, none of which needs a privilege, and none of which the bot can undo:
+It uses four mechanisms of Linux. None needs a privilege, and the bot cannot undo them:
 
-- Namespaces, if the machine offers them (``namespaces``, ``network``): files, processes and a network of the bot's own.
-- Landlock: files are written in the bot's own folders only, and the arena's private files are not read; TCP connects to the
-  arena's port only, and is not listened at (kernel 6.7); signals and abstract sockets stay inside (kernel 6.12).
-- seccomp: no sockets but TCP, the only ones that Landlock restricts; no calls that reach other processes, make memory that
-  belongs to no process, make namespaces, or change the attributes of files (``calls`` has the table).
-- Capabilities: a bot that we start as root has none.
+- Namespaces, if the machine offers them (``namespaces``, ``network``): the bot has its own files, processes and network.
+- Landlock: the bot writes only in its own folders and cannot read the arena's private files; it can connect only to the
+  arena's TCP port and cannot listen (kernel 6.7); signals and abstract sockets stay inside (kernel 6.12).
+- seccomp: no sockets but TCP, the only ones that Landlock restricts; no calls that reach other processes, create memory that
+  belongs to no process, create namespaces, or change the attributes of files (``calls`` has the table).
+- Capabilities: a bot started by root has none.
 
-Landlock knows a port and no address: without a network of the bot's own, the same port of another machine is open too. What
-a machine cannot enforce is named by ``missing``, at the start of a run and in its report.
+Landlock restricts ports, not addresses: without its own network, a bot can reach the same port on other machines. ``missing``
+lists what a machine cannot enforce, at the start of a run and in its report.
 """
 
 import ctypes
@@ -41,7 +41,7 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14  # versions 2 and 3
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1  # version 4
 _ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1  # version 6
 _INSIDE: Final = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SOCK | _MAKE_FIFO | _MAKE_SYM
-#: Devices that programs open for writing and that keep nothing.
+#: Devices that programs write to and that store nothing.
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 # --------------------------------------------------------------------------------------------------------- capabilities
@@ -49,12 +49,12 @@ _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 47, 4
 _CAPABILITIES_3: Final = 0x20080522
 
 
-#: An arena at one of these can be reached from a network of the bot's own.
+#: An arena at one of these addresses can be reached from a bot's own network.
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class SandboxPolicy(NamedTuple):
-    """What one bot may do. Goes to the launcher as JSON."""
+    """What one bot may do. Passed to the launcher as JSON."""
 
     #: The only folder it may write in; it may read there too.
     scratch: str
@@ -62,22 +62,22 @@ class SandboxPolicy(NamedTuple):
     ports: tuple[int, ...]
     #: Files and folders it may not read.
     hidden: tuple[str, ...] = ()
-    #: The arena's address is a name that has to be looked up.
+    #: The arena's address is a name that must be resolved.
     asks_names: bool = False
-    #: The arena's address is a unix socket.
+    #: The arena's address is a Unix socket.
     uses_unix: bool = False
-    #: It has namespaces of its own, and sees of the file system only what it needs.
+    #: It has its own namespaces, and sees only the files that it needs.
     has_view: bool = False
-    #: What it sees in addition.
+    #: Additional paths that it sees.
     readable: tuple[str, ...] = ()
-    #: It has a network of its own, in which there is only the arena.
+    #: It has its own network, which contains only the arena.
     has_network: bool = False
 
     @classmethod
     def for_bot(
         cls, scratch: "Path", address: str, hidden: Iterable["Path"] = (), readable: Iterable[str] = ()
     ) -> "SandboxPolicy":
-        """For a bot that calls the arena at this address and has this folder."""
+        """The policy of a bot that connects to the arena at this address and has this folder."""
         ports, asks_names, uses_unix = _read_address(address)
         secret = tuple(str(path.resolve()) for path in hidden)
         sockets = [address.removeprefix("unix:").removeprefix("//")] if uses_unix else []
@@ -88,17 +88,17 @@ class SandboxPolicy(NamedTuple):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "SandboxPolicy":
-        """As ``to_plain`` gave it."""
+        """Read what ``to_plain`` returned."""
         given = dict(plain)
         return cls(**given | {name: tuple(given[name]) for name in ("ports", "hidden", "readable")})
 
     def to_plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """Plain values for JSON."""
         return self._asdict()
 
 
 def _read_address(address: str) -> tuple[tuple[int, ...], bool, bool]:
-    """Ports, whether a name has to be looked up, and whether it is a unix socket; gRPC's addresses come in many forms."""
+    """The ports, whether a name must be resolved, and whether it is a Unix socket; gRPC addresses have many forms."""
     if address.startswith("unix"):
         return (), False, True
     found = _hosts_and_ports(address)
@@ -109,13 +109,13 @@ def _hosts_and_ports(address: str) -> list[tuple[str, int]]:
     found = []
     for one in re.sub(r"^(ipv4:|ipv6:|dns:(//[^/]*/)?)", "", address).split(","):
         parts = re.fullmatch(r"\[?(?P<host>.*?)\]?(?::(?P<port>\d+))?", one)
-        assert parts is not None  # any text fits
+        assert parts is not None  # the pattern matches any text
         found.append((parts["host"], int(parts["port"] or 443)))
     return found
 
 
 def _is_ip(host: str) -> bool:
-    import ipaddress  # the launcher, which starts often, does not need it
+    import ipaddress  # the launcher starts often and does not need it
 
     try:
         ipaddress.ip_address(host)
@@ -126,7 +126,7 @@ def _is_ip(host: str) -> bool:
 
 # ----------------------------------------------------------------------------------------------- what the machine offers
 def missing(policy: SandboxPolicy) -> tuple[str, ...]:
-    """What a bot under this policy could still do here and should not, in words."""
+    """What a bot under this policy could still do here although it should not, as text."""
     if sys.platform != "linux":
         return ("bots can do what this user can: only Linux has a sandbox for them",)
     lacking = [*_missing_for_files(policy), *_missing_for_network(policy)]
@@ -137,7 +137,7 @@ def missing(policy: SandboxPolicy) -> tuple[str, ...]:
 
 
 def _missing_for_files(policy: SandboxPolicy) -> Iterator[str]:
-    """Of files and processes: namespaces need no help, and Landlock has learnt one thing after the other."""
+    """Gaps for files and processes: namespaces close them all; Landlock depends on its version."""
     if policy.has_view:
         return
     yield f"everything this user may read can be read, and processes be seen: no namespaces ({namespaces.offered()})"
@@ -145,7 +145,7 @@ def _missing_for_files(policy: SandboxPolicy) -> Iterator[str]:
     if version < 1:
         yield "files outside its folder can be written, and the arena's own files read: no Landlock here"
     elif version < 3:
-        yield f"files outside its folder can be cut off: Landlock {version} here, 3 is needed"
+        yield f"files outside its folder can be truncated: Landlock {version} here, 3 is needed"
     if version < 6:
         yield f"other processes of this user can be signalled: Landlock {version} here, 6 is needed"
 
@@ -163,13 +163,13 @@ def _missing_for_network(policy: SandboxPolicy) -> Iterator[str]:
     if version < 6 and (policy.uses_unix or missing_filter()):
         yield f"abstract unix sockets of other programs can be reached: Landlock {version} here, 6 is needed"
     if policy.asks_names and not missing_filter():
-        yield "UDP is open: the arena's address is a name that has to be looked up"
+        yield "UDP is open: the arena's address is a name that must be resolved"
     elif missing_filter():
         yield f"other sockets than TCP can be opened: {missing_filter()}"
 
 
 def in_force(policy: SandboxPolicy, limits: Mapping[str, Any]) -> str:
-    """What protects this machine from its bots, and by what means: for the start of a run. docs/sandbox.md has the rest."""
+    """What protects this machine from its bots, and by which mechanism: for the start of a run. See docs/sandbox.md."""
     means = []
     if policy.has_view:
         own = "files, processes and network" if policy.has_network else "files and processes"
@@ -189,13 +189,13 @@ def in_force(policy: SandboxPolicy, limits: Mapping[str, Any]) -> str:
 
 
 def landlock_version() -> int:
-    """The version of Landlock's interface; 0 if there is none."""
+    """The version of the Landlock interface; 0 if there is none."""
     return max(0, int(libc().syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 # ------------------------------------------------------------------------------------------------------------- building
 def build(policy: SandboxPolicy) -> None:
-    """Enforce on this process all that this machine can, for good. It must have no threads and no new privileges."""
+    """Enforce the policy on this process permanently, as far as this machine can. It must have no threads and no new privileges."""
     if os.geteuid() == 0:
         _give_up_power()
     if landlock_version() >= 1:
@@ -234,7 +234,7 @@ def _allow_path(rules: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        return  # it has just gone
+        return  # it has just been deleted
     try:
         rule = struct.pack("=Qi", rights, place)
         checked(libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0), f"landlock, {path}")
@@ -243,9 +243,9 @@ def _allow_path(rules: int, path: str, rights: int) -> None:
 
 
 def _all_but(folder: str, hidden: frozenset[str]) -> Iterator[str]:
-    """Everything there is apart from the hidden, in as few paths as can be: Landlock can allow, and not forbid.
+    """All paths except the hidden ones, as few as possible: Landlock can only allow.
 
-    What appears later beside a hidden file is not among them. Links are left out; where they lead to is allowed for itself.
+    Files created later beside a hidden one are not included. Links are left out; their targets are allowed separately.
     """
     for entry in os.scandir(folder):
         if entry.path in hidden or entry.is_symlink():
@@ -257,11 +257,11 @@ def _all_but(folder: str, hidden: frozenset[str]) -> Iterator[str]:
 
 
 def _give_up_power() -> None:
-    """Root without capabilities, also after exec: the bounding set is empty."""
+    """Drop all capabilities of root, also after exec: the bounding set is empty."""
     capability = 0
     while libc().prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
-    if capability == 0 and ctypes.get_errno() != errno.EPERM:  # root of a container may have none to give up
+    if capability == 0 and ctypes.get_errno() != errno.EPERM:  # root of a container may have none
         raise OSError(ctypes.get_errno(), f"capabilities: {os.strerror(ctypes.get_errno())}")
     libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     header = struct.pack("Ii", _CAPABILITIES_3, 0)

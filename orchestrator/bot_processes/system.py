@@ -1,11 +1,11 @@
-"""Calls of the C library that Python does not offer, and the small files with which Linux answers about processes."""
+"""Calls of the C library that Python does not offer, and small files of /proc and /sys."""
 
 import ctypes
 import os
 from functools import cache
 from typing import Any, Final
 
-#: Exit code of a process that could not become the bot, as a shell has it.
+#: The exit code of a process that could not execute the bot, as in a shell.
 CANNOT_START: Final = 127
 _FILE_BYTES: Final = 1 << 20
 
@@ -19,31 +19,31 @@ def libc() -> Any:
 
 
 def checked(result: int, what: str) -> int:
-    """The result of a call, or the OSError that it means."""
+    """The result of a call. Raises OSError if it failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
 def prctl(option: int, value: int) -> None:
-    """Set something of this process, or OSError."""
+    """Set an attribute of this process. Raises OSError if that fails."""
     checked(libc().prctl(option, value, 0, 0, 0), f"prctl({option})")
 
 
 def read_text(path: str) -> str:
-    """A whole file."""
+    """Read a whole file."""
     with open(path) as file:
         return file.read()
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a file of the kernel's in one piece."""
+    """Write a kernel file in one call."""
     with open(path, "w") as file:
         file.write(text)
 
 
 def read_of_process(path: str) -> bytes:
-    """A file of /proc; empty if its process has just ended. Called very often, so without the layers of ``open``."""
+    """Read a file of /proc; empty if its process has just ended. Called very often, so it avoids the overhead of ``open``."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

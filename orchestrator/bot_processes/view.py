@@ -1,7 +1,7 @@
-"""What a bot sees of the file system: the system's programs, its own folder, and what its command and environment name.
+"""The files that a bot sees: the system's programs, its own folder, and what its command and environment name.
 
-A list of what is shown instead of a list of what is hidden: a secret that nobody thought of is not in it. Everything shown can
-be read and not written. All paths are those of the machine, so that a command means the same inside as outside.
+It lists what is shown, not what is hidden, so that an unknown secret is not shown. Everything is read-only. Paths are the same
+as on the machine, so that a command means the same inside and outside.
 """
 
 import os
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob
 from typing import Final, NamedTuple
 
-#: Programs, their libraries, and what runtimes read to learn how many processors and how much memory there is.
+#: Programs, their libraries, and what runtimes read to find the number of processors and the amount of memory.
 _SYSTEM: Final = (
     "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/nix/store", "/gnu/store",
     "/run/current-system", "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup",
     "/sys/kernel/mm/transparent_hugepage",
 )  # fmt: skip
-#: Of /etc what programs need to start, look up names and check certificates; the rest is the administrator's.
+#: The parts of /etc that programs need to start, resolve names and check certificates.
 _ETC: Final = (
     "alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "default/locale",
     "fonts", "gai.conf", "group", "host.conf", "hostname", "hosts", "java-*", "ld.so.cache", "ld.so.conf",
@@ -26,38 +26,38 @@ _ETC: Final = (
     "pki/ca-trust/extracted", "pki/java", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols",
     "python3*", "resolv.conf", "services", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone",
 )  # fmt: skip
-#: Folders whose parent is the place where a program with all its files was installed.
+#: Folders whose parent is the installation folder of a program.
 _PROGRAM_FOLDERS: Final = ("bin", "sbin", "shims")
-#: Of such a place directly in somebody's home (~/.cargo, ~/.local) only these: beside them lie passwords.
+#: If that folder is directly in a home folder (~/.cargo, ~/.local), only these are shown: passwords may be beside them.
 _PROGRAM_PARTS: Final = (
     "bin", "sbin", "shims", "lib", "lib64", "libexec", "include", "versions", "installs", "plugins", "envs", "version",
     "pyvenv.cfg",
 )  # fmt: skip
-#: Our packages that a bot may use; where we are installed, they lie with the libraries.
+#: Our packages that a bot may use; an installed Rubble has them among the libraries.
 _OUR_PACKAGES: Final = ("bots", "rubble", "service")
-#: Folders in which files of many users and programs lie, and those in which every folder is such a one.
+#: Folders with files of many users and programs, and those in which every folder is such a folder.
 _SHARED: Final = ("/", "/home", "/media", "/mnt", "/srv", "/tmp", "/var")
 _PARENTS_OF_SHARED: Final = ("/home", "/media", "/var")
-#: Belong to the system with everything in them.
+#: Folders that belong to the system with all their contents.
 _SYSTEM_TREES: Final = ("/boot", "/dev", "/etc", "/proc", "/run", "/sys")
-#: A bot has its own, so nothing of the machine's is shown there.
+#: A bot has its own, so the machine's are not shown.
 _MADE_ANEW: Final = ("/dev", "/proc")
-#: Links may lead in a circle.
+#: Links may form a cycle.
 _MOST_LINKS: Final = 40
 _MOST_PARTS: Final = 1000
 
 
 class View(NamedTuple):
-    """What is shown, as it lies on the machine."""
+    """The shown paths, as on the machine."""
 
-    #: Files and folders, without links on their way and none inside another.
+    #: Files and folders, with links resolved and none inside another.
     shown: tuple[str, ...]
-    #: Links on the way to them, each with what it says.
+    #: Links that lead to them, each with its target.
     links: Mapping[str, str]
 
 
 def view_for(command: Sequence[str], env: Mapping[str, str], cwd: str, readable: Iterable[str] = ()) -> View:
-    """What a bot with this command needs. ``readable`` is shown in addition."""
+    """The view of a bot with this command; ``readable`` is shown in addition."""
     homes = _homes(env)
     wanted: list[str] = [*_SYSTEM, *(path for name in _ETC for path in glob(f"/etc/{name}")), *_our_own(homes)]
     wanted += [*readable, *([] if _is_too_wide(cwd, homes) else [cwd])]
@@ -76,16 +76,16 @@ def view_for(command: Sequence[str], env: Mapping[str, str], cwd: str, readable:
 
 
 def _homes(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Folders of persons, in which everything may lie."""
+    """Home folders, which may contain anything."""
     try:
         ours = pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:  # a container's user need not be listed
+    except KeyError:  # the user of a container may not be listed
         ours = "/root"
     return tuple(os.path.realpath(path) for path in ("/root", ours, env.get("HOME") or ours))
 
 
 def _is_too_wide(path: str, homes: Sequence[str]) -> bool:
-    """Whether it is a folder in which files of others lie: of persons, of other programs, or of the system."""
+    """Whether it is a folder with files of others: of users, of other programs, or of the system."""
     real = os.path.realpath(path)
     if not os.path.isdir(real):
         return False
@@ -102,7 +102,7 @@ def _our_own(homes: Sequence[str]) -> list[str]:
 
 
 def _around_program(program: str, homes: Sequence[str]) -> list[str]:
-    """The place where a program is installed, if it has one, or else its folder."""
+    """The installation folder of a program, if it has one, else its folder."""
     folder = os.path.normpath(os.path.dirname(program))
     prefix = os.path.dirname(folder)
     if os.path.basename(folder) not in _PROGRAM_FOLDERS or _is_too_wide(prefix, homes):
@@ -113,7 +113,7 @@ def _around_program(program: str, homes: Sequence[str]) -> list[str]:
 
 
 def _around_file(path: str, homes: Sequence[str]) -> list[str]:
-    """A folder; a file with what lies beside it, unless that is too wide: then the file alone."""
+    """A folder; or a file with those beside it, unless that folder is too wide: then the file alone."""
     is_folder = os.path.isdir(path)
     folder = path if is_folder else os.path.dirname(path)
     if _is_too_wide(folder, homes):
@@ -122,7 +122,7 @@ def _around_file(path: str, homes: Sequence[str]) -> list[str]:
 
 
 def _paths_in(word: str, cwd: str) -> Iterator[str]:
-    """The paths that a word of a command or a variable names: ``a.jar:lib``, ``--model=x.bin``."""
+    """The paths that an argument or a variable names: ``a.jar:lib``, ``--model=x.bin``."""
     for part in (word, *re.split(r"[=:,;]", word)):
         path = os.path.normpath(os.path.join(cwd, part))
         if part and path != cwd and os.path.exists(path):
@@ -130,7 +130,7 @@ def _paths_in(word: str, cwd: str) -> Iterator[str]:
 
 
 def _hops(path: str) -> list[str]:
-    """A path and, if it is a link, every path on the way to what it means."""
+    """A path and, if it is a link, every path on the way to its target."""
     found: list[str] = []
     while os.path.lexists(path) and path not in found and len(found) < _MOST_LINKS:
         found.append(path)
@@ -140,7 +140,7 @@ def _hops(path: str) -> list[str]:
 
 
 def _resolved(wanted: Iterable[str]) -> View:
-    """Without links, which are made again, and without what lies inside of something else."""
+    """Resolve links, which are created again, and leave out paths inside other paths."""
     links: dict[str, str] = {}
     real: set[str] = set()
     for path in wanted:
@@ -155,7 +155,7 @@ def _resolved(wanted: Iterable[str]) -> View:
 
 
 def _follow(path: str, links: dict[str, str]) -> str:
-    """The real path; links on the way are added."""
+    """The real path; links on the way are added to ``links``."""
     done, rest = "/", [part for part in path.split("/") if part]
     for _ in range(_MOST_PARTS):
         if not rest:
@@ -171,5 +171,5 @@ def _follow(path: str, links: dict[str, str]) -> str:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path is the folder or lies in it."""
+    """Whether a path is the folder or inside it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,5 +1,5 @@
-"""Who leads, and how surely: pure functions over finished games.
+"""Rates the entrants, with uncertainty: pure functions over finished games.
 
-``table.standings`` is the entry point; ``docs/science.md`` says how to read what comes out, and ``make science`` checks that the
-intervals keep what they promise.
+``table.standings`` is the entry point; ``docs/science.md`` explains the results, and ``make science`` checks that the intervals
+have their stated coverage.
 """

@@ -1,16 +1,16 @@
-"""Ratings by maximum likelihood: the Davidson-Luce model, Plackett-Luce with ties, and an advantage of each seat.
+"""Ratings by maximum likelihood: the Davidson-Luce model, which is Plackett-Luce with ties, and an advantage of each seat.
 
-An entrant in a seat has strength eta = theta(entrant) + beta(seat). From those left at the table, A, the best are picked,
-again and again; a set C of m tied seats comes out with probability
+An entrant in a seat has strength eta = theta(entrant) + beta(seat). The best of the remaining seats A are picked
+repeatedly; a set C of m tied seats is picked with probability
 
     delta_m exp(mean eta of C) / sum over all sets B in A of delta_|B| exp(mean eta of B),        delta_1 = 1.
 
-The sum over the sets of size m is the elementary symmetric polynomial e_m of exp(eta/m): a few products a seat instead of
-a list of subsets. One sweep from the last place to the first gives it for every pick of the game, and the sweep run
-backwards gives the gradient, for all games at once.
+The sum over the sets of size m is the elementary symmetric polynomial e_m of exp(eta/m): a few products per seat instead of
+a list of subsets. One sweep from the last place to the first gives it for every pick of the game, and the reverse sweep
+gives the gradient, for all games at once.
 
-A small ridge fixes the origin and keeps a bot that won everything finite. Standard errors are sandwiches clustered by
-block: the games of one deal do not count as independent.
+A small ridge fixes the origin and keeps the strength of a bot that won everything finite. Standard errors are sandwich
+estimates clustered by block: the games of one deal do not count as independent.
 """
 
 import math
@@ -34,18 +34,18 @@ class Fit:
     """Strengths with their uncertainty. Parameters in order: theta by entrant, beta by seat, log delta by size of tie."""
 
     theta: Floats
-    #: Centred; zeros where seats are not fitted.
+    #: Centred; zeros if seats are not fitted.
     seat: Floats
-    #: Sizes of ties that occurred, and log delta for each.
+    #: The sizes of ties that occurred, and log delta for each.
     tie_sizes: tuple[int, ...]
     log_delta: Floats
-    #: Clustered by block, and as the model alone would have it.
+    #: Clustered by block, and from the model alone.
     sandwich: Floats
     fisher: Floats
-    #: Numbers of the connected parts of the graph "sat at one table": strengths of different parts cannot be compared.
+    #: The connected component of each entrant in the graph "sat at one table". Strengths compare only within a component.
     component: Ints
-    #: Whose strength the games bound on both sides. Others only the ridge keeps from running away: they never lost
-    #: anything to the core, nor tied (or never won anything from it), directly or over others.
+    #: Entrants whose strength the games bound on both sides. The others are bounded only by the ridge: they never lost to
+    #: the core nor tied with it (or never won), directly or through others.
     core: Flags
     converged: bool
 
@@ -55,7 +55,7 @@ class Fit:
 
     @cached_property
     def elo(self) -> Floats:
-        """On Elo's scale; 0 is the mean of the core."""
+        """Strengths on the Elo scale; 0 is the mean of the core."""
         return (self.theta - self._origin @ self.theta) * ELO
 
     @cached_property
@@ -64,7 +64,7 @@ class Fit:
         return np.where(self.core, self.standard_errors(self.sandwich) * ELO, np.nan)
 
     def standard_errors(self, covariance: Floats) -> Floats:
-        """Of the strengths above the mean of the core."""
+        """Standard errors of the strengths relative to the mean of the core."""
         count = len(self.theta)
         centred = np.eye(count) - self._origin[None, :]
         return _roots(centred @ covariance[:count, :count] @ centred.T)
@@ -90,7 +90,7 @@ def _roots(covariance: Floats) -> Floats:
 
 
 def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True) -> Fit:
-    """The strengths that make these results most likely."""
+    """Fit the strengths that make these results most likely."""
     model = _Model(results, seat_effect=seat_effect and results.seats > 1)
     games = max(len(results.block), 1)
 
@@ -105,7 +105,7 @@ def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True) -> 
     )  # fmt: skip
     parameters: Floats = found.x
     curvature = _curvature(lambda point: objective(point)[1] * games, parameters)
-    # L-BFGS stops when little is left to win; two steps of Newton go to the last digits.
+    # L-BFGS stops when the gain is small; two Newton steps give the last digits.
     for _ in range(2):
         parameters = parameters - np.linalg.solve(curvature, objective(parameters)[1] * games)
     inverse: Floats = np.linalg.inv(curvature).astype(np.float64)
@@ -127,7 +127,7 @@ def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True) -> 
 
 
 class _Model:
-    """The likelihood of all games and its gradient, as whole-column arithmetic."""
+    """The likelihood of all games and its gradient, as vector arithmetic."""
 
     def __init__(self, results: Results, *, seat_effect: bool) -> None:
         self.entrants = results.entrants
@@ -141,7 +141,7 @@ class _Model:
         entrant = np.take_along_axis(results.entrant, order, axis=1)
         seat = order if self.seats else np.zeros_like(order)
 
-        #: Entrant and seat of every place as one number, places as rows; the last number is an empty seat.
+        #: Entrant and seat of every place as one number, with places as rows; the last number is an empty seat.
         self.nobody = self.entrants * columns
         self.cell = np.ascontiguousarray(np.where(seated, entrant * columns + seat, self.nobody).T)
         self.columns = columns
@@ -154,7 +154,7 @@ class _Model:
         tied = same.sum(axis=2)
         begins = seated & (np.argmax(same, axis=2) == np.arange(width))
         left = seated[:, ::-1].cumsum(axis=1)[:, ::-1]
-        # A pick from one is no pick. The tie a place belongs to is the pick that it is counted in.
+        # A pick from one is no pick. A tie belongs to the pick in which it is counted.
         self.picks = np.ascontiguousarray((begins & (left > 1)).T)
         alone = seated & (left == 1) & (tied == 1)
         self.share = np.ascontiguousarray(np.where(seated & ~alone, 1 / np.maximum(tied, 1), 0.0).T)
@@ -180,7 +180,7 @@ class _Model:
         return value, np.concatenate([table.sum(axis=1), seats, by_tie.sum(axis=1)])
 
     def block_scores(self, parameters: Floats) -> Floats:
-        """The gradient by block."""
+        """The gradient of each block."""
         _, by_place, by_tie = self._sweep(parameters)
         scores = np.zeros((self.blocks, self.size))
         if not self.blocks:
@@ -202,7 +202,7 @@ class _Model:
         return scores
 
     def _sweep(self, parameters: Floats) -> tuple[float, Floats, Floats]:
-        """The log likelihood; its derivative by eta (place, game); its derivative by log delta (size of tie, game)."""
+        """The log likelihood; its derivative by eta (place, game); its derivative by log delta (tie size, game)."""
         theta, beta, log_delta = self.parts(parameters)
         eta = theta[:, None] + (beta[None, :] if self.seats else 0.0)
         flat = np.append(eta.ravel(), -np.inf)
@@ -220,7 +220,7 @@ class _Model:
             strengths.append(strength)
             swept.append(partial)
 
-        # An empty table has weight 0 and no pick; anything but 0 does for it.
+        # An empty table has weight 0 and no pick; any value but 0 works for it.
         inverse = np.where(self.picks, 1 / np.where(weight > 0, weight, 1.0), 0.0)
         chosen = np.where(np.isfinite(flat), flat, 0.0)[self.cell]
         value = float(np.sum(self.share * chosen)) + float(log_delta @ self.ties.sum(axis=1))
@@ -233,7 +233,7 @@ class _Model:
             if index:
                 for place in range(width - size + 1):
                     by_tie[index - 1] -= odds * partial[place][size] * inverse[place]
-            # The sweep backwards: what the sum of weights owes to each strength.
+            # The reverse sweep: the derivative of the sum of weights by each strength.
             owed: dict[int, Floats] = {}
             for place in range(width):
                 if place <= width - size:
@@ -270,7 +270,7 @@ class _Model:
 
 
 def _curvature(gradient: Callable[[Floats], Floats], at: Floats) -> Floats:
-    """The matrix of second derivatives, by central differences of the analytic gradient."""
+    """The matrix of second derivatives, from central differences of the analytic gradient."""
     step = 1e-5
     columns = []
     for index in range(len(at)):
@@ -282,7 +282,7 @@ def _curvature(gradient: Callable[[Floats], Floats], at: Floats) -> Floats:
 
 
 def _edges(results: Results, *, directed: bool) -> sparse.csr_array:
-    """Who shared a table; directed: who was not behind whom at one."""
+    """Which entrants shared a table; directed: which one was not behind the other."""
     shape = (results.entrants, results.entrants)
     met = sparse.csr_array(shape, dtype=np.int64)
     width = results.seated.shape[1]
@@ -297,16 +297,16 @@ def _edges(results: Results, *, directed: bool) -> sparse.csr_array:
 
 
 def components(results: Results) -> Ints:
-    """Numbers from 0 of the connected parts of the comparison graph; the part of the lowest entrant is 0."""
+    """The connected components of the comparison graph, numbered from 0; the lowest entrant is in component 0."""
     _, labels = sparse.csgraph.connected_components(_edges(results, directed=False), directed=False)
     return np.asarray(labels, dtype=np.int64)
 
 
 def core(results: Results) -> Flags:
-    """The largest set of entrants each of which held its own against each other, directly or over others.
+    """The largest set of entrants in which each won or tied against each other, directly or through others.
 
-    Ford's condition: exactly inside such a set the likelihood alone bounds the differences. If there is no largest one,
-    or it has one member, the core is empty.
+    Ford's condition: exactly within such a set the likelihood alone bounds the differences. The core is empty if no set is
+    the largest or if the largest has one member.
     """
     _, labels = sparse.csgraph.connected_components(
         _edges(results, directed=True), directed=True, connection="strong"

@@ -1,4 +1,4 @@
-"""Who is ahead of whom, with intervals; circles of superiority; Nash averaging as a second look."""
+"""Head-to-head results with intervals, cycles of superiority, and Nash averaging as a diagnostic."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from orchestrator.ratings.intervals import half_width
 from orchestrator.ratings.points import Flags, Floats, Ints
 from orchestrator.ratings.results import Results
 
-#: Resampled tournaments behind the intervals of Nash averaging, which is slow and only a diagnostic.
+#: The number of resampled tournaments for the intervals of Nash averaging, which is slow and only a diagnostic.
 NASH_RESAMPLES = 100
 
 
@@ -21,23 +21,23 @@ class Meetings:
 
     entrants: int
     blocks: int
-    #: The lower and the higher entrant of the pair, the block, points of the one less points of the other, meetings.
+    #: The lower and the higher entrant of the pair, the block, the difference of their points, the number of meetings.
     low: Ints
     high: Ints
     block: Ints
     ahead: Floats
     met: Ints
-    #: How often they met, and twice the results of row against column: 2 ahead, 1 level. Square, all entrants.
+    #: How often they met, and twice the results of row against column: 2 ahead, 1 tied. Square, all entrants.
     games: Ints
     doubled: Ints
 
     @cached_property
     def difference(self) -> Floats:
-        """Mean points of row less those of column at their common tables; NaN where they never met."""
+        """Mean points of row minus those of column at their common tables; NaN if they never met."""
         return self.weighted(np.ones(self.blocks))
 
     def weighted(self, weights: Floats) -> Floats:
-        """The same, every block counted so many times."""
+        """The same with a weight for every block."""
         square = self.entrants**2
         cell = self.low * self.entrants + self.high
         times = weights[self.block]
@@ -63,12 +63,12 @@ class Meetings:
 
     @cached_property
     def superior(self) -> Flags:
-        """Where the whole interval lies above zero."""
+        """Where the whole interval is above zero."""
         return np.nan_to_num(self.difference) > self.half
 
 
 def meetings(results: Results) -> Meetings:
-    """Collects every pair at every table. Two copies of one entrant at a table do not meet."""
+    """Collect every pair at every table. Two copies of one entrant at a table do not meet."""
     count, width = results.entrants, results.seated.shape[1]
     sides = list(combinations(range(width), 2))
     left = np.array([one for one, _ in sides], dtype=np.int64)
@@ -96,9 +96,9 @@ def meetings(results: Results) -> Meetings:
 
 
 def cycles(met: Meetings) -> list[tuple[int, int, int]]:
-    """Three entrants each ahead of the next in a circle, every one of the three intervals clear of zero.
+    """Three entrants, each ahead of the next in a cycle, with all three intervals above zero.
 
-    Each circle is told once, from its lowest number.
+    Each cycle is listed once, from its lowest number.
     """
     over = met.superior
     found = []
@@ -111,17 +111,17 @@ def cycles(met: Meetings) -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Nash:
-    """How a perfectly choosing player would mix the entrants, and what each earns against that mixture."""
+    """How an optimal player would mix the entrants, and what each earns against that mixture."""
 
     mixture: Floats
     skill: Floats
-    #: Of the mixture, 95 per cent of resampled tournaments: it jumps under little noise, and this shows how far.
+    #: The 95 per cent intervals of the mixture over resampled tournaments: it changes strongly with little noise.
     low: Floats
     high: Floats
 
 
 def nash(met: Meetings, seed: int, resamples: int = NASH_RESAMPLES) -> Nash:
-    """Nash averaging of the head-to-head differences; entrants that never met count as level."""
+    """Nash averaging of the head-to-head differences; entrants that never met count as equal."""
     payoff = np.nan_to_num(met.difference)
     mixture = max_entropy_equilibrium(payoff)
     rng = np.random.default_rng(seed)
@@ -134,7 +134,7 @@ def nash(met: Meetings, seed: int, resamples: int = NASH_RESAMPLES) -> Nash:
 
 
 def max_entropy_equilibrium(payoff: Floats) -> Floats:
-    """The most even mixture against which nobody earns anything, for an antisymmetric payoff of row against column."""
+    """The most even mixture against which no entrant earns anything, for an antisymmetric payoff of row against column."""
     count = len(payoff)
     even = np.full(count, 1 / max(count, 1))
     if not payoff.any():
@@ -157,7 +157,7 @@ def max_entropy_equilibrium(payoff: Floats) -> Floats:
     )  # fmt: skip
     mixture: Floats = np.clip(found.x, 0.0, 1.0)
     if not found.success or np.max(payoff @ mixture) > 1e-6:
-        # Some equilibrium always exists; this one need not be the most even.
+        # An equilibrium always exists; this one may not be the most even.
         solved = optimize.linprog(
             np.zeros(count), A_ub=payoff, b_ub=np.zeros(count), A_eq=np.ones((1, count)), b_eq=[1.0], bounds=(0, 1)
         )

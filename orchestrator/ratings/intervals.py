@@ -1,8 +1,8 @@
 """Intervals of 95 per cent for means over blocks.
 
-Games of one block share a deal and are no independent witnesses, so every interval counts blocks: the variance is the
-clustered (sandwich) one, the quantile Student's with one degree of freedom less than there are blocks. For hundreds of
-blocks that is the normal interval; for a dozen the normal one would hold the truth in 89 cases of 100, not in 95.
+Games of one block share a deal and are not independent, so every interval counts blocks: the variance is the clustered
+(sandwich) one, the quantile Student's with one degree of freedom less than there are blocks. For hundreds of blocks that is
+the normal interval; for a dozen blocks the normal interval would contain the true value in 89 of 100 cases, not in 95.
 """
 
 import numpy as np
@@ -10,17 +10,17 @@ from scipy import special
 
 from orchestrator.ratings.points import Floats, Ints
 
-#: With fewer blocks a table says that it rests on little.
+#: With fewer blocks the table has a note that it is based on few games.
 ENOUGH_BLOCKS = 30
 LEVEL = 0.95
 
 
 def half_width(variance: Floats, blocks: Ints, reach: float, level: float = LEVEL) -> Floats:
-    """Half the width of the interval of a mean of block values that can lie at most ``reach`` apart.
+    """Half the width of the interval of a mean of block values that differ by at most ``reach``.
 
-    Where all blocks agree to the last digit the variance is no witness: a bot that won 30 blocks out of 30 need not win
-    the next one. Then the share of blocks that would differ is bounded as in the rule of three, 1 - 0.05^(1/blocks).
-    With fewer than two blocks nothing is known, and the interval reaches everywhere.
+    If all blocks are equal the variance says nothing: a bot that won 30 blocks of 30 may lose the next one. Then the share of
+    blocks that would differ is bounded as in the rule of three, 1 - 0.05^(1/blocks). With fewer than two blocks nothing is
+    known, and the interval covers everything.
     """
     tail = (1 + level) / 2
     freedom = np.maximum(blocks - 1, 1)

@@ -1,9 +1,9 @@
-"""The live number of a ladder: openskill's Plackett-Luce, one game after the other in schedule order.
+"""The live rating of a ladder: openskill's Plackett-Luce, game by game in schedule order.
 
-What its source (6.2.0) asks of a caller: ``rate(tau=0)`` falls back to the model's tau, so a tiny one is given to the
-model; ``limit_sigma`` passed to ``rate`` sticks to the model, so it never is; ``scores`` bring in a margin that changes the
-model, so ranks are passed. Its sigma is no standard error (too wide by a third where it was measured): the published
-leaderboard is the refit of ``davidson_luce``, with intervals that keep their promise.
+Notes on its source (6.2.0): ``rate(tau=0)`` uses the model's tau, so the model gets a tiny one; ``limit_sigma`` passed to
+``rate`` stays set in the model, so it is not used; ``scores`` add a margin that changes the model, so ranks are passed. Its
+sigma is not a standard error (measured a third too wide): the published leaderboard is the refit of ``davidson_luce``, whose
+intervals have their stated coverage.
 """
 
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from openskill.models import PlackettLuce
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.results import Results
 
-#: A bot does not learn between its games, and a new version is a new entrant: skill does not drift.
+#: Bots do not learn between games, and a new version is a new entrant, so skill does not drift.
 TAU = 1e-6
 
 
 @dataclass(frozen=True)
 class LadderRating:
-    """One entrant's place on the ladder."""
+    """One entrant's rating on the ladder."""
 
     mu: float
     sigma: float
 
 
 def ladder(results: Results, start: list[LadderRating] | None = None) -> list[LadderRating]:
-    """Everybody's rating after these games, from the start or from where the ladder stood."""
+    """Everybody's rating after these games, starting from the given ratings if there are any."""
     model = PlackettLuce(tau=TAU)
     first = model.rating()
     ladder_ratings = start or [LadderRating(first.mu, first.sigma)] * results.entrants
@@ -43,7 +43,7 @@ def ladder(results: Results, start: list[LadderRating] | None = None) -> list[La
             for entrant, [rating] in zip(entrants, after, strict=True):
                 ratings[entrant] = rating
             continue
-        for entrant in set(entrants):  # copies of one bot: it takes the mean of what its seats would have made of it
+        for entrant in set(entrants):  # copies of one bot: the bot gets the mean of the new ratings of its seats
             copies = [rating for other, [rating] in zip(entrants, after, strict=True) if other == entrant]
             mu = sum(rating.mu for rating in copies) / len(copies)
             sigma = sum(rating.sigma for rating in copies) / len(copies)
@@ -52,7 +52,7 @@ def ladder(results: Results, start: list[LadderRating] | None = None) -> list[La
 
 
 def _from_one(results: Results) -> Floats:
-    """Places as 1, 2, 2, 4: openskill reads ranks as floats and takes an empty or zero argument for none."""
+    """Places as 1, 2, 2, 4: openskill reads ranks as floats, and treats an empty or zero argument as missing."""
     ahead = results.seated[:, None, :] & (results.places[:, None, :] < results.places[:, :, None])
     first: Floats = ahead.sum(axis=2) + 1.0
     return first

@@ -1,4 +1,4 @@
-"""Games as columns of numbers, in schedule order: what all ratings are computed from."""
+"""Games as columns of numbers in schedule order: the input of all ratings."""
 
 import hashlib
 import json
@@ -13,24 +13,24 @@ import numpy as np
 from orchestrator.ratings.points import Flags, Ints, doubled, places
 from orchestrator.records import Game
 
-#: Rank points are counted in whole units, so that equal sums are equal to the last bit. One unit fits all table sizes
-#: of a tournament; should a solo tournament mix so many sizes that it grows beyond this, points are rounded to it.
+#: Rank points are counted in integer units, so that equal sums are exactly equal. One unit fits all table sizes of a
+#: tournament; if a solo tournament has so many sizes that the unit exceeds this, points are rounded to it.
 FINEST_UNIT = 10**9
 
 
 @dataclass(frozen=True)
 class Results:
-    """Tables, one row each, one column a seat. Rows may be shorter than the widest: see ``seated``."""
+    """Tables: one row each, one column per seat. A row may have fewer seats than columns: see ``seated``."""
 
     entrants: int
-    #: Seats that play differently: as many as players, one in solo games.
+    #: The number of distinct seats: as many as players, one in solo games.
     seats: int
     entrant: Ints
     places: Ints
     scores: Ints
     faulted: Flags
     seated: Flags
-    #: Block of each row, numbered from 0 in schedule order.
+    #: The block of each row, numbered from 0 in schedule order.
     block: Ints
 
     @cached_property
@@ -39,7 +39,7 @@ class Results:
 
     @cached_property
     def unit(self) -> int:
-        """Whole units in one rank point."""
+        """Units per rank point."""
         sizes = np.unique(self.seated.sum(axis=1)).tolist()
         return min(math.lcm(2, *(2 * (size - 1) for size in sizes)), FINEST_UNIT)
 
@@ -54,7 +54,7 @@ class Results:
         return units
 
     def only(self, rows: Flags) -> "Results":
-        """The same tournament as if only these tables had been played."""
+        """The same tournament with only these tables."""
         _, block = np.unique(self.block[rows], return_inverse=True)
         return Results(
             self.entrants, self.seats, self.entrant[rows], self.places[rows], self.scores[rows],
@@ -65,7 +65,7 @@ class Results:
 def tables(
     entrants: int, entrant: Ints, ranks: Ints, block: Ints, *, scores: Ints | None = None, faulted: Flags | None = None
 ) -> Results:
-    """Results straight from columns, rows in schedule order: for simulations and for whoever has columns already."""
+    """Make results from columns, with rows in schedule order."""
     if scores is None:
         scores = -ranks
     if faulted is None:
@@ -80,7 +80,7 @@ def tables(
 
 
 def in_schedule_order(games: Sequence[Game], entrants: int, players: int) -> list[Game]:
-    """The games sorted by their place in the schedule, each of which may be taken once."""
+    """The games sorted by their position in the schedule. Raises ValueError if a position occurs twice."""
     ordered = sorted(games, key=lambda game: game.order)
     for before, after in pairwise(ordered):
         if before.order == after.order:
@@ -94,7 +94,7 @@ def in_schedule_order(games: Sequence[Game], entrants: int, players: int) -> lis
 
 
 def read(ordered: Sequence[Game], entrants: int, players: int) -> Results:
-    """Columns from games in schedule order. Solo games of one deal become one table: its bots are ranked by score."""
+    """Make columns from games in schedule order. Solo games of one deal become one table: its bots are ranked by score."""
     shape = (len(ordered), players)
     seats = np.array([game.seats for game in ordered], dtype=np.int64).reshape(shape)
     ranks = np.array([game.ranks for game in ordered], dtype=np.int64).reshape(shape)
@@ -107,7 +107,7 @@ def read(ordered: Sequence[Game], entrants: int, players: int) -> Results:
 
 
 def _solo(entrants: int, entrant: Ints, score: Ints, faulted: Flags, block: Ints) -> Results:
-    """First games on a deal are compared with first games, second with second; a bot alone on a deal says nothing yet."""
+    """Compare first games on a deal with first games, second with second; a deal with only one bot says nothing yet."""
     seen: dict[tuple[int, int], int] = {}
     rows: dict[tuple[int, int], list[int]] = {}
     for game, (deal, bot) in enumerate(zip(block.tolist(), entrant.tolist(), strict=True)):
@@ -126,7 +126,7 @@ def _solo(entrants: int, entrant: Ints, score: Ints, faulted: Flags, block: Ints
 
 
 def per_entrant(results: Results, values: Ints | Flags, where: Flags | None = None) -> Ints:
-    """Sums of a column over the seats each entrant took; whole numbers, and exact."""
+    """Sum a column over the seats of each entrant, in exact integers."""
     chosen = results.seated if where is None else results.seated & where
     sums = np.zeros(results.entrants, dtype=np.int64)
     np.add.at(sums, results.entrant[chosen], values[chosen].astype(np.int64))
@@ -134,6 +134,6 @@ def per_entrant(results: Results, values: Ints | Flags, where: Flags | None = No
 
 
 def digest(ordered: Sequence[Game]) -> str:
-    """A hash over all that must not depend on timing: two runs of one schedule by the same bots agree in it."""
+    """A hash of everything that must not depend on timing: two runs of one schedule by the same bots have the same hash."""
     lines = [[game.order, game.block, game.seats, game.ranks, game.scores, game.faults] for game in ordered]
     return hashlib.blake2b(json.dumps(lines, separators=(",", ":")).encode(), digest_size=16).hexdigest()

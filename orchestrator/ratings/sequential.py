@@ -1,13 +1,13 @@
-"""Is A better than B? A sequential test over blocks, which stops as soon as the answer is sure enough.
+"""Is A better than B? A sequential test over blocks, which stops as soon as the answer is certain enough.
 
-A block's value is the mean over its games of the points of A's copies less those of B's. With T = mean / standard
+The value of a block is the mean over its games of the points of A's copies minus those of B's. With T = mean / standard
 deviation over n blocks, the generalised likelihood ratio of "T = t1" to "T = t0" is
 
     LLR = n/2 ln[(1 + (T - t0)^2) / (1 + (T - t1)^2)].
 
-The test ends when it leaves the interval from ln(beta / (1 - alpha)) to ln((1 - beta) / alpha). Looked at only after whole
-blocks, and not before there are 16: the normal approximation needs a few. An estimate taken where a sequential test stopped
-leans towards the verdict: quote the verdict, and measure the size of the effect in games of its own.
+The test ends when the LLR leaves the interval from ln(beta / (1 - alpha)) to ln((1 - beta) / alpha). It is checked only after
+whole blocks, and not before there are 16, because the normal approximation needs a few. An estimate made where the test stopped
+is biased towards the verdict: quote the verdict, and measure the size of the effect in separate games.
 """
 
 import math
@@ -23,11 +23,11 @@ from orchestrator.records import Game
 
 
 class Verdict(StrEnum):
-    """What is known so far."""
+    """The result so far."""
 
     BETTER = "better"
     NOT_BETTER = "not better"
-    #: The last block allowed was played, and neither bound was reached.
+    #: The last allowed block was played, and neither bound was reached.
     UNDECIDED = "undecided"
     #: More blocks may be played.
     RUNNING = "running"
@@ -35,17 +35,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class TestSettings:
-    """What is asked, and how sure the answer shall be. Effects are in standard deviations of a block."""
+    """The hypotheses and error rates. Effects are in standard deviations of a block."""
 
     t0: float = 0.0
     t1: float = 0.2
-    #: Chance of "better" where t0 is true, and of "not better" where t1 is.
+    #: The probability of "better" if t0 is true, and of "not better" if t1 is.
     alpha: float = 0.05
     beta: float = 0.05
     first_look: int = 16
     every: int = 1
     most_blocks: int = 2000
-    #: Among blocks that are all alike the variance would be nothing, and the verdict immediate.
+    #: A lower bound of the variance: if all blocks are equal, the test would otherwise end at once.
     least_variance: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class TestSettings:
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             raise ValueError("alpha and beta must lie between 0 and a half")
         if not (1 < self.first_look <= self.most_blocks and self.every > 0):
-            raise ValueError("the first look needs two blocks, and cannot come after the last")
+            raise ValueError("the first check needs two blocks, and cannot be after the last block")
 
     @property
     def upper(self) -> float:
@@ -67,30 +67,30 @@ class TestSettings:
 
 @dataclass(frozen=True)
 class TestResult:
-    """The verdict, and the way to it."""
+    """The verdict and how it was reached."""
 
     verdict: Verdict
-    #: Blocks the verdict rests on; later ones are not looked at.
+    #: The blocks that the verdict is based on; later ones are ignored.
     blocks: int
     llr: float
     lower: float
     upper: float
     mean: float
     sd: float
-    #: (blocks, LLR) at every look, for plotting.
+    #: (blocks, LLR) at every check, for plotting.
     trace: tuple[tuple[int, float], ...]
 
     @property
     def is_decided(self) -> bool:
-        """A bound was reached: more blocks would not change the answer."""
+        """Whether a bound was reached: more blocks would not change the answer."""
         return self.verdict in (Verdict.BETTER, Verdict.NOT_BETTER)
 
 
 def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: TestSettings) -> Floats:
     """The log likelihood ratio, for whole columns of tests at once.
 
-    The ratio of two normal models fades where the effect is far beyond both of them: neither explains it. Evidence must not
-    shrink as the effect grows, so an effect counts for no more than the one at which the ratio is greatest.
+    The ratio of two normal models shrinks if the effect is far beyond both, since neither explains it. Evidence must not
+    shrink as the effect grows, so an effect is limited to the one at which the ratio is greatest.
     """
     middle, half = (question.t0 + question.t1) / 2, (question.t1 - question.t0) / 2
     furthest = np.sqrt(1 + half**2)
@@ -101,12 +101,12 @@ def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: TestSet
 
 
 def decide(values: Iterable[float], question: TestSettings | None = None) -> TestResult:
-    """Looks at block values in the order given, and stops where the test would have."""
+    """Check block values in the given order and stop where the test ends."""
     question = question or TestSettings()
     seen = np.fromiter(values, dtype=np.float64)[: question.most_blocks]
     count = np.arange(1, len(seen) + 1)
     mean = np.cumsum(seen) / count
-    # Shifted by the first value, so that large scores do not lose the small differences between them.
+    # Shifted by the first value, so that large scores do not lose their small differences to rounding.
     shifted = seen - (seen[0] if len(seen) else 0.0)
     variance = np.maximum(np.cumsum(shifted**2) / count - (np.cumsum(shifted) / count) ** 2, 0.0)
     ratio = llr(count, mean, variance, question)
@@ -130,9 +130,9 @@ def decide(values: Iterable[float], question: TestSettings | None = None) -> Tes
 
 
 def block_values(results: Results, a: int, b: int, *, scores: bool = False) -> Floats:
-    """By block in schedule order: the mean over its games of mean points of A's seats less those of B's.
+    """For each block in schedule order: the mean over its games of A's mean points minus B's.
 
-    Games without one of the two say nothing. ``scores`` compares scores instead of points: for solo games on one deal.
+    Games without one of the two are ignored. ``scores`` compares scores instead of points, for solo games on one deal.
     """
     value = results.scores.astype(np.float64) if scores else results.points / results.unit
     sides = []
@@ -142,7 +142,7 @@ def block_values(results: Results, a: int, b: int, *, scores: bool = False) -> F
     (of_a, seats_a), (of_b, seats_b) = sides
     both = (seats_a > 0) & (seats_b > 0)
     lead = of_a[both] / seats_a[both] - of_b[both] / seats_b[both]
-    if scores:  # a forfeited game has none, and what stands for it may be more than a bad player makes
+    if scores:  # a forfeited game has no score, and the stored one may be better than a weak player's
         a_gone, b_gone = ((results.faulted & results.seated & (results.entrant == one)).any(axis=1) for one in (a, b))
         lead = np.where(a_gone[both], np.minimum(lead, 0.0), lead)
         lead = np.where(b_gone[both], np.maximum(lead, 0.0), lead)
@@ -153,7 +153,7 @@ def block_values(results: Results, a: int, b: int, *, scores: bool = False) -> F
 
 
 def compare(games: Sequence[Game], a: int, b: int, players: int, question: TestSettings | None = None) -> TestResult:
-    """Is entrant ``a`` better than entrant ``b``? Takes whole blocks; the caller leaves unfinished ones out."""
+    """Is entrant ``a`` better than entrant ``b``? The caller passes only whole blocks."""
     entrants = 1 + max((max(game.seats) for game in games), default=0)
     results = read(in_schedule_order(games, entrants, players), entrants, players)
     return decide(block_values(results, a, b, scores=players == 1), question)

@@ -1,4 +1,4 @@
-"""The official order: mean rank points with intervals, groups, rank ranges and tie-breaks."""
+"""The official ranking: mean rank points with intervals, groups, rank ranges and tie-breaks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from orchestrator.ratings.intervals import LEVEL, half_width
 from orchestrator.ratings.points import Flags, Floats, Ints
 from orchestrator.ratings.results import Results, per_entrant
 
-#: Resampled tournaments behind a rank range.
+#: The number of resampled tournaments for a rank range.
 RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
 class Means:
-    """Mean rank points, and how they vary together from block to block."""
+    """Mean rank points and their covariance over blocks."""
 
-    #: Points in units, seats taken, blocks taken part in; by entrant.
+    #: Points in units, seats and blocks of each entrant.
     sums: Ints
     counts: Ints
     blocks: Ints
-    #: Units in one rank point.
+    #: Units per rank point.
     unit: int
     #: NaN for an entrant without a game.
     mean: Floats
     covariance: Floats
 
     def interval(self) -> tuple[Floats, Floats]:
-        """95 per cent for each mean; rank points lie between 0 and 1, so the interval does as well."""
+        """The 95 per cent interval of each mean, within 0 and 1 like rank points."""
         half = half_width(np.diag(self.covariance), self.blocks, reach=1.0)
         return np.maximum(self.mean - half, 0.0), np.minimum(self.mean + half, 1.0)
 
     def differences(self, level: float = LEVEL) -> tuple[Floats, Floats]:
-        """Mean of row less mean of column, and half the width of its interval. What a block does to both cancels."""
+        """Mean of row minus mean of column, and half the width of its interval. Effects of a block on both cancel."""
         variance = np.diag(self.covariance)
         between = variance[:, None] + variance[None, :] - 2 * self.covariance
         fewer = np.minimum(self.blocks[:, None], self.blocks[None, :])
@@ -50,7 +50,7 @@ def means(results: Results) -> Means:
     blocks = np.bincount(counts.indices, minlength=results.entrants)
     total, seats = _column_sums(sums), _column_sums(counts)
     mean = np.where(seats > 0, total / np.maximum(seats, 1) / results.unit, np.nan)
-    # What a block moves each mean by; the small-sample factor of each entrant's own number of blocks.
+    # The influence of a block on each mean, with the small-sample factor of each entrant's number of blocks.
     factor = np.sqrt(blocks / np.maximum(blocks - 1, 1)) / np.maximum(seats, 1)
     moved = sums / results.unit - counts @ sparse.diags_array(np.nan_to_num(mean))
     moved = moved @ sparse.diags_array(factor)
@@ -58,7 +58,7 @@ def means(results: Results) -> Means:
 
 
 def by_block(results: Results) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Points in units and seats taken, one row a block, one column an entrant; whole numbers, so sums are exact."""
+    """Points in units and seats, one row per block, one column per entrant; integers, so sums are exact."""
     seated = results.seated
     rows = np.broadcast_to(results.block[:, None], seated.shape)[seated]
     columns = results.entrant[seated]
@@ -76,12 +76,12 @@ def _column_sums(matrix: sparse.csr_array) -> Ints:
 
 
 def groups(points: Means, order: Sequence[int]) -> Ints:
-    """Numbers of statistical groups from 1: with whom an entrant shares one, it cannot be told apart from that group's
+    """Numbers of statistical groups from 1: the entrants of a group cannot be distinguished from its
     leader.
 
-    The level is Bonferroni's over all pairs: if all entrants are equally strong, more than one group appears in at most
-    one tournament of twenty. That is stricter than the 95 per cent of a single pair, which would find a difference
-    between the best and the worst of ten equals more often than not.
+    The level is Bonferroni's over all pairs: if all entrants are equally strong, more than one group appears in at most one
+    tournament of twenty. That is stricter than 95 per cent for a single pair, which would usually find a difference between
+    the best and the worst of ten equal entrants.
     """
     count = len(order)
     level = 1 - (1 - LEVEL) / max(count * (count - 1) // 2, 1)
@@ -96,9 +96,9 @@ def groups(points: Means, order: Sequence[int]) -> Ints:
 
 
 def rank_probabilities(results: Results, seed: int, resamples: int = RESAMPLES) -> Floats:
-    """P(entrant, rank): how often the entrant takes that rank if the blocks are drawn anew, with replacement.
+    """P(entrant, rank): how often the entrant takes this rank if the blocks are resampled with replacement.
 
-    Equal means share the ranks they take evenly. Whole blocks are drawn, the same for all entrants.
+    Equal means share their ranks evenly. Whole blocks are drawn, the same for all entrants.
     """
     count = results.entrants
     taken = np.zeros((count, count))
@@ -120,7 +120,7 @@ def rank_probabilities(results: Results, seed: int, resamples: int = RESAMPLES) 
         better = (mean[:, None, :] > mean[:, :, None]).sum(axis=2)
         equal = (mean[:, None, :] == mean[:, :, None]).sum(axis=2)
         for entrant in range(count):
-            # Ranks better+1 to better+equal, evenly: marked at both ends and summed up.
+            # Ranks better+1 to better+equal share evenly: marked at both ends and summed.
             share = 1 / equal[:, entrant]
             ends = np.bincount(better[:, entrant], weights=share, minlength=count + 1)
             ends -= np.bincount(better[:, entrant] + equal[:, entrant], weights=share, minlength=count + 1)
@@ -129,7 +129,7 @@ def rank_probabilities(results: Results, seed: int, resamples: int = RESAMPLES) 
 
 
 def rank_range(probabilities: Floats) -> tuple[int, int]:
-    """The ranks that are left of one entrant's when 2.5 per cent are cut off at either end."""
+    """The ranks of one entrant without the lowest and highest 2.5 per cent."""
     below = np.cumsum(probabilities)
     tail = (1 - LEVEL) / 2 - 1e-9  # rounding must not move a rank
     low = int(np.searchsorted(below, tail, side="right"))
@@ -140,12 +140,12 @@ def rank_range(probabilities: Floats) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Tally:
-    """Plain counts by entrant, beside the points."""
+    """Counts by entrant, in addition to the points."""
 
     faults: Ints
-    #: Firsts, m tied firsts counting 1/m each.
+    #: First places; m tied ones count 1/m each.
     wins: tuple[Fraction, ...]
-    #: Over the seats played to the end: their number, their scores, and their leads over the best of the others.
+    #: Over the seats played to the end: their number, their scores, and their margins over the best other score.
     finished: Ints
     scores: Ints
     compared: Ints
@@ -153,7 +153,7 @@ class Tally:
 
 
 def tally(results: Results) -> Tally:
-    """Counts faults, wins, scores and margins. A seat the automaton finished has no score of its own."""
+    """Count faults, wins, scores and margins. A seat finished by the automaton has no score."""
     own = results.seated & ~results.faulted
     best = np.where(results.seated, results.places, np.iinfo(np.int64).max).min(axis=1, keepdims=True, initial=2**62)
     first = own & (results.places == best)
@@ -174,7 +174,7 @@ def tally(results: Results) -> Tally:
 
 
 def margins(results: Results) -> tuple[Ints, Flags]:
-    """By how much each seat led the best of the others, or trailed it; and where there is such a lead to speak of."""
+    """The margin of each seat over the best of the others, and whether it has one."""
     own = results.seated & ~results.faulted
     lowest = np.int64(-(2**62))
     scores = np.where(own, results.scores, lowest)
@@ -191,9 +191,9 @@ Criterion = Callable[[Sequence[int]], Sequence[Fraction] | None]
 def official_ranks(points: Means, counted: Tally, met: Meetings) -> tuple[Ints, list[int]]:
     """Each entrant's rank, and the entrants from first to last.
 
-    Criteria in turn, each only for those still tied: mean points; the smaller share of faults; points against each
-    other, if all of them met equally often; Sonneborn-Berger; wins; the mean lead over the best other score. Who is
-    still tied shares a rank: never is a tie broken by name, by number or by chance.
+    Each criterion in turn applies only to those still tied: mean points; the smaller share of faults; points against each
+    other, if all of them met equally often; Sonneborn-Berger; wins; the mean margin over the best other score. Entrants that
+    are still tied share a rank: a tie is never broken by name, by number or at random.
     """
     seats = [max(int(count), 1) for count in points.counts]
     mean = [Fraction(int(total), count * points.unit) for total, count in zip(points.sums, seats, strict=True)]
@@ -244,7 +244,7 @@ def _split(tied: list[int], criterion: Criterion) -> list[list[int]]:
 
 
 def without_faults(results: Results) -> Results:
-    """The tournament without every block in which somebody forfeited: what faults may have changed."""
+    """The tournament without the blocks that have a fault."""
     flagged = np.zeros(results.blocks, dtype=np.bool_)
     flagged[results.block[results.faulted.any(axis=1)]] = True
     return results.only(~flagged[results.block])

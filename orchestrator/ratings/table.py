@@ -1,4 +1,4 @@
-"""One table from all finished games: what the command line, the report and the contract show."""
+"""The table of all finished games, as the command line, the report and the contract show it."""
 
 import math
 from collections import Counter
@@ -17,42 +17,42 @@ from orchestrator.records import Game
 
 @dataclass(frozen=True)
 class Standing:
-    """One line of the table. None where there is nothing to say: no game, or a number the games do not bound."""
+    """One line of the table. None means that the value is unknown: no game, or a number that the games do not bound."""
 
     name: str
     #: Its number in the tournament, as in ``Game.seats``.
     entrant: int
     rank: int
-    #: 95 per cent of resampled tournaments put it between these ranks.
+    #: 95 per cent of resampled tournaments rank it between these.
     rank_range: tuple[int, int]
     rank_probabilities: tuple[float, ...]
-    #: Entrants of one group cannot be told apart from its first.
+    #: The entrants of a group cannot be distinguished from its first.
     group: int
-    #: Seats taken, which is games unless copies of a bot sit together.
+    #: The number of seats played: the number of games, unless copies of a bot play in one game.
     games: int
     blocks: int
     mean_points: float | None
     ci95: tuple[float, float] | None
-    #: First places, m tied ones counting 1/m each.
+    #: First places; m tied ones count 1/m each.
     wins: float
-    #: Of the games it played to the end itself; the margin is over the best of the others.
+    #: Of the games it played to the end; the margin is over the best of the others.
     mean_score: float | None
     mean_margin: float | None
     faults: dict[str, int]
-    #: As if no block with a fault, anybody's, had been played.
+    #: Without the blocks in which any entrant had a fault.
     clean_mean_points: float | None
     clean_rank: int | None
     elo: float | None
     elo_se: float | None
     openskill_mu: float | None
     openskill_sigma: float | None
-    #: Depends on machine and hour, unlike the rest.
+    #: Depends on machine and load, unlike the rest.
     mean_think_ms: float | None
 
 
 @dataclass(frozen=True)
 class SeatEffect:
-    """What a seat is worth, the entrants being equal."""
+    """The advantage of a seat between equal entrants."""
 
     seat: int
     mean_points: float | None
@@ -62,41 +62,41 @@ class SeatEffect:
 
 @dataclass(frozen=True)
 class Pair:
-    """``one`` against ``other``, entrant numbers: mean points of the one less the other's where both sat at a table."""
+    """``one`` against ``other``, by number: the difference of their mean points at common tables."""
 
     one: int
     other: int
     games: int
     difference: float
     ci95: tuple[float, float]
-    #: Of the games in which they met, ``one`` was ahead in this share; level counts half.
+    #: The share of their common games in which ``one`` was ahead; a tie counts half.
     ahead: float
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Everything that is known from the games so far."""
+    """Everything that the games so far say."""
 
     players: int
     games: int
     blocks: int
     seed: int
-    #: From first to last; those who share a rank in the order of their numbers.
+    #: From first to last; entrants that share a rank in the order of their numbers.
     entrants: tuple[Standing, ...]
     seats: tuple[SeatEffect, ...]
     #: Every pair that met, the lower number first.
     pairs: tuple[Pair, ...]
-    #: Entrant numbers; each ahead of the next, the last ahead of the first, all three surely.
+    #: Cycles of three entrant numbers: each is ahead of the next, and the last of the first, with all intervals above zero.
     cycles: tuple[tuple[int, int, int], ...]
     #: By entrant number: weight in the Nash mixture, its interval, points against the mixture. A diagnostic.
     nash: tuple[float, ...]
     nash_ci95: tuple[tuple[float, float], ...]
     nash_skill: tuple[float, ...]
-    #: More than one: parts that never met, directly or over others. Comparing across them means nothing.
+    #: More than one: components that never met, directly or through others, and cannot be compared.
     components: tuple[tuple[int, ...], ...]
-    #: What a reader should know before trusting the table; empty is good.
+    #: Warnings for readers of the table; empty is good.
     notes: tuple[str, ...]
-    #: Over order, blocks, seats, ranks, scores and faults: equal for every run of the same games, however timed.
+    #: A hash of order, blocks, seats, ranks, scores and faults: the same for every run of the same games.
     digest: str
 
 
@@ -109,14 +109,13 @@ def standings(
     ladder: bool = True,
     resamples: int = official.RESAMPLES,
 ) -> Standings:
-    """The table of a tournament, finished or not. The same games give the same table, in whatever order they come.
+    """The table of a tournament, finished or not. It does not depend on the order of ``games``.
 
-    ``players`` is the size of the tables; 1 compares solo games deal by deal. ``seed`` is for the resampled
-    tournaments behind rank ranges. The ``ladder`` column goes game by game, and is most of the time for long
-    tournaments.
+    ``players`` is the number of seats; 1 compares solo games deal by deal. ``seed`` is for the resampled tournaments of
+    rank ranges. The ``ladder`` column is computed game by game, and takes most of the time for long tournaments.
     """
     if players < 1:
-        raise ValueError(f"{players} players is no table")
+        raise ValueError(f"{players} players; expected at least 1")
     count = len(entrants)
     ordered = in_schedule_order(games, count, players)
     results = read(ordered, count, players)
@@ -231,9 +230,9 @@ def _notes(
     notes = []
     if results.blocks < ENOUGH_BLOCKS:
         blocks = "1 block" if results.blocks == 1 else f"{results.blocks} blocks"
-        notes.append(f"Only {blocks}: the intervals are wide, and rough.")
+        notes.append(f"Only {blocks}: the intervals are wide and rough.")
     if len(parts) > 1:
-        notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them mean nothing.")
+        notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them have no meaning.")
     elif not strength.core.all():
         loose = int((~strength.core & (points.counts > 0)).sum())
         notes.append(

@@ -1,4 +1,4 @@
-"""Tables, plots and one page, made from the book. ``docs/reports.md`` says how to read them.
+"""Makes tables, plots and an HTML page from the book. ``docs/reports.md`` explains how to read them.
 
-``write.documents`` makes the files; ``terminal.standings_table`` is the same table while a tournament runs.
+``write.documents`` makes the files; ``terminal.standings_table`` shows the table while a tournament runs.
 """

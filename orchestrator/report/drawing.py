@@ -1,6 +1,6 @@
-"""From a matplotlib figure to SVG that lives inside a page: the page's fonts, the page's colours, nothing from outside.
+"""Converts a matplotlib figure to SVG inside a page, with the page's fonts and colours and no external resources.
 
-Colours are drawn as stand-ins and leave as CSS variables, so that one drawing serves light, dark and paper. The same
+Colours are drawn as placeholders and replaced by CSS variables, so that one drawing works in light, dark and print. The same
 figure gives the same text: ids are salted with the plot's name, and no date is written.
 """
 
@@ -16,7 +16,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-#: Stand-ins, and the variables of the page they become.
+#: Placeholder colours, and the CSS variables that replace them.
 INK: Final = "#010101"
 MUTED: Final = "#020202"
 GRID: Final = "#030303"
@@ -28,10 +28,10 @@ _VARIABLES: Final = {
 }  # fmt: skip
 
 _STYLE: Final[dict[str, Any]] = {
-    "svg.fonttype": "none",  # text stays text: it can be found, copied and read aloud
+    "svg.fonttype": "none",  # text stays text: it can be searched, copied and read aloud
     "text.parse_math": False,  # a bot may be called $x$
     "font.size": 10.0,
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib and is wide: whatever the page uses will fit
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib and is wide, so the page's font will fit
     "text.color": INK,
     "axes.edgecolor": GRID,
     "axes.facecolor": "none",
@@ -63,7 +63,7 @@ _COLOUR: Final = re.compile("|".join(_VARIABLES))
 
 
 def draw(name: str, described: str, plot: Callable[[T], Figure | None], shown: T) -> Markup | None:
-    """The figure as an ``<svg>`` for a page, with its description for those who do not see it; None if there is none."""
+    """The figure as an ``<svg>`` with a text description; None if there is no figure."""
     with warnings.catch_warnings(), mpl.rc_context(cast(Any, _STYLE | {"svg.hashsalt": name})):
         # Text is only measured here; the page has fonts for every script.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
@@ -72,7 +72,7 @@ def draw(name: str, described: str, plot: Callable[[T], Figure | None], shown: T
             return None
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    # Safe: matplotlib escapes all text, and a test holds it to that.
+    # Safe: matplotlib escapes all text, which a test checks.
     return Markup(_for_page(buffer.getvalue(), name, described))
 
 
@@ -90,9 +90,9 @@ def _for_page(svg: str, name: str, described: str) -> str:
 
 
 def _tag(tag: str, name: str) -> str:
-    """Inside tags only: names of bots are text between them, and stay what they are."""
+    """Rewrite the inside of a tag only: names of bots are text between tags and stay unchanged."""
     tag = _COLOUR.sub(lambda found: f"var({_VARIABLES[found[0]]})", tag)
-    tag = re.sub(r' id="[A-Za-z.]+_\d+"', "", tag)  # figure_1, axes_1, …: every plot has them, and nobody asks
+    tag = re.sub(r' id="[A-Za-z.]+_\d+"', "", tag)  # figure_1, axes_1, …: every plot has them, and they are not used
     tag = re.sub(r" font-family: [^;\"]*;| transform=\"rotate\(-0 [^)]*\)\"", "", tag)
     tag = re.sub(r"(\.\d\d)\d+", r"\1", tag)
     tag = re.sub(r'(xlink:)?href="#', f'href="#{name}-', tag)

@@ -1,4 +1,4 @@
-"""The same results for programs: ``standings.json`` and ``results.csv``."""
+"""The results for programs: ``standings.json`` and ``results.csv``."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from orchestrator.report.report_data import ReportData
 
 
 def plain_standings(report_data: ReportData) -> dict[str, Any]:
-    """What ``standings.json`` holds. Keys are added, never changed."""
+    """The contents of ``standings.json``. Keys may be added but never changed."""
     return {
         "tournament": report_data.tournament.id,
         "game": report_data.game,
@@ -29,7 +29,7 @@ def plain_standings(report_data: ReportData) -> dict[str, Any]:
 
 
 def _comparison(answer: TestResult) -> dict[str, Any]:
-    """Whether the first entrant is better than the second: ``better``, ``not better``, ``undecided`` or ``running``, and why."""
+    """Whether the first entrant is better than the second: ``better``, ``not better``, ``undecided`` or ``running``."""
     return {
         "verdict": str(answer.verdict),
         "blocks": answer.blocks,
@@ -40,7 +40,7 @@ def _comparison(answer: TestResult) -> dict[str, Any]:
 
 
 def plain_table(standings: Standings) -> dict[str, Any]:
-    """The lines of the table and their digest, as in ``standings.json``; without what only a whole report computes."""
+    """The lines of the table and the digest, as in ``standings.json``, without what only a whole report computes."""
     lines = [_line(line) for line in standings.entrants]
     for line in lines:
         del line["rank_probabilities"]
@@ -52,7 +52,7 @@ def _line(line: Standing) -> dict[str, Any]:
         "name": line.name,
         "games": line.games,
         "mean_points": _rounded(line.mean_points),
-        "ci95": [_rounded(bound) for bound in line.ci95 or (0.0, 1.0)],  # without a game everything is possible
+        "ci95": [_rounded(bound) for bound in line.ci95 or (0.0, 1.0)],  # without a game every value is possible
         "rank": line.rank,
         "rank_range": list(line.rank_range),
         "faults": sum(line.faults.values()),
@@ -72,12 +72,12 @@ def _line(line: Standing) -> dict[str, Any]:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Six places: more would be noise, and would differ between machines."""
+    """Round to six places: more would be noise and differ between machines."""
     return None if value is None else round(value, 6)
 
 
 def results_csv(report_data: ReportData) -> str:
-    """One row a game, in schedule order; five columns a seat."""
+    """One row per game, in schedule order; five columns per seat."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     columns = ("entrant", "rank", "score", "fault", "think_ms")

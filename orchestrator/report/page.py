@@ -1,4 +1,4 @@
-"""One page that needs nothing but itself: no script, no font, no picture from elsewhere."""
+"""The self-contained HTML page: no scripts, fonts or pictures from elsewhere."""
 
 import json
 import platform
@@ -25,13 +25,13 @@ from orchestrator.report.report_data import ReportData, causes_of
 from orchestrator.spec import Spec
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
-#: What of the plan is told on the page. The rest names commands and limits of the organiser's machine.
-_TOLD: Final = ("game_version", "format", "options", "duplicate", "seed", "reproducible", "time_control", "question")
+#: The parts of the plan that the page shows. The rest names commands and limits of the organiser's machine.
+_SHOWN: Final = ("game_version", "format", "options", "duplicate", "seed", "reproducible", "time_control", "question")
 _PACKAGES: Final = ("rubble", "numpy", "scipy", "openskill", "matplotlib")
 
 
 def page(report_data: ReportData) -> str:
-    """The whole report as HTML. Equal evidence gives equal bytes."""
+    """The whole report as HTML. The same data gives the same bytes."""
     table = report_data.standings
     return (
         _environment()
@@ -86,70 +86,73 @@ def _environment() -> Environment:
 
 # ------------------------------------------------------------------------------------------------------------- sentences
 def lead(report_data: ReportData) -> str:
-    """The result in a sentence or two, no surer than it is."""
+    """The result in one or two sentences, with its uncertainty."""
     lines = report_data.standings.entrants
     first = [line for line in lines if line.rank == 1 and line.games]
     if not report_data.games or not first:
         return "No game has been compared yet."
     best = first[0]
     names = words.listed([words.visible(line.name) for line in first])
-    told = f"{names} {'leads' if len(first) == 1 else 'share the lead'} with {words.decimal(best.mean_points)} rank points a game"
+    leads = "leads" if len(first) == 1 else "share the lead"
+    sentence = f"{names} {leads} with {words.decimal(best.mean_points)} rank points per game"
     if best.ci95:
-        told += f" (95\u00a0% interval {words.decimal(best.ci95[0])} to {words.decimal(best.ci95[1])})"
+        sentence += f" (95\u00a0% interval {words.decimal(best.ci95[0])} to {words.decimal(best.ci95[1])})"
     near = [words.visible(line.name) for line in lines if line.group == best.group and line.games and line not in first]
     it = "it" if len(first) == 1 else "them"
     if near:
-        return f"{told}. These games do not tell {words.listed(near)} apart from {it}."
+        return f"{sentence}. These games do not distinguish {words.listed(near)} from {it}."
     others = len(lines) > len(first)
-    return f"{told}, and these games tell {it} apart from everybody else." if others else f"{told}."
+    return f"{sentence}, and these games distinguish {it} from all others." if others else f"{sentence}."
 
 
 def cautions(report_data: ReportData) -> list[str]:
-    """What a reader should know before believing the table."""
+    """What a reader should know before trusting the table."""
     table, progress = report_data.standings, report_data.progress
-    told = [*table.notes, *report_data.notes]
+    found = [*table.notes, *report_data.notes]
     if table.blocks < ENOUGH_BLOCKS:
-        told.append(
-            f"Fewer than {ENOUGH_BLOCKS} blocks make a first impression. The order may change with the next deals, and rank"
-            " ranges, which know no other deals than these, are narrower than they should be."
+        found.append(
+            f"Fewer than {ENOUGH_BLOCKS} blocks give only a first impression. The order may change with the next deals, and rank"
+            " ranges, which use only these deals, are narrower than they should be."
         )
     is_decided = report_data.test is not None and report_data.test.is_decided
     if is_decided:
-        told.append("A sequential test chooses when to stop, and so the points lean towards its verdict.")
+        found.append("A sequential test chooses when to stop, so the points are biased towards its verdict.")
     if not progress.is_over and not is_decided:
-        told.append(f"The tournament is not over: {words.count(progress.left, 'match', 'matches')} still to play.")
+        found.append(f"The tournament is not over: {words.count(progress.left, 'match', 'matches')} still to play.")
     if progress.dropped and not is_decided:
         why = "It was cancelled: " if report_data.tournament.state == CANCELLED else ""
-        told.append(f"{why}{words.count(progress.dropped, 'match was', 'matches were')} never played.")
+        found.append(f"{why}{words.count(progress.dropped, 'match was', 'matches were')} never played.")
     if table.cycles:
-        told.append("Strength is not one line here: some entrants beat each other in a circle. See “Head to head”.")
-    return told
+        found.append(
+            "There is no single order of strength: some entrants beat each other in a cycle. See “Head to head”."
+        )
+    return found
 
 
 def verdict(report_data: ReportData) -> str:
-    """What the sequential test says, in words."""
+    """The result of the sequential test as text."""
     test = report_data.test
     if test is None:
         return ""
     one, other = (words.visible(name) for name in report_data.names[:2])
-    said = {
+    sentence = {
         Verdict.BETTER: f"{one} is better than {other}.",
         Verdict.NOT_BETTER: f"{one} is not better than {other}, or by less than was asked for.",
-        Verdict.UNDECIDED: f"Undecided: all blocks were played, and {one} against {other} stays open.",
-        Verdict.RUNNING: f"Still running: {one} against {other} is open.",
+        Verdict.UNDECIDED: f"Undecided: all blocks were played, and {one} against {other} is not decided.",
+        Verdict.RUNNING: f"Still running: {one} against {other} is not decided yet.",
     }[test.verdict]
-    return f"{said} The log likelihood ratio is {words.signed(test.llr)} after {words.count(test.blocks, 'block')}."
+    return f"{sentence} The log likelihood ratio is {words.signed(test.llr)} after {words.count(test.blocks, 'block')}."
 
 
 # ---------------------------------------------------------------------------------------------------------------- figures
 def figures(report_data: ReportData) -> dict[str, Markup]:
-    """Every plot that has something to show, by name."""
+    """Every plot that has data, by name."""
     wanted: dict[str, tuple[str, Callable[[ReportData], Figure | None]]] = {
         "forest": ("Mean rank points of every entrant with 95 % intervals, and the statistical groups", plots.forest),
         "ranks": ("Probability of every rank for every entrant, as stacked bars", plots.rank_chances),
         "heat": ("Difference of mean points for every pair of entrants that met", plots.heat_map),
         "design": ("How often every pair of entrants met", plots.design_map),
-        "seats": ("What every seat is worth in Elo, with 95 % intervals", plots.seat_effects),
+        "seats": ("Advantage of every seat in Elo, with 95 % intervals", plots.seat_effects),
         "scores": ("Distribution of every entrant's scores, as boxes", plots.scores),
         "climb": ("Rating of every entrant over the games of the schedule, with a band", plots.climb),
         "test": ("Log likelihood ratio over blocks, between its two bounds", plots.sequential_test),
@@ -169,18 +172,18 @@ def figures(report_data: ReportData) -> dict[str, Markup]:
 # ----------------------------------------------------------------------------------------------------------------- tables
 @dataclass(frozen=True)
 class Cell:
-    """One entrant against another: in which share of their games it was ahead, how many there were, how sure it is."""
+    """One entrant against another: the share of their games in which it was ahead, their number, and the uncertainty."""
 
     ahead: float
     games: int
     difference: float
     half: float
-    #: ▲ or ▼ where the interval of the difference is clear of zero.
+    #: ▲ or ▼ if the interval of the difference excludes zero.
     mark: str
 
 
 def crosstable(report_data: ReportData) -> list[list[Cell | None]]:
-    """Rows and columns in the order of the table; None on the diagonal and where two never met."""
+    """Rows and columns in the order of the table; None on the diagonal and for pairs that never met."""
     order = [line.entrant for line in report_data.standings.entrants]
     met: dict[tuple[int, int], Cell] = {}
     for pair in report_data.standings.pairs:
@@ -208,7 +211,7 @@ def seatings(report_data: ReportData) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Thinking:
-    """How long an entrant thought in a game, summed over its moves, in milliseconds."""
+    """The total thinking time of an entrant per game, in milliseconds."""
 
     median: float | None
     high: float | None
@@ -216,7 +219,7 @@ class Thinking:
 
 
 def thinking(report_data: ReportData) -> list[Thinking]:
-    """In the order of the table."""
+    """The thinking times, in the order of the table."""
     spent: dict[int, list[int]] = {}
     for game in report_data.games:
         for entrant, milliseconds in zip(game.seats, game.think_ms, strict=True):
@@ -248,10 +251,10 @@ def _nash(report_data: ReportData) -> list[tuple[str, float, tuple[float, float]
 
 def _plan(spec: Spec) -> list[tuple[str, str]]:
     plain = msgspec.to_builtins(spec)
-    told = {key: plain[key] for key in _TOLD if plain[key] not in (None, {}, "")}
+    shown = {key: plain[key] for key in _SHOWN if plain[key] not in (None, {}, "")}
     return [
         (key, value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False))
-        for key, value in told.items()
+        for key, value in shown.items()
     ]
 
 
@@ -261,6 +264,6 @@ def _versions() -> tuple[tuple[str, str], ...]:
     for package in _PACKAGES:
         try:
             found.append((package, version(package)))
-        except PackageNotFoundError:  # run from a folder, without having been installed
+        except PackageNotFoundError:  # run from a folder without installation
             found.append((package, "not installed"))
     return tuple(found)

@@ -1,6 +1,6 @@
-"""The plots of the page, one function each: a figure, or None where there is nothing to draw.
+"""The plots of the page: each function returns a figure, or None if there is nothing to draw.
 
-No information is carried by colour alone: numbers stand in cells, groups have names and shapes, ranks have digits.
+Colour alone carries no information: cells have numbers, groups have names and shapes, ranks have digits.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ def _labels(lines: Sequence[Standing]) -> list[str]:
 
 
 def _left(labels: Sequence[str]) -> float:
-    """Room for the longest label, in inches."""
+    """The width of the longest label, in inches."""
     return 0.18 + 0.083 * max(map(len, labels), default=0)
 
 
 def _rows(
     lines: Sequence[Standing], *, right: float, bottom: float = 0.52, width: float = WIDTH
 ) -> tuple[Figure, Axes]:
-    """A sheet with one row an entrant, the first at the top."""
+    """A sheet with one row per entrant, the first at the top."""
     labels = _labels(lines)
     figure, axes = sheet(
         width, 0.2 + bottom + ROW * max(len(lines), 2), left=_left(labels), right=right, top=0.2, bottom=bottom
@@ -48,7 +48,7 @@ def _rows(
 
 
 def forest(report_data: ReportData) -> Figure:
-    """Mean points with intervals, the statistical groups beside them."""
+    """Mean points with intervals, and the statistical groups beside them."""
     lines = report_data.standings.entrants
     figure, axes = _rows(lines, right=2.2)
     low = min((line.ci95[0] for line in lines if line.ci95), default=0.0)
@@ -63,7 +63,7 @@ def forest(report_data: ReportData) -> Figure:
         axes.plot(line.ci95, (row, row), color=GOOD, linewidth=2.4, solid_capstyle="round")
         axes.plot([line.mean_points], [row], MARKERS[(line.group - 1) % len(MARKERS)], color=GOOD, markersize=8,
                   markeredgecolor=PAPER, markeredgewidth=1.3)  # fmt: skip
-    axes.set_xlabel("mean rank points a game; dashed: what equals would get")
+    axes.set_xlabel("mean rank points per game; dashed: the value for equal entrants")
     beside = axes.get_yaxis_transform()
     for row, line in enumerate(lines):
         axes.text(1.03, row, decimal(line.mean_points), transform=beside, va="center")
@@ -76,9 +76,9 @@ def forest(report_data: ReportData) -> Figure:
 
 
 def rank_chances(report_data: ReportData) -> Figure | None:
-    """How likely each rank is: one stacked bar an entrant, the digits are the ranks."""
+    """The probability of each rank: one stacked bar per entrant; the digits are the ranks."""
     lines = report_data.standings.entrants
-    if report_data.standings.blocks < 2:  # resampled, one block is always itself
+    if report_data.standings.blocks < 2:  # resampling one block always gives the same block
         return None
     figure, axes = _rows(lines, right=0.4)
     ranks = len(lines)
@@ -100,7 +100,7 @@ def rank_chances(report_data: ReportData) -> Figure | None:
 
 
 def _matrix(lines: Sequence[Standing], *, width: float = WIDTH, cell: float = 0.0) -> tuple[Figure, Axes]:
-    """A square of cells, entrants down and across in the order of the table."""
+    """A square of cells, with entrants down and across in the order of the table."""
     labels = _labels(lines)
     across = [short(line.name, 14) for line in lines]
     left, count = _left(labels), max(len(lines), 1)
@@ -121,7 +121,7 @@ def _matrix(lines: Sequence[Standing], *, width: float = WIDTH, cell: float = 0.
 
 
 def _cells(axes: Axes, cells: Sequence[tuple[int, int, str, float]]) -> None:
-    """Fills cells (row, column, colour, strength), all in one piece."""
+    """Fill cells (row, column, colour, strength), all at once."""
     corners = np.array([(-0.47, -0.45), (0.47, -0.45), (0.47, 0.45), (-0.47, 0.45)])
     axes.add_collection(
         PolyCollection(
@@ -139,7 +139,7 @@ def _diagonal(axes: Axes, count: int) -> None:
 
 
 def heat_map(report_data: ReportData) -> Figure:
-    """Mean points of row less those of column at common tables: blue ahead, orange behind, the number in the cell."""
+    """Mean points of row minus those of column at common tables: blue ahead, orange behind, with the number in the cell."""
     lines = report_data.standings.entrants
     figure, axes = _matrix(lines)
     places = {line.entrant: place for place, line in enumerate(lines)}
@@ -159,7 +159,7 @@ def heat_map(report_data: ReportData) -> Figure:
 
 
 def design_map(report_data: ReportData) -> Figure:
-    """How often each pair sat at one table."""
+    """How often each pair sat at the same table."""
     lines = report_data.standings.entrants
     figure, axes = _matrix(lines)
     places = {line.entrant: place for place, line in enumerate(lines)}
@@ -176,7 +176,7 @@ def design_map(report_data: ReportData) -> Figure:
 
 
 def seat_effects(report_data: ReportData) -> Figure | None:
-    """What each seat is worth in Elo, the entrants being equal."""
+    """The advantage of each seat in Elo between equal entrants."""
     seats = report_data.standings.seats
     if not seats or report_data.standings.blocks < 2:
         return None
@@ -189,8 +189,8 @@ def seat_effects(report_data: ReportData) -> Figure | None:
         half = REACH * seat.elo_se if np.isfinite(seat.elo_se) else 0.0
         axes.plot((seat.elo - half, seat.elo + half), (row, row), color=GOOD, linewidth=2.4, solid_capstyle="round")
         axes.plot([seat.elo], [row], "o", color=GOOD, markersize=8, markeredgecolor=PAPER, markeredgewidth=1.3)
-        told = f"{decimal(seat.mean_points)} points" if seat.mean_points is not None else ""
-        axes.text(1.03, row, told, transform=axes.get_yaxis_transform(), va="center", color=MUTED)
+        label = f"{decimal(seat.mean_points)} points" if seat.mean_points is not None else ""
+        axes.text(1.03, row, label, transform=axes.get_yaxis_transform(), va="center", color=MUTED)
     reach = max(10.0, *map(abs, axes.get_xlim()))
     axes.set_xlim(-reach, reach)
     axes.set_yticks(range(len(seats)), [f"seat {seat.seat + 1}" for seat in seats])
@@ -200,7 +200,7 @@ def seat_effects(report_data: ReportData) -> Figure | None:
 
 
 def scores(report_data: ReportData) -> Figure | None:
-    """Boxes of the scores of games an entrant played to the end itself."""
+    """Boxes of the scores of games that an entrant played to the end."""
     lines = report_data.standings.entrants
     own: dict[int, list[int]] = {line.entrant: [] for line in lines}
     for game in report_data.games:
@@ -230,7 +230,7 @@ def _box(axes: Axes, row: int, values: NDArray[np.float64]) -> None:
 
 
 def climb(report_data: ReportData) -> Figure | None:
-    """Ratings in schedule order, one small panel an entrant, the others faintly behind."""
+    """Ratings in schedule order, one small panel per entrant, with the others in grey behind it."""
     lines, looks = report_data.standings.entrants, np.array(report_data.climb.games)
     if len(looks) < 3:
         return None
@@ -242,7 +242,7 @@ def climb(report_data: ReportData) -> Figure | None:
     height = rows * (panel + gap) + 0.42
     figure = Figure(figsize=(WIDTH, height))
     wide = (WIDTH - left - 0.15 - (columns - 1) * 0.18) / columns
-    # The first looks are mostly prior: what fills the panels is the spread once everybody has played a little.
+    # The first points are mostly prior, so the scale uses the spread after everybody has played a little.
     settled = slice(max(len(looks) // 10, 1), None)
     bottom = float((mu[settled] - REACH * sigma[settled]).min())
     top = float((mu[settled] + REACH * sigma[settled]).max())
@@ -277,13 +277,13 @@ def climb(report_data: ReportData) -> Figure | None:
         if place + columns < len(lines):
             axes.set_xticklabels([])
     unit = "deals" if report_data.players == 1 else "games"
-    told = f"rating with 95 % interval after so many {unit} of the schedule"
-    figure.text(left / WIDTH, 0.08 / height, told, color=MUTED, fontsize=9.5)
+    caption = f"rating with 95 % interval after this many {unit} of the schedule"
+    figure.text(left / WIDTH, 0.08 / height, caption, color=MUTED, fontsize=9.5)
     return figure
 
 
 def sequential_test(report_data: ReportData) -> Figure | None:
-    """The way of the log likelihood ratio between its bounds."""
+    """The log likelihood ratio over blocks, between its bounds."""
     test = report_data.test
     if test is None or not test.trace:
         return None
@@ -292,9 +292,9 @@ def sequential_test(report_data: ReportData) -> Figure | None:
     reach = max(abs(test.lower), test.upper, *map(abs, ratios)) * 1.15
     axes.set_ylim(-reach, reach)
     axes.set_xlim(0, max(blocks) * 1.03)
-    for bound, told in ((test.upper, "better"), (test.lower, "not better")):
+    for bound, label in ((test.upper, "better"), (test.lower, "not better")):
         axes.axhline(bound, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
-        axes.text(1.02, bound, f"{told} ({signed(bound)})", transform=axes.get_yaxis_transform(), va="center")
+        axes.text(1.02, bound, f"{label} ({signed(bound)})", transform=axes.get_yaxis_transform(), va="center")
     axes.axhline(0, color=GRID, linewidth=0.8)
     axes.plot(blocks, ratios, color=GOOD, linewidth=1.8, drawstyle="steps-post")
     axes.plot(blocks[-1:], ratios[-1:], "o", color=GOOD, markersize=8, markeredgecolor=PAPER, markeredgewidth=1.3)

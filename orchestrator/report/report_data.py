@@ -1,4 +1,4 @@
-"""Everything a report is written from, read from the book once."""
+"""The data of a report, read from the book once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ from orchestrator.ratings.table import Standings, standings
 from orchestrator.records import Game
 from orchestrator.spec import Spec
 
-#: How often a rating is looked at on its way; more points would not be seen.
+#: The number of points in a rating history; more would not be visible.
 LOOKS = 60
 
 
 @dataclass(frozen=True)
 class RatingHistory:
-    """Ratings of the ladder on their way through the schedule."""
+    """The ladder's ratings over the schedule."""
 
-    #: Games (for solo: compared deals) behind each look; the first is 0.
+    #: The number of games (for solo: compared deals) at each point; the first is 0.
     games: tuple[int, ...]
-    #: One row a look, one rung an entrant.
+    #: One row per point, one rating per entrant.
     rungs: tuple[tuple[openskill_ladder.LadderRating, ...], ...]
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """One tournament as the book has it, and what follows from it."""
+    """One tournament from the book, and what is computed from it."""
 
     tournament: Tournament
     game: str
@@ -39,7 +39,7 @@ class ReportData:
     names: tuple[str, ...]
     #: In schedule order.
     games: tuple[Game, ...]
-    #: By place in the schedule.
+    #: By position in the schedule.
     match_ids: dict[int, str]
     progress: Progress
     endings: dict[str, int]
@@ -47,16 +47,16 @@ class ReportData:
     climb: RatingHistory
     #: Only for a tournament of the format ``compare``: is the first entrant better than the second?
     test: sequential.TestResult | None
-    #: What workers had to say, and who was withdrawn.
+    #: Notes of workers, and withdrawals.
     notes: tuple[str, ...]
-    #: When the last game was recorded, if that is known.
+    #: When the last game was recorded, if known.
     ended_ms: int | None
 
 
 def read_report_data(
     book: Book, tournament_id: str, ended_ms: int | None = None, *, only_whole_blocks: bool = False
 ) -> ReportData:
-    """Reads one tournament and computes its standings; UnknownTournament."""
+    """Read one tournament and compute its standings. Raises UnknownTournament if the book has none."""
     tournament = book.tournament(tournament_id)
     spec = tournament.spec
     players = spec.players
@@ -83,13 +83,13 @@ def read_report_data(
 
 
 def _withdrawn(book: Book, tournament: Tournament) -> list[str]:
-    """Who was withdrawn, and why, in words."""
+    """The withdrawn entrants and the reasons, as sentences."""
     names = tournament.spec.entrants
     return [f"{names[found.entrant]} was withdrawn: it {found.reason}." for found in book.withdrawals(tournament.id)]
 
 
 def by_bot(spec: Spec, games: Sequence[Game]) -> tuple[tuple[str, ...], list[Game]]:
-    """Names and games with all copies of a bot under one number: in a comparison the bots are asked about, not the copies."""
+    """Names and games with all copies of a bot under one number: a comparison is about bots, not copies."""
     bots = spec.bot_names
     names = tuple(dict.fromkeys(bots))
     if len(names) == len(bots):
@@ -99,7 +99,7 @@ def by_bot(spec: Spec, games: Sequence[Game]) -> tuple[tuple[str, ...], list[Gam
 
 
 def rating_history(games: Sequence[Game], entrants: int, players: int) -> RatingHistory:
-    """Goes through the schedule as the ladder does, and looks up now and then."""
+    """Rate the schedule as the ladder does, and keep the ratings at some points."""
     results = read(games, entrants, players)
     rows = len(results.block)
     rungs = openskill_ladder.ladder(results.only(np.zeros(rows, dtype=np.bool_)))
@@ -114,14 +114,14 @@ def rating_history(games: Sequence[Game], entrants: int, players: int) -> Rating
 
 
 def with_ladder_ratings(table: Standings, climb: RatingHistory) -> Standings:
-    """The table with its ladder column filled from where the climb ended: the long way is gone once."""
+    """Fill the ladder column of the table from the end of the rating history, so that it is computed only once."""
     last = climb.rungs[-1]
     lines = (
         replace(
             line,
             openskill_mu=last[line.entrant].mu,
             openskill_sigma=last[line.entrant].sigma,
-            # Resampled, one block is always itself and knows nothing of other ranks.
+            # Resampling one block always gives the same block, so it says nothing about ranks.
             rank_range=line.rank_range if table.blocks > 1 else (1, len(table.entrants)),
         )
         for line in table.entrants
@@ -130,7 +130,7 @@ def with_ladder_ratings(table: Standings, climb: RatingHistory) -> Standings:
 
 
 def answer_so_far(book: Book, tournament: Tournament) -> sequential.TestResult | None:
-    """What the sequential test says after the blocks played so far; None where none is asked."""
+    """The result of the sequential test after the blocks played so far; None if there is no test."""
     _, games = by_bot(tournament.spec, book.games(tournament.id))
     return _test(book, tournament, games, is_over=False)
 
@@ -138,26 +138,26 @@ def answer_so_far(book: Book, tournament: Tournament) -> sequential.TestResult |
 def _in_turn(book: Book, tournament: Tournament, games: Sequence[Game]) -> list[Game]:
     """The games of whole blocks, up to the first block that is not over.
 
-    Blocks that finished early wait for those before them, so that the answer never depends on who was quicker. One of which a
-    match could not be played is over and will never be whole: it says nothing, and nobody waits for it.
+    Blocks that finish early wait for those before them, so that the answer does not depend on speed. A block with a dropped match
+    will never be complete: it is ignored, and later blocks do not wait for it.
     """
     first_open, broken = book.blocks_in_turn(tournament.id)
     return [game for game in games if game.block < first_open and game.block not in broken]
 
 
 def _test(book: Book, tournament: Tournament, games: Sequence[Game], *, is_over: bool) -> sequential.TestResult | None:
-    """The sequential test over whole blocks, asked as the roster asked it."""
+    """Run the sequential test over whole blocks, with the settings of the roster."""
     spec = tournament.spec
     if spec.format != "compare":
         return None
     answer = sequential.compare(_in_turn(book, tournament, games), 0, 1, spec.players, question_of(spec))
     if is_over and answer.verdict is sequential.Verdict.RUNNING:
-        return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left that could decide it
+        return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left to decide it
     return answer
 
 
 def question_of(spec: Spec) -> sequential.TestSettings:
-    """With fewer blocks than the first look needs nothing is ever looked at, and the answer stays open."""
+    """The test settings of the roster. With fewer blocks than the first check needs, the test stays undecided."""
     asked = spec.question
     if asked is None:
         return sequential.TestSettings()

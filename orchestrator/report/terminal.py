@@ -9,28 +9,28 @@ from orchestrator.report.words import count, decimal, half_width, short, signed,
 
 _BAR = 16
 _NAME = 32
-#: Below this width the table leaves out what the report tells anyway.
+#: Below this width the table leaves out columns that the report has.
 _WIDE = 106
-#: … and below this one the interval as a bar too.
+#: … and below this one also the bar of the interval.
 _NARROW = 76
 _ELO = "Elo ± 95 %"
 
 
 def standings_table(standings: Standings, *, title: str | None = None, width: int = _WIDE) -> Table:
-    """Rank with its range, points with their interval, groups, wins, scores, faults and Elo; less of it where it is narrow."""
-    told = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}"
+    """Rank with its range, points with their interval, groups, wins, scores, faults and Elo; fewer columns if it is narrow."""
+    caption = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}"
     if standings.notes:
-        told += "\n" + "\n".join(standings.notes)
+        caption += "\n" + "\n".join(standings.notes)
     table = Table(
-        title=None if title is None else Text(title), caption=Text(told), caption_justify="left", box=box.SIMPLE_HEAD,
+        title=None if title is None else Text(title), caption=Text(caption), caption_justify="left", box=box.SIMPLE_HEAD,
         pad_edge=False,
     )  # fmt: skip
     is_wide = width >= _WIDE
     has_bar = width >= _NARROW
-    # Where there is too little room, names give way, and no number does: half a number is a wrong one.
+    # If the terminal is too narrow, names are shortened but never numbers: a shortened number is wrong.
     table.add_column("rank", justify="right", no_wrap=True, min_width=4)
     table.add_column("95 %", no_wrap=True, min_width=4)
-    table.add_column("entrant", overflow="ellipsis")  # what may wrap shrinks first; a name has no place to wrap
+    table.add_column("entrant", overflow="ellipsis")  # columns that may wrap shrink first, and a name cannot wrap
     table.add_column("points", justify="right", no_wrap=True, min_width=6)
     if has_bar:
         table.add_column("0 ─ 95 % ─ 1", no_wrap=True, min_width=_BAR)
@@ -59,7 +59,7 @@ def standings_table(standings: Standings, *, title: str | None = None, width: in
 
 
 def interval_bar(line: Standing) -> Text:
-    """The interval on the scale from 0 to 1, the mean marked in it."""
+    """The interval on the scale from 0 to 1, with the mean marked."""
     if line.mean_points is None or line.ci95 is None:
         return Text("·" * _BAR, style="dim")
     low, high = (_cell(bound) for bound in line.ci95)

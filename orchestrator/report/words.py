@@ -1,23 +1,23 @@
-"""Names and numbers as people read them. Names come from strangers: nothing in them may steer a terminal or a page."""
+"""Formats names and numbers for people. Users choose names: nothing in them may control a terminal or change a page."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-#: Stands where there is nothing to say.
+#: Shown if there is no value.
 NOTHING: Final = "–"
 MINUS: Final = "−"
-#: An interval of 95 per cent reaches so many standard errors to each side.
+#: The half width of a 95 per cent interval in standard errors.
 REACH: Final = 1.96
 
 
 def visible(name: str) -> str:
-    """The name with every character that cannot be seen (controls, escapes, marks that turn the direction) replaced."""
+    """The name with every invisible character (controls, escapes, direction marks) replaced."""
     return "".join(character if character.isprintable() else "�" for character in name)
 
 
 def short(name: str, most: int) -> str:
-    """At most so many characters; what is left out is the middle, because versions differ at their ends."""
+    """Shorten a name to this length by removing its middle, because versions differ at their ends."""
     name = visible(name)
     if len(name) <= most:
         return name
@@ -26,12 +26,12 @@ def short(name: str, most: int) -> str:
 
 
 def half_width(error: float | None) -> float | None:
-    """How far the 95 % interval reaches to each side of a number with this standard error. Whatever follows a ± is this."""
+    """Half the width of the 95 % interval for this standard error: the number after every ±."""
     return None if error is None else REACH * error
 
 
 def decimal(value: float | None, places: int = 3) -> str:
-    """A number with so many places, or a dash; the minus is a real one."""
+    """A number with this many places, or a dash, with a real minus sign."""
     if value is None:
         return NOTHING
     text = f"{value:.{places}f}"
@@ -39,7 +39,7 @@ def decimal(value: float | None, places: int = 3) -> str:
 
 
 def signed(value: float, places: int = 2) -> str:
-    """A difference, with its sign; nothing has none."""
+    """A difference with its sign; zero has none."""
     text = f"{value:+.{places}f}"
     return text.replace("-", MINUS) if float(text) else text[1:]
 
@@ -71,7 +71,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def dates(first_ms: int, last_ms: int | None) -> str:
-    """``3 May 2026``, or from one day to another; days are those of Greenwich."""
+    """``3 May 2026``, or from one day to another, in UTC."""
     first = _day(first_ms)
     last = first if last_ms is None else _day(last_ms)
     return first if first == last else f"{first} to {last}"

@@ -1,4 +1,4 @@
-"""The files of a report: the page, the same for programs, and the roster."""
+"""The files of a report: the page, the data for programs, and the roster."""
 
 import json
 
@@ -8,8 +8,8 @@ from orchestrator.report.report_data import read_report_data
 
 
 def documents(book: Book, tournament_id: str) -> dict[str, str]:
-    """Everything but the replays, by the name of the file. The same book gives the same bytes."""
-    from orchestrator.report.page import page  # plots take their time to import, and the live table needs none
+    """All files but the replays, by file name. The same book gives the same bytes."""
+    from orchestrator.report.page import page  # plots are slow to import, and the live table does not need them
 
     report_data = read_report_data(book, tournament_id)
     return {

@@ -1,6 +1,6 @@
-"""The roster: one TOML file that says who plays what, how often and how fast. ``docs/rosters.md`` is its manual.
+"""The roster: one TOML file that says which bots play what, how often and how fast. ``docs/rosters.md`` is its manual.
 
-A file is read whole, and every problem in it is reported with its line. What is known about games is handed in as plain data.
+A file is read as a whole, and every problem in it is reported with its line. Facts about games are passed in as plain data.
 """
 
 import tomllib
@@ -14,7 +14,7 @@ from orchestrator.roster.model import UNPROTECTED, Bot, Limits, Roster, Sequenti
 from orchestrator.roster.problems import BadRoster, Problem, no_toml, plan_problem
 from orchestrator.roster.reader import Reader
 
-#: The bundled bots, as ``python -m bots.bundled`` knows them.
+#: The bundled bots that ``python -m bots.bundled`` offers.
 BUNDLED: Final = ("random", "greedy", "mcts")
 
 __all__ = [
@@ -38,13 +38,13 @@ __all__ = [
 def read_roster(
     text: str, games: Iterable[GameFacts], *, bundled: Sequence[str] = BUNDLED, file: str = "roster.toml"
 ) -> Roster:
-    """The roster of a file's text, or BadRoster with every problem in the order of the lines."""
+    """Read a roster from the text of a file. Raises BadRoster with every problem in the order of the lines."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadRoster([no_toml(str(error), text, file)]) from None
     except RecursionError:
-        raise BadRoster([Problem(file, 1, "", "brackets inside brackets, too deep to be read")]) from None
+        raise BadRoster([Problem(file, 1, "", "brackets are nested too deep")]) from None
     reader = Reader(lines_of(text), file)
     roster = read(reader, data, {game.id: game for game in games}, bundled, text)
     if reader.problems or roster is None:

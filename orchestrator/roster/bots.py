@@ -18,7 +18,7 @@ BOT: Final = tuple(part.name for part in fields(Bot))
 
 
 def read_bots(reader: Reader, data: Mapping[str, Any], bundled: Sequence[str]) -> tuple[Bot, ...] | None:
-    """All bots; None if there is no list of them."""
+    """All bots; None if there is no list of bots."""
 
     def is_list(value: Any) -> bool:
         return isinstance(value, list) and 0 < len(value) <= MOST_BOTS and all(isinstance(bot, dict) for bot in value)
@@ -39,21 +39,19 @@ def read_bots(reader: Reader, data: Mapping[str, Any], bundled: Sequence[str]) -
 
 
 def _clash(name: str, others: Mapping[str, int]) -> str:
-    """Why a name could be taken for one of the others, which are in lower case; empty if it could not.
+    """Why a name is too similar to one of the others, which are in lower case; empty if it is not.
 
-    In the arena a bot is called ``name.slot`` and its copy ``name.copy2``: the bots ``a`` and ``a.1`` would meet there.
+    In the arena a bot is called ``name.slot`` and its copy ``name.copy2``, so the bots ``a`` and ``a.1`` could have the same name.
     """
     low = name.lower()
     if low in others:
-        return f"bots[{others[low]}] is called that (capital letters make no difference)"
+        return f"bots[{others[low]}] has this name (upper and lower case are the same)"
     parts = low.split(".")
     for end in range(1, len(parts)):
         if (start := ".".join(parts[:end])) in others:
-            return (
-                f"it is that of bots[{others[start]}] with a dot and more behind it, as copies of that bot are called"
-            )
+            return f"it is the name of bots[{others[start]}], a dot and more, like the names of copies of that bot"
     longer = next((other for other in others if other.startswith(f"{low}.")), None)
-    return f"bots[{others[longer]}] is called so with a dot and more behind it" if longer and low else ""
+    return f"bots[{others[longer]}] has this name, a dot and more" if longer and low else ""
 
 
 def _bot(reader: Reader, given: Mapping[str, Any], path: Path, bundled: Sequence[str]) -> Bot:
@@ -74,9 +72,9 @@ def _bot(reader: Reader, given: Mapping[str, Any], path: Path, bundled: Sequence
         reader.take(given, path, "remote", False, lambda value: value is True, "true, or command or bundled instead")
     for key in ("env", "cwd", "isolated"):
         if kinds == ["remote"] and key in given:
-            reader.complain((*path, key), f"{spelled((*path, key))} means nothing: we do not start a remote bot")
+            reader.complain((*path, key), f"{spelled((*path, key))} has no meaning: a remote bot is not started here")
         elif kinds == ["bundled"] and key in given and key != "isolated":
-            reader.complain((*path, key), f"{spelled((*path, key))} means nothing for a bundled bot")
+            reader.complain((*path, key), f"{spelled((*path, key))} has no meaning for a bundled bot")
     return Bot(
         name=name or "",
         command=_command(reader, given, path),
@@ -110,12 +108,12 @@ def _env(reader: Reader, given: Mapping[str, Any], path: Path) -> Mapping[str, s
 
 
 def check_field(reader: Reader, bots: Sequence[Bot], format_: Format, players: int) -> None:
-    """Whether these bots can fill the tables of the format."""
+    """Check that these bots can fill the tables of the format."""
     challengers = [at for at, bot in enumerate(bots) if bot.challenger]
     if format_ != "gauntlet":
         for at in challengers:
             reader.complain(
-                ("bots", at, "challenger"), f"bots[{at}].challenger only has a meaning with format = 'gauntlet'"
+                ("bots", at, "challenger"), f"bots[{at}].challenger has a meaning only with format = 'gauntlet'"
             )
     for problem in field_problems(format_, players, len(bots), len(challengers)):
         if problem.field == "format":
@@ -128,7 +126,7 @@ def check_field(reader: Reader, bots: Sequence[Bot], format_: Format, players: i
 
 
 def check_memory(reader: Reader, bots: Sequence[Bot]) -> None:
-    """A deal that comes again in another seat must not be remembered."""
+    """Check that no bot can remember a deal that it plays again in another seat."""
     for at, bot in enumerate(bots):
         if not bot.isolated:
             key = "remote" if bot.remote else "name"

@@ -1,4 +1,4 @@
-"""Key by key: what a roster may say, and what it must not."""
+"""Checks the keys of a roster one by one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -27,7 +27,7 @@ _COMPARE_ONLY: Final = ("alpha", "beta", "effect", "max_blocks")
 def read(
     reader: Reader, data: Mapping[str, Any], games: Mapping[str, GameFacts], bundled: Sequence[str], text: str
 ) -> Roster | None:
-    """The roster that a file's data say; None, with the reader full of complaints, if there is none."""
+    """Make the roster from the data of a file; None if there are problems, which the reader then has."""
     reader.unknown(data, (), TOP)
     name = reader.take(
         data,
@@ -89,14 +89,14 @@ def read(
 
 
 def _forget(bots: Sequence[Bot]) -> bool:
-    """Whether no bot can tell another what it was dealt: each is one of ours, or a fresh process for every game."""
+    """Whether no bot can tell another what it was dealt: each is bundled, or restarted for every game."""
     return all(bot.bundled or bot.isolated for bot in bots)
 
 
 def _options(
     reader: Reader, given: Mapping[str, Any], game: GameFacts | None, players: int | None
 ) -> Mapping[str, OptionValue]:
-    """All options of the game: the given ones, checked, and the defaults of the others."""
+    """All options of the game: the given ones, checked, and defaults for the rest."""
     if game is None:
         return {}
     reader.unknown(given, ("options",), [option.name for option in game.options])
@@ -129,10 +129,10 @@ def _size(reader: Reader, data: Mapping[str, Any], format_: Format) -> tuple[int
     if format_ == "compare":
         for key in ("deals", "budget"):
             if key in data:
-                reader.complain((key,), f"{key} has no place in a comparison, which stops by itself; use max_blocks")
+                reader.complain((key,), f"{key} has no meaning in a comparison, which stops by itself; use max_blocks")
         return reader.number(data, (), "max_blocks", DEFAULT_MAX_BLOCKS, 1, MOST_DEALS), None
     if "deals" in data and "budget" in data:
-        reader.complain(("budget",), "budget stands beside deals; expected only one of them")
+        reader.complain(("budget",), "both budget and deals are given; expected only one of them")
     deals = reader.number(data, (), "deals", None, 1, MOST_DEALS)
     budget = reader.number(data, (), "budget", None, 1, MOST_MATCHES)
     if "deals" not in data and "budget" not in data:
@@ -144,7 +144,7 @@ def _sequential(reader: Reader, data: Mapping[str, Any], format_: Format) -> Seq
     if format_ != "compare":
         for key in _COMPARE_ONLY:
             if key in data:
-                reader.complain((key,), f"{key} only has a meaning with format = 'compare'")
+                reader.complain((key,), f"{key} has a meaning only with format = 'compare'")
         return None
     default = Sequential()
     effect = reader.table(data, (), "effect")

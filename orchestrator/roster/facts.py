@@ -1,4 +1,4 @@
-"""What a roster must know of games. It is handed in as plain data."""
+"""Facts about games that a roster needs, passed in as plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ OptionValue = str | int
 
 @dataclass(frozen=True, slots=True)
 class OptionFacts:
-    """One switch of a game, as a roster must know it."""
+    """One option of a game."""
 
     name: str
     default: OptionValue
     choices: tuple[OptionValue, ...] = ()
     range: tuple[int, int] | None = None
-    #: The numbers of players for which it means anything; empty means all.
+    #: The numbers of players for which it matters; empty means all.
     seats: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GameFacts:
-    """A game, as a roster must know it."""
+    """One game."""
 
     id: str
     version: int
-    #: Fewest and most players.
+    #: The smallest and largest number of players.
     seats: tuple[int, int]
     options: tuple[OptionFacts, ...] = ()
 
     @classmethod
     def from_json(cls, game: Mapping[str, Any]) -> "GameFacts":
-        """From one entry of ``rubble games --json``."""
+        """Read one entry of ``rubble games --json``."""
         options = tuple(
             OptionFacts(
                 option["name"],
@@ -49,7 +49,7 @@ class GameFacts:
 
     @classmethod
     def from_message(cls, game: "GameSummary") -> "GameFacts":
-        """From what the service answers."""
+        """Read a message of the service."""
 
         def value(message: Any) -> OptionValue:
             return str(message.text) if message.WhichOneof("value") == "text" else int(message.number)

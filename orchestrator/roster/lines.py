@@ -1,10 +1,10 @@
-"""Where in a TOML text each key stands, so that an error can name its line."""
+"""Finds the line of each key in a TOML text, so that an error can name it."""
 
 import re
 import tomllib
 from typing import Final
 
-#: From the root to a value: keys, and places in lists.
+#: From the root to a value: keys, and positions in lists.
 Path = tuple[str | int, ...]
 
 _SPACE: Final = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -24,7 +24,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text.replace("\r\n", "\n")
         self._at = 0
-        self._counted = (0, 1)  # up to this place there are so many lines
+        self._counted = (0, 1)  # (position, number of lines up to it)
         self._lists: dict[Path, int] = {}
         self.lines: dict[Path, int] = {(): 1}
         self._document()
@@ -92,7 +92,7 @@ class _Scanner:
             self._at = max(self._at + 1, scalar.end() if scalar else 0)
 
     def _resolve(self, path: Path, keys: list[str]) -> Path:
-        """A header's keys; where one names a list of tables, the last of them is meant."""
+        """Resolve a header's keys; a key that names a list of tables means its last table."""
         for key in keys:
             path = (*path, key)
             if path in self._lists:
@@ -103,7 +103,7 @@ class _Scanner:
         self.lines.setdefault(path, line)
 
     def _next(self) -> bool:
-        """Go to the next thing that means something; whether there is one."""
+        """Skip to the next token; False if there is none."""
         space = _SPACE.match(self._text, self._at)
         self._at = space.end() if space else self._at
         return self._at < len(self._text)
@@ -122,5 +122,5 @@ class _Scanner:
 
 
 def _unquoted(key: str) -> str:
-    """The key a quoted text stands for."""
+    """The key that a quoted text means."""
     return next(iter(tomllib.loads(f"{key} = 0")))

@@ -1,4 +1,4 @@
-"""What a roster says, checked and with its defaults."""
+"""The contents of a roster, checked and with defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Final
 from orchestrator.roster.facts import OptionValue
 from orchestrator.schedule import Duplicate, Format, Plan, PlanInput, content_id, plan
 
-#: What every reader of a reproducible run is told.
+#: The note for readers of a reproducible run.
 UNPROTECTED: Final = (
-    "Reproducible and unprotected: every card of this run follows from the seed in its roster, "
-    "so anybody who knows or guesses that number knows all cards."
+    "Reproducible and unprotected: every card of this run is derived from the seed in its roster, "
+    "so anyone who knows or guesses this number knows all cards."
 )
 
 
-#: More answers than one seat gives in a long game of those that are here (a test plays them).
+#: More answers than one seat gives in a long game of the bundled games (a test plays them).
 LONG_GAME: Final = 200
-#: What seating_ms = 0 means at the service.
+#: The service's default for seating_ms = 0.
 _SEATING_MS: Final = 60_000
 
 
@@ -31,30 +31,30 @@ class TimeControl:
 
     @property
     def shortest_ms(self) -> int:
-        """What one seat may take until its first answer without breaking any rule."""
+        """How long one seat may take until its first answer without breaking a rule."""
         return (self.seating_ms or _SEATING_MS) + self.bank_ms + self.move_ms
 
     def longest_ms(self, players: int, answers: int | None = None) -> int:
-        """What a game of this many answers in all, by default a long one, may take if every seat uses all the time it has."""
+        """How long a game with this number of answers, by default a long game, takes if every seat uses all its time."""
         answers = players * LONG_GAME if answers is None else answers
         return (self.seating_ms or _SEATING_MS) + players * self.bank_ms + answers * (self.move_ms + self.increment_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a bot that we start may use, and how long a match may last."""
+    """What a local bot may use, and how long a match may last."""
 
-    #: None: without a limit.
+    #: None: no limit.
     cpu_seconds: int | None = None
     #: Enough for a Java or Node bot with a large heap.
     memory_mb: int | None = 2048
-    #: Processes and threads together. Runtimes start a thread or two a core, and gRPC some more.
+    #: Processes and threads together. Runtimes start one or two threads per core, and gRPC some more.
     processes: int | None = 256
     files: int | None = 1024
     disk_mb: int | None = 512
-    #: Files and folders that bots may read beside those that their commands name.
+    #: Files and folders that bots may read in addition to those that their commands name.
     readable: tuple[str, ...] = ()
-    #: By default as long as its clocks allow, and at least this.
+    #: By default as long as the clocks allow, and at least this.
     match_seconds: int = 3_600
     #: Why bots run without a sandbox; None: they have one.
     unconfined: str | None = None
@@ -62,7 +62,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """When a comparison stops: the chances of either error, and the effects between which it decides."""
+    """When a comparison stops: the probabilities of both errors, and the effects between which it decides."""
 
     alpha: float = 0.05
     beta: float = 0.05
@@ -72,7 +72,7 @@ class Sequential:
 
 @dataclass(frozen=True)
 class Bot:
-    """One bot of a roster: a command to start, one of ours, or one that dials in by itself."""
+    """One bot of a roster: a command to start, a bundled bot, or a remote bot that connects by itself."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -80,15 +80,15 @@ class Bot:
     remote: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
-    #: Started anew for every game, so that nothing is remembered.
+    #: Restarted for every game, so that it remembers nothing.
     isolated: bool = False
     challenger: bool = False
-    #: A word of the author; another word is another version.
+    #: The author's version; another text is another version.
     version: str = ""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the roster says about the program. What the program's files hold is not in it."""
+        """A hash of what the roster says about the program, without the contents of the program's files."""
         env = dict(self.env)
         return content_id([list(self.command), self.bundled, self.remote, env, self.cwd, self.version])
 
@@ -103,10 +103,10 @@ class Roster:
     options: Mapping[str, OptionValue]
     players: int
     format: Format
-    #: For compare: the most blocks there can be.
+    #: For compare: the largest number of blocks.
     deals: int | None
     budget: int | None
-    #: Joins the secret from which all cards follow; alone it decides them only in a reproducible run.
+    #: Added to the secret from which all cards are derived; only in a reproducible run it decides them alone.
     seed: int | None
     time_control: TimeControl
     duplicate: Duplicate
@@ -116,9 +116,9 @@ class Roster:
     #: Only for compare.
     sequential: Sequential | None
     bots: tuple[Bot, ...]
-    #: The file as it was written.
+    #: The text of the file.
     text: str = field(repr=False)
-    #: The seed alone decides every card: the run can be repeated, and nothing in it is secret.
+    #: The seed alone decides every card: the run can be repeated, and its cards are not secret.
     reproducible: bool = False
 
     @property
@@ -127,27 +127,27 @@ class Roster:
 
     @property
     def longest_s(self) -> int:
-        """How long a match may last by its clocks, in seconds."""
+        """The longest time that the clocks allow for a match, in seconds."""
         return -(-self.time_control.longest_ms(self.players) // 1000)
 
     @property
     def caution(self) -> str:
-        """Where a match may reach its limit before its clocks run out: what that means. Empty where it may not."""
+        """A warning if a match can reach its time limit before its clocks run out; else empty."""
         if self.limits.match_seconds >= self.longest_s:
             return ""
         return (
-            f"limits.match_seconds = {self.limits.match_seconds}, and the clocks allow a match {self.longest_s} s: "
-            "one that reaches the limit is lost by the seat that used the most time. "
-            f"match_seconds = {self.longest_s}, or shorter clocks, would rule that out."
+            f"limits.match_seconds = {self.limits.match_seconds}, but the clocks allow {self.longest_s} s: "
+            "a match that reaches the limit is lost by the seat that used the most time. "
+            f"match_seconds = {self.longest_s}, or shorter clocks, would avoid that."
         )
 
     @property
     def rules(self) -> str:
-        """Game, version and options in words that change whenever results might."""
+        """Game, version and options as text that changes whenever results might."""
         return content_id([self.game, self.game_version, dict(self.options)])
 
     def plan(self, id_: str, secret: bytes, versions: Mapping[str, str] | None = None) -> Plan:
-        """The schedule, or BadPlan. ``versions`` may know more about a bot than its fingerprint tells."""
+        """Make the schedule; ``versions`` may replace the fingerprints of bots. Raises BadPlan if it is not possible."""
         known = versions or {}
         return plan(
             PlanInput(

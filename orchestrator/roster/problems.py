@@ -1,4 +1,4 @@
-"""What may be wrong in a roster, and where."""
+"""Problems in a roster, with their lines."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from orchestrator.schedule import BadPlan
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in a roster file, and where."""
+    """One problem in a roster file."""
 
     file: str
     line: int
-    #: The key it is about, such as ``bots[2].bundled``; empty where the file itself is no TOML.
+    #: The key it concerns, such as ``bots[2].bundled``; empty if the file is not valid TOML.
     key: str
     message: str
 
@@ -23,7 +23,7 @@ class Problem:
 
 
 class BadRoster(ValueError):
-    """A roster that cannot be used, with everything that is wrong in it."""
+    """A roster that cannot be used, with all its problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -33,7 +33,7 @@ class BadRoster(ValueError):
 
 
 def plan_problem(error: BadPlan, text: str, file: str = "roster.toml") -> Problem:
-    """What cannot be planned, at the line of the key it is about."""
+    """The problem of a plan, at the line of the key it concerns."""
     lines = lines_of(text)
     key = {"challengers": "bots", "rotate": "rotations"}.get(error.field, error.field)
     if key == "deals" and ("deals",) not in lines:
@@ -42,11 +42,11 @@ def plan_problem(error: BadPlan, text: str, file: str = "roster.toml") -> Proble
 
 
 def no_toml(message: str, text: str, file: str) -> Problem:
-    """What is no TOML at all, at the line where it ceases to be."""
+    """A TOML syntax error, at its line."""
     place = re.search(r" \(at line (\d+), column (\d+)\)$| \(at end of document\)$", message)
     if place is None:
         return Problem(file, 1, "", message)
-    said = message[: place.start()]
+    problem = message[: place.start()]
     if place[1]:
-        return Problem(file, int(place[1]), "", f"{said} (column {place[2]})")
-    return Problem(file, max(1, len(text.rstrip().splitlines())), "", f"{said} at the end of the file")
+        return Problem(file, int(place[1]), "", f"{problem} (column {place[2]})")
+    return Problem(file, max(1, len(text.rstrip().splitlines())), "", f"{problem} at the end of the file")

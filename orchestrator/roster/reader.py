@@ -1,4 +1,4 @@
-"""Taking values out of tables, and writing down what is wrong with them."""
+"""Reads values from TOML tables and collects problems."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ MISSING: Final = object()
 
 
 class Reader:
-    """Takes values out of tables, and writes down what is wrong with them."""
+    """Reads values from TOML tables and collects problems."""
 
     def __init__(self, lines: Mapping[Path, int], file: str) -> None:
         self._lines = lines
@@ -20,18 +20,18 @@ class Reader:
         self.problems: list[Problem] = []
 
     def complain(self, path: Path, message: str) -> None:
-        """Something is wrong with the key at that path, or with what is missing there."""
+        """Add a problem with the key at this path, present or missing."""
         at = path
         while at not in self._lines:
             at = at[:-1]
         self.problems.append(Problem(self._file, self._lines[at], spelled(path), message))
 
     def wrong(self, path: Path, value: object, expected: str) -> None:
-        """The usual complaint."""
+        """Add the problem that a value is not what was expected."""
         self.complain(path, f"{spelled(path)} = {shown(value)}; expected {expected}")
 
     def unknown(self, table: Mapping[str, Any], path: Path, known: Sequence[str]) -> None:
-        """Complain of every key that nobody asked for."""
+        """Add a problem for every unknown key."""
         for key in table:
             if key not in known:
                 near = get_close_matches(key, known, n=1, cutoff=0.6)
@@ -41,7 +41,7 @@ class Reader:
     def take(
         self, table: Mapping[str, Any], path: Path, key: str, default: Any, check: Callable[[Any], bool], expected: str
     ) -> Any:
-        """The value of a key if it is good, else the default; ``MISSING`` as default makes the key a must."""
+        """The value of a key if it is valid, else the default; with ``MISSING`` as default the key is required."""
         value = table.get(key, MISSING)
         if value is MISSING:
             if default is MISSING:
@@ -66,12 +66,12 @@ class Reader:
         return float(self.take(table, path, key, default, is_good, f"a number between {low:g} and {high:g}"))
 
     def one_of(self, table: Mapping[str, Any], path: Path, key: str, default: Any, choices: Sequence[str]) -> Any:
-        """A word out of a list."""
+        """One of these words."""
         expected = "one of " + ", ".join(choices)
         return self.take(table, path, key, default, lambda value: isinstance(value, str) and value in choices, expected)
 
     def word(self, table: Mapping[str, Any], path: Path, key: str, default: Any, expected: str, least: int = 1) -> Any:
-        """Any text of a sensible length, without a NUL."""
+        """A text of reasonable length, without NUL."""
 
         def is_good(value: Any) -> bool:
             return isinstance(value, str) and least <= len(value) <= 4_096 and "\0" not in value
@@ -89,7 +89,7 @@ class Reader:
 
 
 def is_int(value: object) -> bool:
-    """A whole number; true and false are none."""
+    """Whether it is a whole number; true and false are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -106,7 +106,7 @@ def spelled(path: Path) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a complaint repeats it."""
+    """A value as messages show it."""
     if isinstance(value, bool):
         return str(value).lower()
     text = repr(value) if isinstance(value, str | int | float | list | dict) else str(value)

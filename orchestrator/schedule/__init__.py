@@ -1,4 +1,4 @@
-"""Who meets whom, in which seat, with which cards. Pure: the standard library, no clock, no chance but the seeded one."""
+"""Schedules: pairings, seats and cards of all matches. Pure: standard library only, no clock, only seeded randomness."""
 
 from orchestrator.schedule.blocks import Block, Entrant, Plan, PlanInput, PlannedMatch, Survey, plan
 from orchestrator.schedule.errors import BadPlan

@@ -1,4 +1,4 @@
-"""A plan: every match of a tournament, with its seats, its seeds and its id, before the first one is played."""
+"""A plan: every match of a tournament, with its seats, seeds and id, before the first one is played."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,29 +22,29 @@ from orchestrator.schedule.layouts import FORMATS, MOST_MATCHES, Format, Layout
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A bot in a tournament. Where one bot fills several seats of a table, each seat has an entrant of its own."""
+    """A bot in a tournament. If one bot fills several seats of a table, each seat has its own entrant."""
 
     name: str
-    #: The bot that sits there; the name of the entrant, unless this is a copy.
+    #: The bot at this seat; the same as the entrant's name, unless this is a copy.
     bot: str
-    #: A hash of all that makes the bot what it is: another version is another entrant.
+    #: A hash of everything that defines the bot: another version is another entrant.
     version: str
 
     @property
     def key(self) -> str:
-        """The name as the service knows it, which has no ``#``: the one a bot key is issued for."""
+        """The name that the service uses, without ``#``; bot keys are issued for it."""
         return self.name.replace("#", ".copy")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedMatch:
-    """One game to be played."""
+    """One match to be played."""
 
     id: str
-    #: Its place in the schedule, from 0.
+    #: Its position in the schedule, from 0.
     ord: int
     rotation: int
-    #: Who sits where.
+    #: The entrant at each seat.
     seats: tuple[Entrant, ...]
     seeds: Seeds
 
@@ -54,7 +54,7 @@ class Block:
     """One deal, played once from every rotation of the seats: the unit of all statistics."""
 
     id: str
-    #: Its place in the schedule, from 0.
+    #: Its position in the schedule, from 0.
     ord: int
     round: int
     table: int
@@ -63,41 +63,41 @@ class Block:
 
 @dataclass(frozen=True)
 class PlanInput:
-    """All that a plan depends on."""
+    """Everything that a plan depends on."""
 
-    #: Part of every id: two tournaments never share a match.
+    #: Part of every id, so that two tournaments never share a match.
     id: str
-    #: 16 to 64 bytes from which all seeds are drawn.
+    #: 16 to 64 bytes from which all seeds are derived.
     secret: bytes
-    #: The game, its version and its options, in words that change whenever results might.
+    #: The game, its version and its options, as text that changes whenever results might.
     rules: str
     #: (name, version) of each bot. For compare: A, then B.
     bots: tuple[tuple[str, str], ...]
     players: int
     format: Format = "round_robin"
-    #: How often each table is laid, each time with a new deal; for compare the most blocks there can be.
+    #: How often each table is played, each time with a new deal; for compare the largest number of blocks.
     deals: int | None = None
-    #: Instead of deals: the most matches there can be.
+    #: Instead of deals: the largest number of matches.
     budget: int | None = None
-    #: Names of the challengers of a gauntlet.
+    #: The names of the challengers of a gauntlet.
     challengers: frozenset[str] = frozenset()
     duplicate: Duplicate = "table"
-    #: False: only one seating of each table is played, and the seats are balanced over tables and deals instead.
+    #: False: only one seating of each table is played, and the seats are balanced over tables and deals.
     rotate: bool = True
 
 
 @dataclass(frozen=True)
 class Survey:
-    """A plan in numbers."""
+    """Counts of a plan."""
 
     tables: int
     blocks: int
     matches: int
-    #: For each bot how often it has each seat; a bot with copies counts once for each of them.
+    #: For each bot, how often it has each seat; a bot with copies counts once for each copy.
     seats: dict[str, tuple[int, ...]]
-    #: Fewest and most meetings over all pairs of different bots; None where one plays alone.
+    #: The fewest and most meetings over all pairs of different bots; None for solo games.
     meetings: tuple[int, int] | None
-    #: Pairs of bots that never meet: they leave an empty cell in the crosstable.
+    #: Pairs of bots that never meet: they leave empty cells in the crosstable.
     unmet: int
 
     @property
@@ -106,12 +106,12 @@ class Survey:
 
     @property
     def imbalance(self) -> int:
-        """The largest difference between the counts of any two seats, over all bots."""
+        """The largest difference between the counts of two seats, over all bots."""
         return max(max(counts) - min(counts) for counts in self.seats.values())
 
 
 class Plan:
-    """The blocks of a tournament in schedule order. Iterate as often as you like: nothing is kept, and nothing changes."""
+    """The blocks of a tournament in schedule order. Can be iterated any number of times."""
 
     def __init__(self, tournament: PlanInput, layout: Layout) -> None:
         self.tournament = tournament
@@ -124,7 +124,7 @@ class Plan:
         keys = [entrant.key for entrant in self.entrants]
         if len(set(keys)) < len(keys):
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise BadPlan("bots", twice, "another name: the second copy of a bot is called that")
+            raise BadPlan("bots", twice, "another name: the second copy of a bot has this name")
 
     @property
     def blocks(self) -> int:
@@ -151,7 +151,7 @@ class Plan:
             yield Block(block_id(it.id, slot.round, slot.table), at, slot.round, slot.table, tuple(matches))
 
     def survey(self) -> Survey:
-        """What will be played, counted."""
+        """Count what will be played."""
         layout = self._layout
         bot_of = [bot for bot, _ in layout.copies]
         names = [name for name, _ in self.tournament.bots]
@@ -179,7 +179,7 @@ class Plan:
 
 
 def plan(tournament: PlanInput) -> Plan:
-    """Every match of a tournament, or BadPlan. Planning twice gives the same plan."""
+    """Plan every match of a tournament; the same input gives the same plan. Raises BadPlan if it is not possible."""
     it = tournament
     names = [name for name, _ in it.bots]
     _check(tournament, names)

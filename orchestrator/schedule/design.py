@@ -1,7 +1,7 @@
-"""Three or four at a table: every combination, or a choice of them in which everybody plays and meets everybody equally often.
+"""Three or four players at a table: every combination, or a selection in which all play and meet each other equally often.
 
-A choice is made greedily and then annealed: entrants are exchanged between two tables, which leaves everybody's number of games
-alone, until the pairs meet as evenly as they can.
+A selection is made greedily and then improved by simulated annealing: entrants are swapped between two tables, which keeps
+everybody's number of games, until the pairs meet as evenly as possible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,16 +15,16 @@ Seatmates = tuple[int, ...]
 
 SWAPS = 200_000
 HOT, COLD = 1.0, 0.05
-#: A small design gets so many attempts; a large one is even enough at the first.
+#: A small design gets this many attempts; a large one is even enough at the first.
 ATTEMPTS = 3
 FEW_TABLES = 60
 
 
 def all_tables(entrants: int, seats: int) -> Iterator[Seatmates]:
-    """Every combination once, in an order that keeps games even: after any number of tables they differ by at most ``seats``.
+    """Every combination once, ordered so that after any number of tables games differ by at most ``seats``.
 
-    Combinations that are shifts of one another (+1, modulo the entrants) follow each other: a whole set of shifts seats
-    everybody equally often.
+    Combinations that are shifts of one another (+1, modulo the entrants) follow each other: a full set of shifts seats everybody
+    equally often.
     """
     if not 0 < seats <= entrants:
         return
@@ -33,15 +33,15 @@ def all_tables(entrants: int, seats: int) -> Iterator[Seatmates]:
         first = (0, *rest)
         shifts = [tuple(sorted((place - by) % entrants for place in first)) for by in first]
         if first != min(shifts):
-            continue  # another shift of it speaks for them all
-        different = entrants // shifts.count(first)  # fewer, where the table looks the same after a part of a turn
+            continue  # its other shift represents the set
+        different = entrants // shifts.count(first)  # fewer if the table maps to itself after part of a turn
         step = stride if different == entrants else 1
         for turn in range(different):
             yield tuple(sorted((place + turn * step) % entrants for place in first))
 
 
 def some_tables(entrants: int, seats: int, count: int, seed: int) -> list[Seatmates]:
-    """So many tables in which games differ by at most 1 and meetings by little. The same arguments give the same tables."""
+    """This many tables, with games that differ by at most 1 and nearly even meetings. The same arguments give the same tables."""
     if not 0 < seats <= entrants:
         raise ValueError(f"{seats} seats for {entrants} entrants")
     if seats == 1:
@@ -57,10 +57,10 @@ def some_tables(entrants: int, seats: int, count: int, seed: int) -> list[Seatma
 
 
 def _pairs(entrants: int) -> list[Seatmates]:
-    """All pairs, in an order in which games never differ by more than 1 and the first ones connect everybody.
+    """All pairs, ordered so that games never differ by more than 1 and the first pairs connect everybody.
 
-    Even fields have rounds without a rest. Odd ones are a bundle of closed tours through everybody (Walecki); on each tour every
-    second pair comes first, so that nobody plays twice before all have played.
+    With an even number there are rounds in which all play. With an odd number there are closed tours through everybody (Walecki);
+    on each tour every second pair comes first, so that nobody plays twice before all have played.
     """
     if entrants % 2 == 0:
         return [(min(pair), max(pair)) for pair in chain.from_iterable(circle(entrants))]
@@ -75,7 +75,7 @@ def _pairs(entrants: int) -> list[Seatmates]:
 
 
 def _annealed(entrants: int, seats: int, count: int, seed: int) -> list[Seatmates]:
-    """The best of a few attempts: connected if any is, then with the most even meetings."""
+    """The best of a few attempts: connected if possible, then with the most even meetings."""
     least = least_energy(entrants, seats, count)
     best: tuple[bool, int] | None = None
     chosen: list[Seatmates] = []
@@ -92,11 +92,11 @@ def _annealed(entrants: int, seats: int, count: int, seed: int) -> list[Seatmate
 
 
 def _below(limit: int, chance: Random) -> int:
-    return int(chance.random() * limit)  # random() is the one draw that Python promises never to change
+    return int(chance.random() * limit)  # random() is the only method whose values Python guarantees
 
 
 def _greedy(entrants: int, seats: int, count: int, chance: Random) -> list[list[int]]:
-    """Each seat goes to one of those with the fewest games, among them to who has met this table least."""
+    """Give each seat to an entrant with the fewest games, preferring the one that has met this table least."""
     met = [[0] * entrants for _ in range(entrants)]
     waiting: list[int] = []  # those with the fewest games
     tables = []
@@ -105,7 +105,7 @@ def _greedy(entrants: int, seats: int, count: int, chance: Random) -> list[list[
         while len(table) < seats:
             able = [one for one in waiting if one not in table]
             if not able:
-                waiting = list(range(entrants))  # all have equally many games now
+                waiting = list(range(entrants))  # all have the same number of games now
                 able = [one for one in waiting if one not in table]
             best: list[int] = []
             fewest = None
@@ -127,14 +127,14 @@ def _greedy(entrants: int, seats: int, count: int, chance: Random) -> list[list[
 
 
 def least_energy(entrants: int, seats: int, count: int) -> int:
-    """The sum of squared meetings over all pairs if they meet as evenly as numbers allow: no design has less."""
+    """The sum of squared meetings over all pairs if they meet as evenly as possible: the lower bound of every design."""
     pairs = comb(entrants, 2)
     each, more = divmod(count * comb(seats, 2), pairs)
     return more * (each + 1) ** 2 + (pairs - more) * each**2
 
 
 def _anneal(tables: list[list[int]], entrants: int, seats: int, chance: Random) -> int:
-    """Exchange entrants between tables, in place, until meetings are as even as they can be, or for so many swaps; the energy."""
+    """Swap entrants between tables, in place, until meetings are even or the swaps are used up; returns the energy."""
     met = meetings(entrants, tables)
     energy = sum(met[a][b] ** 2 for a, b in combinations(range(entrants), 2))
     least = least_energy(entrants, seats, len(tables))
@@ -177,7 +177,7 @@ def _anneal(tables: list[list[int]], entrants: int, seats: int, chance: Random) 
 
 
 def meetings(entrants: int, tables: Sequence[Sequence[int]]) -> list[list[int]]:
-    """How often each pair sits at one table."""
+    """How often each pair sits at the same table."""
     met = [[0] * entrants for _ in range(entrants)]
     for table in tables:
         for a, b in combinations(table, 2):
@@ -187,7 +187,7 @@ def meetings(entrants: int, tables: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def is_connected(entrants: int, tables: Sequence[Sequence[int]]) -> bool:
-    """Whether everybody can be compared with everybody, if need be through others."""
+    """Whether all entrants can be compared with each other, directly or through others."""
     root = list(range(entrants))
 
     def find(one: int) -> int:

@@ -1,8 +1,8 @@
-"""The one thing that can be wrong with a plan."""
+"""The error of a plan."""
 
 
 class BadPlan(ValueError):
-    """A tournament that cannot be planned as asked: names what was given and what would have been good."""
+    """A tournament that cannot be planned: names the given value and what was expected."""
 
     def __init__(self, field: str, value: object, expected: str) -> None:
         super().__init__(f"{field}: {value!r} is not possible; expected {expected}")

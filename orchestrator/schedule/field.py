@@ -1,4 +1,4 @@
-"""Whether so many bots can fill the tables of a format: the one place that says so, for plans and for rosters."""
+"""Checks whether the bots can fill the tables of a format, for plans and for rosters."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,13 @@ from orchestrator.schedule.errors import BadPlan
 
 
 def field_problems(format_: str, players: int, bots: int, challengers: int) -> Iterator[BadPlan]:
-    """Everything that is wrong with the field of a tournament; nothing if it can be played."""
+    """The problems with the field of a tournament; none if it can be played."""
     if format_ == "compare":
         if bots != 2:
             yield BadPlan("bots", bots, "exactly 2 for compare: A, then B")
     elif format_ == "gauntlet":
         if players == 1:
-            yield BadPlan("format", format_, "'round_robin' where one plays alone: nobody is met")
+            yield BadPlan("format", format_, "'round_robin' for solo games, which have no opponents")
         if not challengers:
             yield BadPlan("challengers", 0, "at least one bot with challenger = true")
         elif bots - challengers < players - 1:

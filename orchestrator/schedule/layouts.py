@@ -1,6 +1,6 @@
-"""The formats: which tables there are, how often each is laid, and how it is seated in which deal.
+"""The formats: which tables there are, how often each is played, and the seating of each deal.
 
-Everything here speaks of entrants as numbers. A layout keeps one pass over its tables in memory, however many deals are played.
+Entrants are numbers here. A layout keeps one pass over its tables in memory, whatever the number of deals.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,17 +17,17 @@ from orchestrator.schedule.seats import Seating, equitable, rotations
 
 Format = Literal["round_robin", "gauntlet", "compare"]
 FORMATS: Final[tuple[Format, ...]] = ("round_robin", "gauntlet", "compare")
-#: More different tables than this are not laid: a budget chooses among them.
+#: With more different tables than this, a budget must select some of them.
 MOST_TABLES: Final = 250_000
-#: A larger plan is refused: it would never be played.
+#: A larger plan is refused, because it could never be played.
 MOST_MATCHES: Final = 10_000_000
-#: 2A2B for four: three ways to mix two copies of A (0, 1) with two of B (2, 3), each with its complement.
+#: 2A2B for four: three ways to arrange two copies of A (0, 1) and two of B (2, 3), each with its complement.
 FOUR_SEATS: Final[tuple[Seating, ...]] = ((0, 1, 2, 3), (0, 2, 1, 3), (0, 2, 3, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One block of the schedule: where it stands, and the seatings in which it is played."""
+    """One block of the schedule: its position, and the seatings in which it is played."""
 
     round: int
     table: int
@@ -36,7 +36,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Segment:
-    """Some rounds of tables, played several times over with a new deal each time."""
+    """Some rounds of tables, played several times, each time with a new deal."""
 
     rounds: tuple[tuple[Seating, ...], ...]
     times: int
@@ -50,12 +50,12 @@ class Segment:
 class Layout:
     """A whole schedule, in numbers."""
 
-    #: For each entrant: which bot it is, and the how-manieth copy of it.
+    #: For each entrant: the number of its bot, and the index of the copy.
     copies: tuple[tuple[int, int], ...]
     segments: tuple[Segment, ...]
     #: (table, deal) -> the seatings of that block.
     seatings: Callable[[Seating, int], tuple[Seating, ...]]
-    #: After so many deals the seatings of a table come again.
+    #: After this many deals the seatings of a table repeat.
     period: int
     #: Matches in a block.
     size: int
@@ -80,7 +80,7 @@ class Layout:
                 deal += 1
 
     def sample(self) -> Iterator[tuple[tuple[Seating, ...], int]]:
-        """The seatings of every block that is different, and how often it comes: the schedule at a glance."""
+        """The seatings of each different block, and how often it occurs."""
         first = 0
         for segment in self.segments:
             for turn in range(min(segment.times, self.period)):
@@ -91,7 +91,7 @@ class Layout:
 
 
 def _seatings(players: int, rotate: bool) -> tuple[Callable[[Seating, int], tuple[Seating, ...]], int]:
-    """All rotations, in the cyclic order of the deal; or one of them, another in the next deal. And when it comes again."""
+    """All rotations in the cyclic order of the deal, or one that changes with the deal; and after how many deals they repeat."""
     orders = cyclic_orders(players)
 
     def every(table: Seating, deal: int) -> tuple[Seating, ...]:
@@ -106,7 +106,7 @@ def _seatings(players: int, rotate: bool) -> tuple[Callable[[Seating, int], tupl
 
 
 def solo(bots: int, deals: int | None, budget: int | None) -> Layout:
-    """Alone against the game: a block is one deal, played once by every bot."""
+    """Solo games: a block is one deal, played once by every bot."""
     if deals is None:
         deals = (budget or 0) // bots
         if deals == 0:
@@ -117,7 +117,7 @@ def solo(bots: int, deals: int | None, budget: int | None) -> Layout:
 
 
 def round_robin(bots: int, players: int, deals: int | None, budget: int | None, rotate: bool, seed: int) -> Layout:
-    """Every combination of so many bots, or as balanced a choice as the budget allows."""
+    """Every combination of bots, or a selection as balanced as the budget allows."""
     if players == 1:
         return solo(bots, deals, budget)
     whole = comb(bots, players)
@@ -149,7 +149,7 @@ def gauntlet(
     rotate: bool,
     seed: int,
 ) -> Layout:
-    """Each challenger against every choice out of the field, never against another challenger."""
+    """Each challenger against every selection from the field, never against another challenger."""
     field = [bot for bot in range(bots) if bot not in challengers]
     others = players - 1
     whole = comb(len(field), others)
@@ -174,7 +174,7 @@ def gauntlet(
 
 
 def compare(players: int, blocks: int) -> Layout:
-    """A against B on the same deals, each with as many copies as the other."""
+    """A against B on the same deals, with equally many copies of each."""
     once = (Segment(rounds=(((0, 1),),), times=blocks),)
     if players == 1:
         return solo(2, blocks, None)
@@ -198,7 +198,9 @@ def _once_each(bots: int) -> tuple[tuple[int, int], ...]:
 def _refuse_too_many(tables: int, field: str, value: object) -> None:
     if tables > MOST_TABLES:
         raise BadPlan(
-            field, value, f"a smaller budget: these bots make {tables:,} tables, and at most {MOST_TABLES:,} are laid"
+            field,
+            value,
+            f"a smaller budget: these bots make {tables:,} tables, and at most {MOST_TABLES:,} are planned",
         )
 
 

@@ -1,7 +1,7 @@
-"""Who sits where: either everybody everywhere, or everybody everywhere equally often but for one game.
+"""Assigns seats: either everybody plays every seat, or for each entrant the counts of its seats differ by at most one.
 
-Tables and entrants are the two sides of a bipartite graph and a seat is the colour of an edge. Every such graph has a
-colouring in which each colour appears at each vertex equally often but for one (de Werra).
+Tables and entrants are the two sides of a bipartite graph, and a seat is the colour of an edge. Every such graph has a
+colouring in which the counts of the colours at each vertex differ by at most one (de Werra).
 """
 
 from collections.abc import Sequence
@@ -12,21 +12,22 @@ _FREE = -1
 
 
 def rotations(seating: Seating) -> tuple[Seating, ...]:
-    """Every rotation of a table: each entrant has each seat once, and the same neighbours in all of them."""
+    """Every rotation of a table: each entrant has each seat once, with the same neighbours in all of them."""
     return tuple(seating[by:] + seating[:by] for by in range(len(seating)))
 
 
 def equitable(tables: Sequence[Sequence[int]]) -> list[Seating]:
-    """Each table, seated so that for every entrant the counts of any two seats differ by at most 1.
+    """Seat each table so that for every entrant the counts of any two seats differ by at most 1.
 
-    All tables have the same size and nobody twice; the same table may come again. The order of the tables stays.
+    All tables have the same size and no entrant twice; tables may repeat. The order of the tables is kept.
     """
     if not tables:
         return []
     size = len(tables[0])
     seated = [[_FREE] * size for _ in tables]  # table -> seat -> entrant's card
     cards: list[list[int]] = []  # card -> seat -> table
-    open_card: dict[int, int] = {}  # an entrant's tables are written on cards of `size` lines: distinct seats on each
+    # An entrant's tables are split into cards of `size` tables, with different seats within each card.
+    open_card: dict[int, int] = {}
     written: list[int] = []
     owner: list[int] = []
     for at, table in enumerate(tables):
@@ -51,10 +52,10 @@ def equitable(tables: Sequence[Sequence[int]]) -> list[Seating]:
 
 
 def _swap_along(card: int, taken: int, free: int, cards: list[list[int]], seated: list[list[int]]) -> None:
-    """Exchange two seats along the path that starts at a card, so that ``taken`` becomes free on it.
+    """Swap two seats along the path that starts at a card, so that ``taken`` becomes free on it.
 
-    The path alternates cards and tables. It cannot come back to the table that asked: there ``taken`` is free too, and every
-    table on the path is entered by a game in ``taken``.
+    The path alternates cards and tables. It cannot return to the first table: there ``taken`` is free too, and the path enters
+    every table by a game in ``taken``.
     """
     path = []  # (card, table, seat) of every game whose seat changes
     seat, other = taken, free

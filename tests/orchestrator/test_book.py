@@ -112,7 +112,7 @@ def test_a_book_of_a_newer_rubble_is_refused_and_left_as_it_is(url: str) -> None
     engine = create_engine(url)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = 'tomorrow'"))
-    with pytest.raises(SQLAlchemyError, match=r"written by another Rubble, newer than this one .*'tomorrow'"):
+    with pytest.raises(SQLAlchemyError, match=r"written by a newer version of Rubble than this one .*'tomorrow'"):
         Book(url)
     with engine.begin() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "tomorrow"

@@ -141,7 +141,7 @@ def test_a_bot_without_room_is_not_to_blame(bare_arena: TournamentArena, client:
         bots = [bot_pool.arena_name(bot) for bot in _BOTS]
         client.create_session("full", "relief", bots, {}, (bytes(SEED_BYTES),) * 2, {**_TERMS.time_control})
         wait_for(lambda: client.connected()[bots[0]].games == 1, "the game that fills its hands")
-        with pytest.raises(referee.VoidMatch, match="had no room"):
+        with pytest.raises(referee.VoidMatch, match="had no capacity"):
             referee.play(client, sample_match("late"), bots, _TERMS, _nothing)
         taken = referee.play(client, sample_match("late", voids=referee.VOID_LIMIT), bots, _TERMS, _nothing)
         assert taken.recorded.faults[0] == "NO_SHOW", "not for ever"

@@ -74,7 +74,7 @@ def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> 
     run = start_roster(tmp_path, roster, "--quiet")
     code, said, complained = run.end()
     assert code == 0, said + complained
-    words = "Bots run without a sandbox, as the roster wants it: for a test"
+    words = "Bots run without a sandbox, as the roster asks: for a test"
     assert run.standings()["notes"] == [words, UNPROTECTED] and run.standings()["reproducible"]
     assert said.count(UNPROTECTED) == 1 and UNPROTECTED in complained, "at the end, and when it begins"
     assert words in said and complained.count(words) == 1

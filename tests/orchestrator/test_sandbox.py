@@ -127,7 +127,7 @@ def test_the_arenas_address_says_which_port_stays_open(
 
 _UNSEEN = "everything this user may read can be read"
 _WRITTEN = "files outside its folder can be written"
-_CUT = "files outside its folder can be cut off"
+_CUT = "files outside its folder can be truncated"
 _ANY_PORT = "any TCP port can be reached"
 _PORT = "port 1 of any machine can be reached"
 _SIGNALS = "other processes of this user can be signalled"
@@ -164,7 +164,7 @@ def test_what_an_older_kernel_lacks_is_named_unless_namespaces_make_up_for_it(
 
 def test_a_roster_may_do_without_a_sandbox_and_says_why() -> None:
     assert unconfined({"unconfined": "asks a model on the same machine"}, "127.0.0.1:1") == (
-        "Bots run without a sandbox, as the roster wants it: asks a model on the same machine",
+        "Bots run without a sandbox, as the roster asks: asks a model on the same machine",
     )
 
 

@@ -110,7 +110,7 @@ def test_what_is_over_is_watched_to_its_end_at_once(book: str, capsys: pytest.Ca
     told = json.loads(line)
     assert (told["state"], told["planned"], told["dropped"], told["faults"]) == ("cancelled", 4, 4, 0)
     assert run(["tournament", "resume", "small", "--book", book]) == 2
-    assert "nothing can be changed" in capsys.readouterr().err
+    assert "it cannot be changed any more" in capsys.readouterr().err
 
 
 def test_a_tournament_without_games_is_said_to_be_new(book: str, capsys: pytest.CaptureFixture[str]) -> None:

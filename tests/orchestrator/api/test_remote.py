@@ -51,7 +51,7 @@ def test_a_created_tournament_waits_for_its_remote_bot_and_is_played_with_it(sha
         key = shared.rubble("tournament", "key", "called", "afar").strip()
         assert key.startswith("rb1.bot.") and key not in file.read_text()
         assert "no remote entrant" in shared.rubble("tournament", "key", "called", "here", code=2)
-        assert "nobody in called is called 'you'" in shared.rubble("tournament", "key", "called", "you", code=2)
+        assert "called has no entrant 'you'" in shared.rubble("tournament", "key", "called", "you", code=2)
 
 
 def test_an_organiser_may_begin_without_it(shared: Host, tmp_path: Path) -> None:

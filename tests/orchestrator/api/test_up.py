@@ -122,7 +122,7 @@ def test_a_bot_that_cannot_start_is_named_below_the_table(shared: Host, tmp_path
     watched = " ".join(shared.rubble("tournament", "watch", "sad").split())
     shown = " ".join(shared.rubble("tournament", "show", "sad").split())
     for told in (watched, shown):
-        assert "Bot 'broken' ended twice with exit code 3; its words are in its worker's log." in told
+        assert "Bot 'broken' ended twice with exit code 3; its output is in its worker's log." in told
     assert "sad done: 2/2 matches" in watched
 
 

@@ -1,1 +1,1 @@
-"""Who leads, and how surely."""
+"""Tests of the ratings."""

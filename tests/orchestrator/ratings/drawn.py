@@ -1,4 +1,4 @@
-"""Tournaments written as a person would: one game a line, ``block: a>b=c>d``, best first; a fault is ``a!timeout``."""
+"""Tournaments written as text: one game per line, ``block: a>b=c>d``, best first; a fault is ``a!timeout``."""
 
 import re
 
@@ -7,7 +7,7 @@ from orchestrator.records import Game
 
 
 def drawn(text: str, entrants: str, scores: dict[str, int] | None = None) -> list[Game]:
-    """Games in the order written. Seats are taken in the order of the entrants' letters, rotated by one each game."""
+    """Games in the order written. Seats follow the order of the entrants' letters, rotated by one each game."""
     games = []
     for order, line in enumerate(filter(None, (line.strip() for line in text.splitlines()))):
         block, _, result = line.partition(":")
@@ -34,7 +34,7 @@ def drawn(text: str, entrants: str, scores: dict[str, int] | None = None) -> lis
 
 
 def results(text: str, entrants: str) -> Results:
-    """The same as columns."""
+    """The games as columns."""
     games = drawn(text, entrants)
     players = len(games[0].seats)
     return read(in_schedule_order(games, len(entrants), players), len(entrants), players)

@@ -1,4 +1,4 @@
-"""The maximum-likelihood ratings, against formulas by hand, against choix, and against known truths."""
+"""The maximum-likelihood ratings, compared with hand calculations, with choix, and with known strengths."""
 
 import math
 from itertools import chain, combinations
@@ -19,7 +19,7 @@ from tests.orchestrator.ratings.drawn import results
 
 
 def plain_likelihood(table: Results, theta: Floats, beta: Floats, delta: dict[int, float]) -> float:
-    """The model as its docstring says it: pick sets, and sum over all subsets."""
+    """The model as in its docstring: picks sets and sums over all subsets."""
     total = 0.0
     for row in range(len(table.block)):
         seats = [seat for seat in range(table.seated.shape[1]) if table.seated[row, seat]]
@@ -41,7 +41,7 @@ def plain_likelihood(table: Results, theta: Floats, beta: Floats, delta: dict[in
 
 @st.composite
 def tournaments(draw: st.DrawFn) -> Results:
-    """Small tournaments of 2 to 5 at a table, with every kind of tie."""
+    """Small tournaments with 2 to 5 at a table and every kind of tie."""
     players = draw(st.integers(2, 5))
     entrants = draw(st.integers(players, 6))
     games = draw(st.integers(1, 6))
@@ -81,7 +81,7 @@ def test_empty_seats_of_an_unfinished_solo_deal_do_not_count() -> None:
     assert model.likelihood(theta)[0] == pytest.approx(plain_likelihood(table, theta, np.zeros(3), {1: 1.0}))
 
 
-def test_without_ties_and_seats_it_is_plackett_luce_as_choix_has_it() -> None:
+def test_without_ties_and_seats_it_equals_plackett_luce_of_choix() -> None:
     rng = np.random.default_rng(8)
     theta = np.linspace(-1, 1, 8)
     table = science.gumbel(rng, theta, science.random_tables(rng, 8, 4, 100))
@@ -91,21 +91,23 @@ def test_without_ties_and_seats_it_is_plackett_luce_as_choix_has_it() -> None:
     ours = fit(table, seat_effect=False)
 
     assert ours.theta == pytest.approx(theirs - theirs.mean(), abs=1e-4)
-    assert fit(table).theta == pytest.approx(theirs - theirs.mean(), abs=0.2)  # no seats in the truth: nearly the same
+    assert fit(table).theta == pytest.approx(
+        theirs - theirs.mean(), abs=0.2
+    )  # the true model has no seat effect: nearly the same
 
 
-def test_two_bots_without_ties_have_elos_formula() -> None:
-    """Three wins of four are ln 3 apart, 191 Elo; both sat in either seat equally often."""
+def test_two_bots_without_ties_follow_the_elo_formula() -> None:
+    """Three wins of four mean a difference of ln 3, 191 Elo; both had either seat equally often."""
     games = "\n".join(["1: a>b", "2: a>b", "3: b>a", "4: a>b", "5: a>b", "6: a>b", "7: a>b", "8: b>a"])
     found = fit(results(games, "ab"), ridge=1e-9, seat_effect=False)
 
     assert found.elo[0] - found.elo[1] == pytest.approx(400 * math.log10(3), abs=0.01)
-    # Eight games, each its own block: var of logit = 1 / (8 * 3/4 * 1/4), times 8/7 for a sandwich of few
+    # Eight games, each its own block: variance of the logit = 1 / (8 * 3/4 * 1/4), times 8/7 for few blocks
     spread = found.sandwich[0, 0] + found.sandwich[1, 1] - 2 * found.sandwich[0, 1]
     assert math.sqrt(spread) == pytest.approx(math.sqrt(8 / 7 / (8 * 3 / 16)), rel=1e-3)
 
 
-def test_seats_are_found_and_ties_measured() -> None:
+def test_seat_effects_and_ties_are_estimated() -> None:
     rng = np.random.default_rng(3)
     seat = np.array([0.5, 0.0, -0.1, -0.4])
     theta = np.linspace(-0.8, 0.8, 8)
@@ -122,7 +124,7 @@ def test_seats_are_found_and_ties_measured() -> None:
     assert found.seat_se.max() < 0.05
 
 
-def test_a_bot_that_always_wins_stays_finite_and_has_no_error() -> None:
+def test_a_bot_that_always_wins_has_a_finite_rating_without_error() -> None:
     games = "\n".join(f"{n}: {game}" for n, game in enumerate(["a>b>c", "a>c>b", "a>b=c", "a>c>b"] * 5))
     found = fit(results(games, "abc"))
 
@@ -135,11 +137,11 @@ def test_a_bot_that_always_wins_stays_finite_and_has_no_error() -> None:
     assert found.converged
 
 
-def test_a_tie_holds_the_likelihood() -> None:
+def test_a_tie_bounds_the_likelihood() -> None:
     assert fit(results("1: a>b\n2: a>b\n3: a=b", "ab")).core.all()
 
 
-def test_one_always_first_of_two_leaves_no_core() -> None:
+def test_if_one_of_two_always_wins_the_core_is_empty() -> None:
     found = fit(results("1: a>b\n2: a>b", "ab"))
 
     assert not found.core.any()
@@ -147,7 +149,7 @@ def test_one_always_first_of_two_leaves_no_core() -> None:
     assert np.isfinite(found.elo).all()
 
 
-def test_parts_that_never_met_are_told() -> None:
+def test_components_that_never_met_are_reported() -> None:
     found = fit(results("1: a>b\n2: b>a\n3: c>d\n4: d>c", "abcd"))
 
     assert found.component.tolist() == [0, 0, 1, 1]
@@ -155,7 +157,7 @@ def test_parts_that_never_met_are_told() -> None:
     assert fit(results("1: a>b\n2: b>c", "abc")).is_connected
 
 
-def test_the_sandwich_is_that_of_the_blocks_own_scores() -> None:
+def test_the_sandwich_uses_the_scores_of_blocks() -> None:
     rng = np.random.default_rng(7)
     table = science.gumbel(rng, np.linspace(-0.5, 0.5, 4), science.random_tables(rng, 4, 3, 12))
     found = fit(table)
@@ -169,7 +171,7 @@ def test_the_sandwich_is_that_of_the_blocks_own_scores() -> None:
     assert found.sandwich == pytest.approx(found.fisher @ meat @ found.fisher, rel=1e-6, abs=1e-9)
 
 
-def test_repeating_every_game_of_a_block_makes_nothing_surer() -> None:
+def test_repeating_the_games_of_a_block_does_not_reduce_the_error() -> None:
     rng = np.random.default_rng(4)
     table = science.gumbel(rng, np.linspace(-0.5, 0.5, 5), science.random_tables(rng, 5, 3, 60))
     twice = tables(
@@ -192,7 +194,7 @@ def test_numbers_of_entrants_do_not_matter(table: Results) -> None:
 
 
 def test_coverage_of_a_reduced_run() -> None:
-    """60 tournaments of 140 games: 95 per cent intervals hold the truth, split pairs do not."""
+    """60 tournaments of 140 games: 95 per cent intervals contain the true values, those of split pairs do not."""
     lines = {line.what: line.value for line in science.coverage(runs=60, large=2100)}
 
     def found(*words: str) -> float:

@@ -1,4 +1,4 @@
-"""Meetings of two, circles of three, and the Nash mixture."""
+"""Head-to-head differences, cycles of three, and the Nash mixture."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ CIRCLE = "\n".join(f"{6 * turn + n}: {game}" for turn in range(10) for n, game i
 ))  # fmt: skip
 
 
-def test_differences_are_taken_where_both_sat() -> None:
+def test_differences_use_only_common_tables() -> None:
     met = meetings(results("1: a>b>c\n1: c>b>a\n2: a>b>c\n3: a=b>c", "abc"))
 
     assert met.games.tolist() == [[0, 4, 4], [4, 0, 4], [4, 4, 0]]
@@ -27,7 +27,7 @@ def test_differences_are_taken_where_both_sat() -> None:
     assert met.half[1, 0] == met.half[0, 1]
 
 
-def test_who_never_met_has_no_difference() -> None:
+def test_entrants_that_never_met_have_no_difference() -> None:
     met = meetings(results("1: a>b\n2: c>d", "abcd"))
 
     assert np.isnan(met.difference[0, 2])
@@ -43,18 +43,18 @@ def test_copies_of_one_bot_do_not_meet() -> None:
     assert copies.games.tolist() == [[0, 4], [4, 0]]
 
 
-def test_a_circle_is_flagged_once() -> None:
+def test_a_cycle_is_listed_once() -> None:
     assert cycles(meetings(results(CIRCLE, "rspw"))) == [(0, 1, 2)]
     assert cycles(meetings(results(CIRCLE, "wpsr"))) == [(1, 3, 2)]
 
 
-def test_a_circle_with_one_doubtful_edge_is_none() -> None:
+def test_a_cycle_with_one_uncertain_edge_is_not_listed() -> None:
     doubtful = CIRCLE.replace("1: s>p", "1: p>s").replace("7: s>p", "7: p>s")
 
     assert cycles(meetings(results(doubtful, "rspw"))) == []
 
 
-def test_the_nash_mixture_of_a_circle_is_even_and_leaves_the_weak_out() -> None:
+def test_the_nash_mixture_of_a_cycle_is_even_and_excludes_the_weak() -> None:
     found = nash(meetings(results(CIRCLE, "rspw")), seed=1, resamples=5)
 
     assert found.mixture == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0], abs=1e-6)
@@ -62,7 +62,7 @@ def test_the_nash_mixture_of_a_circle_is_even_and_leaves_the_weak_out() -> None:
 
 
 @given(st.integers(2, 7).flatmap(lambda n: st.lists(st.integers(-10, 10), min_size=n * n, max_size=n * n)))
-def test_nobody_earns_anything_against_the_mixture(numbers: list[int]) -> None:
+def test_no_entrant_earns_anything_against_the_mixture(numbers: list[int]) -> None:
     square = np.array(numbers, dtype=np.float64).reshape(int(len(numbers) ** 0.5), -1) / 10
     payoff = square - square.T
     mixture = max_entropy_equilibrium(payoff)

@@ -1,4 +1,4 @@
-"""The ladder's live number."""
+"""The ladder's live rating."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from orchestrator.ratings.results import tables
 from tests.orchestrator.ratings.drawn import results
 
 
-def test_one_game_is_openskills_own_update_and_seats_do_not_matter() -> None:
+def test_one_game_gives_the_update_of_openskill_whatever_the_seats() -> None:
     model = PlackettLuce(tau=1e-6)
     expected = [rating for [rating] in model.rate([[model.rating()] for _ in range(4)], ranks=[1, 2, 2, 4])]
     one = ladder(results("1: a>b=c>d", "abcd"))
@@ -22,13 +22,13 @@ def test_one_game_is_openskills_own_update_and_seats_do_not_matter() -> None:
 
 
 def test_skill_does_not_drift() -> None:
-    """The usual tau of 25/300 would keep sigma up; without drift it goes on falling."""
+    """The default tau of 25/300 would keep sigma up; without drift it keeps falling."""
     still = ladder(results("\n".join(f"{n}: a>b" if n % 2 else f"{n}: b>a" for n in range(2000)), "ab"))
 
     assert still[0].sigma < 1.0
 
 
-def test_the_schedule_is_followed_and_the_ladder_can_go_on() -> None:
+def test_the_ladder_follows_the_schedule_and_can_be_continued() -> None:
     text = ["1: a>b>c", "2: c>b>a", "3: c>a>b", "4: b>a>c"]
     whole = ladder(results("\n".join(text), "abc"))
     half = ladder(results("\n".join(text[:2]), "abc"))
@@ -39,13 +39,13 @@ def test_the_schedule_is_followed_and_the_ladder_can_go_on() -> None:
     assert ladder(results("\n".join(reversed(text)), "abc"))[0].mu != whole[0].mu
 
 
-def test_faulters_are_rated_last() -> None:
+def test_seats_with_a_fault_are_rated_last() -> None:
     rungs = ladder(results("1: a!crash>b>c", "abc"))
 
     assert rungs[1].mu > rungs[2].mu > rungs[0].mu
 
 
-def test_copies_of_a_bot_move_it_once() -> None:
+def test_copies_of_a_bot_change_its_rating_once() -> None:
     copies = tables(2, np.array([[0, 1, 0, 1]]), np.array([[1, 3, 2, 4]]), np.array([0]))
     up, down = ladder(copies)
 

@@ -1,4 +1,4 @@
-"""Rank points: beaten plus half of the tied, out of the others at the table."""
+"""Rank points: seats beaten plus half of those tied, divided by the number of opponents."""
 
 from itertools import product
 
@@ -37,16 +37,16 @@ def test_points_add_up_to_half_the_seats_for_every_tie_pattern(players: int) -> 
     ("ranks", "faults", "points"),
     [
         ((1, 2), ("timeout", ""), (0, 1)),
-        # the automaton came first and third; the others keep their order, and the forfeited seats are beaten
+        # the automaton came first and third; the others keep their order and beat the forfeited seats
         ((1, 2, 3), ("crash", "", ""), (0, 1, 0.5)),
         ((2, 1, 3, 4), ("", "crash", "timeout", ""), (1, 0, 0, 2 / 3)),
-        # the one left shares nothing with the automaton, though both are ranked first
+        # the remaining seat does not tie with the automaton, though both are ranked first
         ((1, 1), ("", "refused"), (1, 0)),
         ((1, 2, 2, 4), ("", "", "", "crash"), (1, 0.5, 0.5, 0)),
         ((1, 2), ("crash", "crash"), (0, 0)),
     ],
 )
-def test_a_faulter_gets_nothing_and_the_others_play_for_their_seats(
+def test_a_seat_with_a_fault_gets_nothing_and_the_others_beat_it(
     ranks: tuple[int, ...], faults: tuple[str, ...], points: tuple[float, ...]
 ) -> None:
     assert rank_points(ranks, faults) == pytest.approx(points)
@@ -61,12 +61,12 @@ def test_only_the_order_of_ranks_counts(ranks: list[int], data: st.DataObject) -
 
 
 def test_a_solo_game_alone_has_no_points() -> None:
-    with pytest.raises(ValueError, match="somebody to beat"):
+    with pytest.raises(ValueError, match="need an opponent"):
         rank_points((1,))
 
 
 def test_solo_games_are_compared_on_their_deal_by_score() -> None:
-    """Deal 7: 30, 20 and 20 points, and a forfeit; deal 8 only one bot has played, which says nothing yet."""
+    """Deal 7: 30, 20 and 20 points, and a forfeit; only one bot has played deal 8, which says nothing yet."""
     games = [
         Game(0, 7, (2,), (1,), (20,), ("",), (0,)),
         Game(1, 7, (0,), (1,), (30,), ("",), (0,)),
@@ -119,11 +119,11 @@ def test_points_are_whole_units() -> None:
         ([Game(1, 0, (0, 1, 0), (1, 2, 3), (3, 2, 1), ("",) * 3, (0,) * 3)], "3 seats in a tournament for 2"),
     ],
 )
-def test_a_wrong_book_is_named(games: list[Game], message: str) -> None:
+def test_invalid_games_are_refused(games: list[Game], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         in_schedule_order(games, 2, 2)
 
 
-def test_a_game_has_one_item_a_seat() -> None:
+def test_a_game_has_one_item_per_seat() -> None:
     with pytest.raises(ValueError, match="game 3"):
         Game(3, 0, (0, 1), (1,), (2, 1), ("", ""), (0, 0))

@@ -23,7 +23,7 @@ def test_the_published_sample() -> None:
     assert value.value == pytest.approx(2.942, abs=0.005)
 
 
-def test_the_bounds_are_walds() -> None:
+def test_the_bounds_are_those_of_wald() -> None:
     question = TestSettings(alpha=0.05, beta=0.05)
 
     assert (question.lower, question.upper) == pytest.approx((-2.944, 2.944), abs=1e-3)
@@ -43,27 +43,27 @@ def test_the_ratio_by_hand() -> None:
     assert (answer.mean, answer.sd) == pytest.approx((0.1, 0.3))
 
 
-def test_nothing_is_said_before_sixteen_blocks() -> None:
+def test_there_is_no_verdict_before_sixteen_blocks() -> None:
     assert decide([1.0, 0.9] * 7).verdict is Verdict.RUNNING
     assert decide([1.0, 0.9] * 7).trace == ()
     assert decide([]).blocks == 0
 
 
-def test_blocks_all_alike_do_not_divide_by_nothing() -> None:
-    """A draw in every game is no news of a winner; a narrow lead in every game is."""
+def test_equal_blocks_do_not_divide_by_zero() -> None:
+    """A draw in every game says nothing about a winner; a narrow lead in every game does."""
     assert decide([0.0] * 150).llr == pytest.approx(-75 * math.log(1.04))
     assert decide([0.05] * 200).verdict is Verdict.BETTER
 
 
-def test_a_strong_effect_is_found_and_none_is_refused() -> None:
+def test_a_strong_effect_is_accepted_and_no_effect_is_rejected() -> None:
     assert decide(0.3 + np.tile(WAVES, 100)).verdict is Verdict.BETTER
     assert decide(np.tile(WAVES, 100)).verdict is Verdict.NOT_BETTER
     assert decide(-0.3 + np.tile(WAVES, 100)).verdict is Verdict.NOT_BETTER
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(1.0, Verdict.BETTER), (-1.0, Verdict.NOT_BETTER)])
-def test_whoever_wins_every_block_is_found_out_soon(value: float, verdict: Verdict) -> None:
-    """The more one-sided the games, the stronger the evidence, although neither of the two models expects so much."""
+def test_an_entrant_that_wins_every_block_is_decided_soon(value: float, verdict: Verdict) -> None:
+    """More one-sided games are stronger evidence, although neither model expects such an effect."""
     answer = decide([value] * 100)
 
     assert answer.verdict is verdict
@@ -81,7 +81,7 @@ def test_half_the_effect_may_stay_undecided() -> None:
 
 
 @given(st.lists(st.sampled_from(WAVES), min_size=20, max_size=120), st.floats(-0.3, 0.6), st.integers(1, 5))
-def test_what_comes_after_the_verdict_changes_nothing(values: list[float], shift: float, every: int) -> None:
+def test_blocks_after_the_verdict_change_nothing(values: list[float], shift: float, every: int) -> None:
     shifted = [value + shift for value in values]
     question = TestSettings(every=every)
     answer = decide(shifted, question)
@@ -101,12 +101,12 @@ def test_a_block_is_the_mean_of_its_games() -> None:
     assert block_values(table, 1, 0) == pytest.approx([0, -0.5, -1])
 
 
-def test_blocks_come_in_schedule_order_whatever_their_numbers() -> None:
+def test_blocks_are_in_schedule_order_whatever_their_numbers() -> None:
     assert block_values(results("9: a>b\n4: b>a\n7: a=b\n9: a>b", "ab"), 0, 1) == pytest.approx([1, -1, 0])
 
 
 def test_copies_of_both_at_one_table() -> None:
-    """First and last against second and third: 1 + 0 against 2/3 + 1/3. The complement: the same once more."""
+    """First and last against second and third: 1 + 0 against 2/3 + 1/3. The complement gives the same."""
     table = tables(2, np.array([[0, 1, 1, 0], [1, 0, 0, 0]]), np.array([[1, 2, 3, 4], [1, 2, 3, 4]]), np.array([5, 6]))
 
     assert block_values(table, 0, 1) == pytest.approx([0, 1 / 3 - 1])
@@ -127,8 +127,8 @@ def test_compare_reads_games_in_schedule_order_and_solo_games_by_score() -> None
     assert answer.mean == pytest.approx(2, abs=0.2)
 
 
-def test_who_forfeits_alone_does_not_lead() -> None:
-    """Its score is nothing, and the other's may be less: not even then is it ahead."""
+def test_an_entrant_that_forfeits_a_solo_game_does_not_lead() -> None:
+    """Its score does not count: it is not ahead even if the other's score is lower."""
     games = [
         Game(2 * deal + bot, deal, (bot,), (1 + bot,), ((-5, 0)[bot],), (("", "CRASH")[bot],), (0,))
         for deal in range(40)
@@ -142,9 +142,9 @@ def test_who_forfeits_alone_does_not_lead() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"t0": 0.2}, {"alpha": 0.6}, {"first_look": 1}, {"most_blocks": 10}, {"every": 0}]
 )  # fmt: skip
-def test_a_question_makes_sense(wrong: dict[str, float]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"must|needs"):
-        TestSettings(**wrong)  # type: ignore[arg-type]  # whole and broken numbers in one table
+        TestSettings(**wrong)  # type: ignore[arg-type]  # integers and floats in one table
 
 
 def test_error_rates_of_a_reduced_run() -> None:

@@ -25,7 +25,7 @@ def order(table: Results, names: str) -> str:
 
 
 def test_the_interval_counts_blocks_not_games() -> None:
-    """Two deals, twice each the same result: as uncertain as two games, not as four."""
+    """Two deals with the same result twice each: as uncertain as two games, not four."""
     points = standings.means(results("1: a>b\n1: a>b\n2: b>a\n2: b>a", "ab"))
 
     assert points.mean.tolist() == [0.5, 0.5]
@@ -35,7 +35,7 @@ def test_the_interval_counts_blocks_not_games() -> None:
 
 
 def test_a_clustered_variance_by_hand() -> None:
-    """Blocks of unequal size weigh by their games: sums 2 of 2, 0 of 1, 1 of 2."""
+    """Blocks are weighted by their games: sums 2 of 2, 0 of 1, 1 of 2."""
     points = standings.means(results("1: a>b\n1: a>b\n2: b>a\n3: a>b\n3: b>a", "ab"))
     mean = 3 / 5
     moved = [2 - mean * 2, 0 - mean, 1 - mean * 2]
@@ -45,15 +45,15 @@ def test_a_clustered_variance_by_hand() -> None:
     assert points.covariance[0, 1] == pytest.approx(-points.covariance[0, 0])
 
 
-def test_the_difference_of_two_uses_what_a_block_does_to_both() -> None:
-    """a and b go up and down together, so their difference is surer than each of them."""
+def test_the_interval_of_a_difference_uses_the_covariance_of_blocks() -> None:
+    """a and b rise and fall together, so their difference is more certain than each mean."""
     points = standings.means(results("1: a>b>c\n2: c>a>b\n3: a>b>c\n4: c>a>b", "abc"))
     difference, half = points.differences()
 
     assert difference[0, 1] == pytest.approx(0.5)
     assert half[0, 1] < 2.0
     assert difference[0, 1] - half[0, 1] > -1.0
-    assert half[0, 1] == pytest.approx(2 * (1 - 0.05 ** (1 / 4)))  # all four blocks agree: the rule of three
+    assert half[0, 1] == pytest.approx(2 * (1 - 0.05 ** (1 / 4)))  # all four blocks are equal: the rule of three
     low, high = points.interval()
     assert (high - low)[0] > 0.5
 
@@ -66,7 +66,7 @@ def test_few_blocks_have_students_interval_and_one_block_has_none() -> None:
     assert half[2] == 1.0
 
 
-def test_a_bot_that_won_everything_is_not_known_to_win_everything() -> None:
+def test_a_bot_that_won_every_block_still_has_an_interval() -> None:
     points = standings.means(results("\n".join(f"{block}: a>b" for block in range(30)), "ab"))
     low, high = points.interval()
 
@@ -84,12 +84,12 @@ def test_groups_follow_the_leader_of_each() -> None:
 @pytest.mark.parametrize(
     ("mean", "expected"),
     [
-        ([0.6, 0.5, 0.4], [1, 1, 2]),  # the third is like the second, but not like the first
-        ([0.6, 0.53, 0.46], [1, 1, 1]),  # clear of the first by itself, not among three pairs
+        ([0.6, 0.5, 0.4], [1, 1, 2]),  # the third is close to the second, but not to the first
+        ([0.6, 0.53, 0.46], [1, 1, 1]),  # significant as a single pair, not among three pairs
     ],
 )
 def test_groups_compare_with_their_first_at_the_level_of_all_pairs(mean: list[float], expected: list[int]) -> None:
-    """Each difference has a standard error of 0.063: alone 0.124 would be enough, for three pairs 0.151."""
+    """Each difference has a standard error of 0.063: a single pair needs 0.124, three pairs need 0.151."""
     many = np.full(3, 1000)
     points = standings.Means(many, many, many, 2, np.array(mean), np.eye(3) * 0.002)
 
@@ -119,7 +119,7 @@ def test_rank_probabilities_are_shares_and_ranges_follow_them() -> None:
         ([0.0, 0.5, 0.5], (2, 3)),
     ],
 )
-def test_rank_ranges_cut_a_fortieth_off_either_end(chances: list[float], expected: tuple[int, int]) -> None:
+def test_rank_ranges_cut_a_fortieth_off_each_end(chances: list[float], expected: tuple[int, int]) -> None:
     assert standings.rank_range(np.array(chances)) == expected
 
 
@@ -134,7 +134,7 @@ def test_equal_bots_share_the_ranks() -> None:
     [
         pytest.param("1: a>b\n2: a>b", "ab", "a>b", id="mean points"),
         pytest.param("1: a>b!crash\n2: b>a", "ab", "a>b", id="fewer faults"),
-        # two draws or a win and a loss against c, who is above them: equal in everything
+        # two draws, or a win and a loss, against c, who is above them: equal in everything
         pytest.param("1: a>c\n2: c>a\n3: b=c\n4: b=c\n5: c>d", "abcd", "c>a=b>d", id="nothing left"),
         # first and last, or twice in the middle, over the same opponents
         pytest.param("1: a>c>d\n2: c>d>a\n3: c>b>d\n4: d>b>c", "abcd", "c>a>b>d", id="wins"),
@@ -153,13 +153,13 @@ def test_against_each_other_decides_before_sonneborn_berger() -> None:
 
 
 def test_against_each_other_needs_equal_meetings() -> None:
-    """a, b and c are level. a won both games against b, but met c once only: Sonneborn-Berger decides, for b."""
+    """a, b and c are equal. a won both games against b, but met c only once: Sonneborn-Berger decides, for b."""
     text = "1: a>b\n2: a>b\n3: c>a\n4: b>c\n5: d>a\n6: b>d\n7: d>c\n8: c>e\n9: a=e\n10: b=e"
 
     assert order(results(text, "abcde"), "abcde") == "d>b>a>c>e"
 
 
-def test_sonneborn_berger_prefers_the_stronger_victims() -> None:
+def test_sonneborn_berger_prefers_stronger_beaten_opponents() -> None:
     """a and b have one point of two and never met. c, whom a beat, has more points than d, whom b beat."""
     text = "1: a>c\n2: d>a\n3: b>d\n4: c>b\n5: c>e\n6: e>d"
     points = standings.means(results(text, "abcde"))
@@ -175,14 +175,14 @@ def test_the_margin_decides_last() -> None:
     assert order(read(in_schedule_order(games, 2, 2), 2, 2), "ab") == "a>b"
 
 
-def test_what_the_automaton_scored_is_nobodys() -> None:
+def test_scores_of_the_automaton_do_not_count() -> None:
     table = results("1: a!crash>b>c\n2: a>b>c", "abc")
     counted = standings.tally(table)
 
     assert counted.finished.tolist() == [1, 2, 2]
     assert counted.faults.tolist() == [1, 0, 0]
     assert [float(win) for win in counted.wins] == [1.0, 1.0, 0.0]
-    # scores are 9, 8, 7 by place: in game 1 b leads c by one, though the automaton of a has more
+    # scores are 9, 8, 7 by place: in game 1 b leads c by one, although the automaton for a has more
     assert counted.margins.tolist() == [1, 1 - 1, -1 - 2]
 
 
@@ -208,7 +208,7 @@ def test_no_game_yet() -> None:
     assert standings.rank_probabilities(empty, seed=1).tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
-def test_twins_are_told_apart_as_rarely_as_promised() -> None:
+def test_equal_bots_are_separated_as_rarely_as_stated() -> None:
     """A reduced run: bounds are those of ``make science``, widened for 250 tournaments."""
     twins, equals, stronger, never_wrong, ranges = (line.value for line in science.twins(runs=250))
 

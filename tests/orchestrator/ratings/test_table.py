@@ -1,4 +1,4 @@
-"""The whole table: what is in it, and what must not change it."""
+"""The whole table: its contents, and what must not change it."""
 
 import json
 from dataclasses import asdict, replace
@@ -30,7 +30,7 @@ def tournament(seed: int = 1, blocks: int = 20) -> list[Game]:
 
 
 def exact(line: Standing) -> tuple[object, ...]:
-    """All that must be equal to the last bit."""
+    """The values that must be exactly equal."""
     return (
         line.name, line.rank, line.rank_range, line.rank_probabilities, line.group, line.games, line.blocks,
         line.mean_points, line.wins, line.mean_score, line.mean_margin, tuple(line.faults.items()),
@@ -73,7 +73,7 @@ def test_a_monotone_change_of_scores_changes_scores_only() -> None:
         assert replace(other, mean_score=line.mean_score, mean_margin=line.mean_margin) == line
 
 
-def test_the_digest_is_over_results_and_not_over_time() -> None:
+def test_the_digest_covers_results_and_not_times() -> None:
     games = tournament()
     digest = standings(games, NAMES, 3, resamples=5).digest
 
@@ -86,7 +86,7 @@ def test_the_digest_is_over_results_and_not_over_time() -> None:
                 changed(seats=games[0].seats[::-1]), changed(order=-1), changed(block=10**6)}) == 7  # fmt: skip
 
 
-def test_one_block_is_one_block() -> None:
+def test_one_block_gives_a_table() -> None:
     table = standings(drawn("1: a>b\n1: b>a", "ab"), ["ann", "bob"], 2)
 
     assert table.notes[0].startswith("Only 1 block: ")
@@ -121,7 +121,7 @@ def test_the_table_is_plain_json() -> None:
     assert json.loads(json.dumps(asdict(table), allow_nan=False))["digest"] == table.digest
 
 
-def test_before_the_first_game_there_is_a_table() -> None:
+def test_there_is_a_table_before_the_first_game() -> None:
     table = standings([], NAMES, 4)
 
     assert [line.rank for line in table.entrants] == [1] * 6
@@ -129,7 +129,7 @@ def test_before_the_first_game_there_is_a_table() -> None:
     json.dumps(asdict(table), allow_nan=False)
 
 
-def test_an_entrant_without_a_game_is_last_and_says_nothing() -> None:
+def test_an_entrant_without_a_game_is_last_and_has_no_numbers() -> None:
     table = standings(drawn("1: a>b\n2: b>a", "ab"), ["ann", "bob", "new"], 2)
 
     assert table.entrants[2].name == "new"
@@ -167,8 +167,8 @@ def test_copies_of_two_bots_make_a_table() -> None:
     assert table.pairs[0].games == 240
 
 
-def test_a_large_tournament_has_a_table_at_once() -> None:
-    """Not a clock, but a smoke test: 20,000 games go through whole columns, not through loops in Python."""
+def test_a_large_tournament_has_a_table() -> None:
+    """A smoke test without a clock: 20,000 games are computed as columns, not in Python loops."""
     rng = np.random.default_rng(5)
     table, _ = science.additive(rng, np.linspace(-1, 1, 10), science.balanced_deals(rng, 10, 4, 5000))
     made = standings(science.as_games(table), [str(n) for n in range(10)], 4, ladder=False, resamples=100)

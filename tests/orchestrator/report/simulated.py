@@ -1,4 +1,4 @@
-"""Seeded tournaments of invented bots, written into a book of their own."""
+"""Simulated tournaments with fixed seeds, each written into its own book."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from orchestrator.book import Book, Match, Tournament
 from orchestrator.records import Game
 from orchestrator.spec import Spec
 
-#: 3 May 2026, noon in Greenwich.
+#: 3 May 2026, noon UTC.
 CREATED_MS = 1_777_809_600_000
 NAMES = ("granite", "brick", "cedar", "plaster", "canvas", "driftwood", "gravel", "sand", "tin", "glass")
 CAUSES = ("TIMEOUT", "DISCONNECTED", "REFUSED_ACTION")
@@ -32,7 +32,7 @@ def book_of(
     played: int | None = None,
     slower: int = 1,
 ) -> tuple[Book, str]:
-    """A book with one tournament: ``blocks`` deals over all tables in turn, each from every rotation of the seats."""
+    """A book with one tournament: ``blocks`` deals over all tables in turn, each with every rotation of the seats."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(seed)
     tournament = f"t-{seed}"
@@ -55,10 +55,10 @@ def book_of(
                   "planned", 0, 0)
             for order in range(blocks * len(names))
         ]  # fmt: skip
-    told = {"game": "relief", "players": players, "entrants": list(names), "seed": 1906, "format": "round-robin"}
+    plain = {"game": "relief", "players": players, "entrants": list(names), "seed": 1906, "format": "round-robin"}
     book.plan(
         Tournament(
-            tournament, "Simulated cup", roster, msgspec.convert(told | (spec or {}), Spec), "running", 0, CREATED_MS
+            tournament, "Simulated cup", roster, msgspec.convert(plain | (spec or {}), Spec), "running", 0, CREATED_MS
         ),
         planned,
     )

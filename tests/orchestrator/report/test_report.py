@@ -1,4 +1,4 @@
-"""The report: complete, quiet about nothing, and the same bytes for the same book."""
+"""The report is complete, contains every warning, and is the same bytes for the same book."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ def make(tmp_path: Path) -> Make:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of six bots, one of them faulty."""
+    """The page of six bots, one of which has faults."""
     return page(read_report_data(*book_of(tmp_path_factory.mktemp("usual"), faulty={4: 0.2})))
 
 
@@ -85,7 +85,7 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
-def told(book: Book, tournament: str) -> tuple[str, Page]:
+def page_of(book: Book, tournament: str) -> tuple[str, Page]:
     text = page(read_report_data(book, tournament))
     return text, Page(text)
 
@@ -94,8 +94,8 @@ def told(book: Book, tournament: str) -> tuple[str, Page]:
 def test_the_page_names_every_entrant_and_shows_every_plot(usual: str) -> None:
     text, read = usual, Page(usual)
 
-    said = "\n".join(read.text)
-    assert all(name in said for name in NAMES[:6])
+    text_shown = "\n".join(read.text)
+    assert all(name in text_shown for name in NAMES[:6])
     assert text.count('<svg class="plot" role="img" aria-label=') == 7  # all but the test of a comparison
     assert text.count("<figcaption>") == 7
     for heading in (
@@ -107,9 +107,9 @@ def test_the_page_names_every_entrant_and_shows_every_plot(usual: str) -> None:
         "Faults and time",
         "Who met whom",
     ):
-        assert heading in said
+        assert heading in text_shown
     for cause in ("TIMEOUT", "DISCONNECTED", "REFUSED_ACTION"):
-        assert cause in said
+        assert cause in text_shown
 
 
 def test_the_page_counts_all_matches_of_the_plan(usual: str) -> None:
@@ -117,7 +117,7 @@ def test_the_page_counts_all_matches_of_the_plan(usual: str) -> None:
     assert re.search(r"<dt>games</dt><dd>([1-9][0-9,]*)</dd></div>\s*<div><dt>planned</dt><dd>\1</dd>", usual)
 
 
-def test_the_page_needs_nothing_but_itself(usual: str) -> None:
+def test_the_page_is_self_contained(usual: str) -> None:
     text, read = usual, Page(usual)
 
     assert "http://" not in text
@@ -129,9 +129,9 @@ def test_the_page_needs_nothing_but_itself(usual: str) -> None:
     assert re.findall(r"url\((?!#)", text) == []
 
 
-def test_names_and_rosters_of_strangers_stay_text(make: Make) -> None:
+def test_names_and_rosters_are_shown_as_text(make: Make) -> None:
     book, tournament = make(names=HOSTILE, players=3, faulty={0: 0.1})
-    text, read = told(book, tournament)
+    text, read = page_of(book, tournament)
 
     assert "script" not in read.tags
     assert "b" in read.tags  # the marks of the interval bars, and nothing else bold:
@@ -139,12 +139,12 @@ def test_names_and_rosters_of_strangers_stay_text(make: Make) -> None:
     assert "onmouseover" not in read.attributes
     assert "\x1b" not in text
     assert "\u202e" not in text
-    assert "{{ 7*7 }}" in text  # not worked out
-    assert "$x_1$" in "".join(read.text)  # no formula either
+    assert "{{ 7*7 }}" in text  # not evaluated
+    assert "$x_1$" in "".join(read.text)  # not a formula either
 
 
-def test_a_name_that_looks_like_a_colour_keeps_its_colour(make: Make) -> None:
-    _, read = told(*make(names=("#010101", "fill: #020202", "c"), players=2))
+def test_a_name_that_looks_like_a_colour_is_not_replaced(make: Make) -> None:
+    _, read = page_of(*make(names=("#010101", "fill: #020202", "c"), players=2))
 
     assert {"#010101", "fill: #020202"} <= set(read.text)
 
@@ -163,35 +163,35 @@ def test_the_same_book_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "other" / path).read_bytes()
 
 
-def test_few_blocks_are_called_few(make: Make) -> None:
-    said = cautions(read_report_data(*make(blocks=12)))
+def test_few_blocks_give_a_caution(make: Make) -> None:
+    shown = cautions(read_report_data(*make(blocks=12)))
 
-    assert any(caution.startswith("Fewer than 30 blocks make a first impression.") for caution in said)
+    assert any(caution.startswith("Fewer than 30 blocks give only a first impression.") for caution in shown)
 
 
-def test_enough_blocks_are_not(usual: str) -> None:
+def test_enough_blocks_give_no_caution(usual: str) -> None:
     assert "first impression" not in usual
 
 
 def test_an_unfinished_tournament_says_so(make: Make) -> None:
-    said = cautions(read_report_data(*make(blocks=40, played=100)))
+    shown = cautions(read_report_data(*make(blocks=40, played=100)))
 
-    assert "The tournament is not over: 20 matches still to play." in said
+    assert "The tournament is not over: 20 matches still to play." in shown
 
 
-def test_a_circle_is_told(make: Make) -> None:
-    text, _ = told(*make(names=NAMES[:4], players=2, blocks=180, circle=True))
+def test_a_cycle_is_reported(make: Make) -> None:
+    text, _ = page_of(*make(names=NAMES[:4], players=2, blocks=180, circle=True))
 
-    assert "Strength is not one line" in text
+    assert "No single order of strength" in text
     assert "granite → brick → cedar → granite" in text
 
 
-def test_the_lead_is_no_surer_than_the_table(make: Make) -> None:
+def test_the_lead_sentence_matches_the_table(make: Make) -> None:
     book, tournament = make(names=NAMES[:3], players=2, blocks=30, all_tie=True)
 
-    said = lead(read_report_data(book, tournament))
+    shown = lead(read_report_data(book, tournament))
 
-    assert said.startswith("granite, brick and cedar share the lead with 0.500 rank points a game")
+    assert shown.startswith("granite, brick and cedar share the lead with 0.500 rank points per game")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_the_lead_is_no_surer_than_the_table(make: Make) -> None:
     ],
     ids=["two-bots", "ties", "one-fails", "all-fail", "solo", "alone", "no-game", "one-game", "long", "many"],
 )
-def test_odd_tournaments_have_a_report_too(make: Make, tmp_path: Path, wanted: dict[str, Any]) -> None:
+def test_unusual_tournaments_have_a_report(make: Make, tmp_path: Path, wanted: dict[str, Any]) -> None:
     book, tournament = make(**wanted)
 
     write_export(Tournaments(book), tournament, tmp_path / "report")
@@ -221,19 +221,19 @@ def test_odd_tournaments_have_a_report_too(make: Make, tmp_path: Path, wanted: d
 
 
 # ------------------------------------------------------------------------------------------------------------ comparison
-def test_a_comparison_shows_its_verdict_and_the_way_there(make: Make) -> None:
+def test_a_comparison_shows_its_verdict_and_its_plot(make: Make) -> None:
     asked = {"t0": 0.0, "t1": 0.2, "alpha": 0.05, "beta": 0.05, "most_blocks": 2000}
-    text, _ = told(*make(names=NAMES[:2], players=2, blocks=120, spec={"format": "compare", "question": asked}))
+    text, _ = page_of(*make(names=NAMES[:2], players=2, blocks=120, spec={"format": "compare", "question": asked}))
 
     assert "granite is better than brick." in text
     assert 'aria-label="Log likelihood ratio' in text
 
 
-def test_a_comparison_before_its_first_look_is_open(make: Make) -> None:
-    text, _ = told(*make(names=NAMES[:2], players=2, blocks=30, played=8, spec={"format": "compare"}))
+def test_a_comparison_before_its_first_check_is_running(make: Make) -> None:
+    text, _ = page_of(*make(names=NAMES[:2], players=2, blocks=30, played=8, spec={"format": "compare"}))
 
-    assert "Still running: granite against brick is open." in text
-    assert "Too few whole blocks for a first look." in text
+    assert "Still running: granite against brick is not decided yet." in text
+    assert "Too few whole blocks for a first check." in text
 
 
 def test_a_comparison_that_ran_out_of_blocks_is_undecided(make: Make) -> None:
@@ -242,7 +242,7 @@ def test_a_comparison_that_ran_out_of_blocks_is_undecided(make: Make) -> None:
     assert verdict(read_report_data(book, tournament)).startswith("Undecided: all blocks were played")
 
 
-def test_the_question_is_the_one_that_was_asked(make: Make) -> None:
+def test_the_test_uses_the_settings_of_the_roster(make: Make) -> None:
     asked = {"t0": 0.1, "t1": 0.3, "alpha": 0.01, "beta": 0.02, "most_blocks": 2000}
     book, tournament = make(names=NAMES[:2], players=2, blocks=20, spec={"format": "compare", "question": asked})
 
@@ -258,11 +258,11 @@ def test_programs_read_the_verdict_of_a_comparison(make: Make, blocks: int, verd
     test = read_report_data(book, tournament).test
     assert test is not None
 
-    told = plain_standings(read_report_data(book, tournament))["comparison"]
+    plain = plain_standings(read_report_data(book, tournament))["comparison"]
     message = Tournaments(book).standings(tournament).comparison
 
-    assert told["verdict"] == verdict and told["blocks"] == message.blocks == test.blocks
-    assert (told["llr"] >= told["upper"]) == (verdict == "better")
+    assert plain["verdict"] == verdict and plain["blocks"] == message.blocks == test.blocks
+    assert (plain["llr"] >= plain["upper"]) == (verdict == "better")
     assert message.verdict == tournament_pb2.ComparisonVerdict.Value(f"COMPARISON_VERDICT_{verdict.upper()}")
     assert (message.llr, message.lower, message.upper) == (test.llr, test.lower, test.upper)
 
@@ -279,7 +279,7 @@ def test_copies_of_a_bot_are_one_entrant(make: Make) -> None:
 
 
 @pytest.mark.parametrize("is_reproducible", [True, False])
-def test_only_a_reproducible_run_is_said_to_repeat(make: Make, is_reproducible: bool) -> None:
+def test_only_a_reproducible_run_is_called_repeatable(make: Make, is_reproducible: bool) -> None:
     report_data = read_report_data(*make(blocks=4))
     spec = msgspec.structs.replace(report_data.tournament.spec, reproducible=is_reproducible)
     text = page(replace(report_data, tournament=replace(report_data.tournament, spec=spec)))
@@ -295,9 +295,9 @@ def test_without_copies_games_stay_as_they_are() -> None:
 def test_standings_have_the_promised_shape(make: Make) -> None:
     book, tournament = make(blocks=40, faulty={3: 0.2})
 
-    told = plain_standings(read_report_data(book, tournament))
+    plain = plain_standings(read_report_data(book, tournament))
 
-    assert list(told) == [
+    assert list(plain) == [
         "tournament",
         "game",
         "players",
@@ -308,21 +308,21 @@ def test_standings_have_the_promised_shape(make: Make) -> None:
         "reproducible",
         "comparison",
     ]
-    assert told["comparison"] is None
-    assert told["matches"] == {"planned": 120, "recorded": 120, "void": 0}
-    assert len(told["entrants"]) == 6
-    for line in told["entrants"]:
+    assert plain["comparison"] is None
+    assert plain["matches"] == {"planned": 120, "recorded": 120, "void": 0}
+    assert len(plain["entrants"]) == 6
+    for line in plain["entrants"]:
         assert {"name", "games", "mean_points", "ci95", "rank", "rank_range", "faults"} <= set(line)
         low, high = line["ci95"]
         assert 0 <= low <= line["mean_points"] <= high <= 1
         best, worst = line["rank_range"]
         assert 1 <= best <= worst <= 6
         assert line["faults"] == sum(line["faults_by_cause"].values())
-    assert sum(line["faults"] for line in told["entrants"]) > 0
-    assert sum(line["games"] for line in told["entrants"]) == 360
+    assert sum(line["faults"] for line in plain["entrants"]) > 0
+    assert sum(line["games"] for line in plain["entrants"]) == 360
 
 
-def test_the_digest_does_not_know_how_long_anybody_thought(tmp_path: Path) -> None:
+def test_the_digest_does_not_depend_on_thinking_times(tmp_path: Path) -> None:
     """The book is written twice, the second time by slower bots."""
     digests = []
     for name, slower in (("quick", 1), ("slow", 7)):
@@ -341,7 +341,7 @@ def test_one_block_says_nothing_about_ranks(make: Make) -> None:
     ]
 
 
-def test_results_survive_the_way_through_csv(make: Make) -> None:
+def test_results_can_be_read_back_from_csv(make: Make) -> None:
     book, tournament = make(names=('comma, "quote"', "line\nbreak", "plain"), players=2, blocks=6, faulty={1: 0.5})
     report_data = read_report_data(book, tournament)
 
@@ -358,7 +358,7 @@ def test_results_survive_the_way_through_csv(make: Make) -> None:
             assert read == [report_data.names[entrant], *map(str, seated)]
 
 
-def test_roster_and_replays_are_kept_as_they_were(make: Make, tmp_path: Path) -> None:
+def test_roster_and_replays_are_unchanged(make: Make, tmp_path: Path) -> None:
     book, tournament = make(blocks=4)
 
     write_export(Tournaments(book), tournament, tmp_path / "report")
@@ -384,7 +384,7 @@ def test_the_terminal_shows_the_same_table(make: Make) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 110])
-def test_where_it_is_narrow_names_give_way_and_no_number_does(make: Make, width: int) -> None:
+def test_a_narrow_terminal_shortens_names_but_no_numbers(make: Make, width: int) -> None:
     names = ("granite-with-a-very-long-name", "brick-that-goes-on-for-ever", "cedar-of-the-last-terrace")
     book, tournament = make(names=names, players=2, blocks=40, faulty={2: 0.2})
     standings = read_report_data(book, tournament).standings
@@ -414,7 +414,7 @@ def test_long_names_keep_their_ends() -> None:
     assert short("brick", 12) == "brick"
 
 
-def test_what_cannot_be_seen_is_shown() -> None:
+def test_invisible_characters_are_shown() -> None:
     assert visible("a\x1b[0m\nb\u202e") == "a�[0m�b�"
 
 

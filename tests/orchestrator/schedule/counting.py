@@ -1,4 +1,4 @@
-"""What the tests of the schedule count."""
+"""Counts that the tests of the schedule use."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -42,9 +42,9 @@ def tournament(bots: int = 5, players: int = 2, **changes: object) -> PlanInput:
     }
     if not {"deals", "budget"} & set(changes):
         given["deals"] = 1
-    return PlanInput(**given)  # type: ignore[arg-type]  # the fields are spelled by the tests
+    return PlanInput(**given)  # type: ignore[arg-type]  # the tests name the fields
 
 
 def names(block: Block) -> list[str]:
-    """The seatings of a block, as words."""
+    """The seatings of a block as text."""
     return [" ".join(entrant.name for entrant in match.seats) for match in block.matches]

@@ -19,8 +19,8 @@ from tests.orchestrator.schedule.counting import names, seat_imbalance, spread, 
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _hasty_designs() -> Iterator[None]:
-    """What is asked here holds for a design of any quality; how good designs are is asked elsewhere."""
+def _quick_designs() -> Iterator[None]:
+    """Shortens annealing: these tests hold for a design of any quality."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(design, "SWAPS", 500)
         yield
@@ -38,7 +38,7 @@ def refusal(it: PlanInput) -> str:
 
 @st.composite
 def tournaments(draw: st.DrawFn) -> PlanInput:
-    """Anything that can be planned."""
+    """Any tournament that can be planned."""
     format_ = draw(st.sampled_from(["round_robin", "gauntlet", "compare"]))
     players = draw(st.integers(2 if format_ == "gauntlet" else 1, 4))
     bots = 2 if format_ == "compare" else draw(st.integers(players, 8))
@@ -62,7 +62,7 @@ def tournaments(draw: st.DrawFn) -> PlanInput:
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_planning_twice_gives_the_same_matches_and_as_many_as_announced(it: PlanInput) -> None:
+def test_planning_twice_gives_the_same_matches_and_the_announced_number(it: PlanInput) -> None:
     first, second = plan(it), plan(it)
     blocks = list(first)
 
@@ -89,7 +89,7 @@ def test_ids_are_distinct_and_nobody_sits_twice_at_a_table(it: PlanInput) -> Non
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_seats_are_balanced_exactly_by_rotation_and_but_for_one_without(it: PlanInput) -> None:
+def test_seats_are_balanced_exactly_with_rotation_and_within_one_without(it: PlanInput) -> None:
     planned = plan(it)
     number = {name: at for at, (name, _) in enumerate(it.bots)}
     seatings = [[number[entrant.bot] for entrant in match.seats] for match in matches(it)]
@@ -98,7 +98,7 @@ def test_seats_are_balanced_exactly_by_rotation_and_but_for_one_without(it: Plan
     if it.rotate:
         assert seat_imbalance(seatings, it.players) == 0
     assert counted.imbalance == seat_imbalance(seatings, it.players)
-    if not it.rotate:  # each pass is balanced but for one, and whole rounds of passes exactly
+    if not it.rotate:  # each pass is balanced within one, and full cycles of passes exactly
         assert counted.imbalance <= (1 if it.deals == 1 else it.players + 1)
 
 
@@ -121,7 +121,7 @@ def test_the_survey_counts_what_is_played(it: PlanInput) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(tournaments())
-def test_a_block_shares_the_seeds_its_tournament_says_and_no_two_blocks_share_any(it: PlanInput) -> None:
+def test_a_block_shares_the_seeds_that_duplicate_names_and_two_blocks_share_none(it: PlanInput) -> None:
     tables: list[bytes] = []
     decks: list[bytes] = []
     for block in plan(it):
@@ -147,7 +147,7 @@ def test_a_budget_is_never_exceeded(it: PlanInput) -> None:
 # --------------------------------------------------------------------------------------------------------------- ids
 
 
-def test_the_id_of_a_match_is_the_hash_of_what_it_is() -> None:
+def test_the_id_of_a_match_is_the_hash_of_its_content() -> None:
     match = next(iter(plan(tournament()))).matches[1]
     seats = [[entrant.name, entrant.version] for entrant in match.seats]
     seeds = [match.seeds.table.hex(), match.seeds.deck.hex()]
@@ -156,7 +156,7 @@ def test_the_id_of_a_match_is_the_hash_of_what_it_is() -> None:
     assert match.id == blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def test_ids_stay_what_they_are() -> None:
+def test_ids_never_change() -> None:
     """If this fails, SPEC_VERSION must be raised: running tournaments would lose their matches."""
     block = next(iter(plan(tournament(4, 4))))
 
@@ -179,12 +179,12 @@ def test_ids_stay_what_they_are() -> None:
 )
 def test_any_change_changes_every_id(change: dict[str, object]) -> None:
     before = tournament()
-    after = replace(before, **change)  # type: ignore[arg-type]  # the fields are spelled above
+    after = replace(before, **change)  # type: ignore[arg-type]  # the fields are named above
 
     assert {match.id for match in matches(before)}.isdisjoint(match.id for match in matches(after))
 
 
-def test_one_new_version_changes_the_matches_of_that_bot_alone() -> None:
+def test_a_new_version_changes_only_the_matches_of_that_bot() -> None:
     before = tournament()
     after = replace(before, bots=(("b0", "new"), *before.bots[1:]))
     for old, new in zip(matches(before), matches(after), strict=True):
@@ -209,7 +209,7 @@ def test_seeds_are_keyed_by_the_secret() -> None:
 # ------------------------------------------------------------------------------------------------------- round robin
 
 
-def test_two_at_a_table_play_both_seats_of_every_pair() -> None:
+def test_every_pair_plays_both_seats() -> None:
     blocks = list(plan(tournament(3)))
 
     assert [sorted(names(block)) for block in blocks] == [
@@ -228,7 +228,7 @@ def test_deals_repeat_the_tables_with_new_cards() -> None:
 
 
 @pytest.mark.parametrize(("players", "deals"), [(3, 2), (4, 6)])
-def test_over_the_deals_everybody_follows_everybody_equally_often(players: int, deals: int) -> None:
+def test_over_all_deals_every_bot_follows_every_other_equally_often(players: int, deals: int) -> None:
     after: Counter[tuple[str, str]] = Counter()
     for match in matches(tournament(players, players, deals=deals)):
         seats = [entrant.name for entrant in match.seats]
@@ -238,14 +238,14 @@ def test_over_the_deals_everybody_follows_everybody_equally_often(players: int, 
     assert len(set(after.values())) == 1
 
 
-def test_alone_every_bot_plays_the_same_deals() -> None:
+def test_in_solo_games_every_bot_plays_the_same_deals() -> None:
     blocks = list(plan(tournament(3, 1, deals=4, duplicate="full")))
 
     assert [names(block) for block in blocks] == [["b0", "b1", "b2"]] * 4
     assert all(len({match.seeds for match in block.matches}) == 1 for block in blocks)
 
 
-def test_a_budget_chooses_tables_and_spends_what_is_left_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_selects_tables_and_spends_the_rest_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(design, "SWAPS", 200_000)
     some = plan(tournament(16, 4, budget=80)).survey()
     more = plan(tournament(5, 3, budget=3 * 10 + 3 * 5)).survey()
@@ -255,7 +255,7 @@ def test_a_budget_chooses_tables_and_spends_what_is_left_evenly(monkeypatch: pyt
     assert spread(more.games.values()) == 0
 
 
-def test_without_rotations_a_budget_buys_more_tables() -> None:
+def test_without_rotations_a_budget_covers_more_tables() -> None:
     planned = plan(tournament(16, 4, budget=80, rotate=False))
 
     assert planned.blocks == planned.matches == 80
@@ -275,7 +275,7 @@ def test_every_table_of_a_gauntlet_has_one_challenger(players: int) -> None:
     assert set(Counter(sitting).values()) == {players}
 
 
-def test_a_gauntlet_under_a_budget_still_meets_the_whole_field() -> None:
+def test_challengers_under_a_budget_still_meet_the_whole_field() -> None:
     it = tournament(10, 4, format="gauntlet", challengers=frozenset({"b0"}), budget=20)
     counted = plan(it).survey()
 
@@ -290,7 +290,7 @@ def compared(players: int, deals: int = 1) -> list[Block]:
     return list(plan(tournament(2, players, format="compare", deals=deals)))
 
 
-def test_a_bot_is_compared_alone_on_the_same_deal() -> None:
+def test_solo_bots_are_compared_on_the_same_deal() -> None:
     assert names(compared(1)[0]) == ["b0", "b1"]
 
 
@@ -298,14 +298,14 @@ def test_two_are_compared_in_both_seats() -> None:
     assert names(compared(2)[0]) == ["b0 b1", "b1 b0"]
 
 
-def test_three_seats_hold_one_and_two_copies_equally_often() -> None:
+def test_three_seats_have_one_and_two_copies_equally_often() -> None:
     assert names(compared(3)[0]) == [
         "b0 b1 b1#2", "b1 b1#2 b0", "b1#2 b0 b1",
         "b1 b0 b0#2", "b0 b0#2 b1", "b0#2 b1 b0",
     ]  # fmt: skip
 
 
-def test_four_seats_hold_two_copies_each_and_their_complement() -> None:
+def test_four_seats_have_two_copies_each_and_their_complement() -> None:
     assert [names(block) for block in compared(4, deals=4)] == [
         ["b0 b0#2 b1 b1#2", "b1 b1#2 b0 b0#2"],
         ["b0 b1 b0#2 b1#2", "b1 b0 b1#2 b0#2"],
@@ -314,7 +314,7 @@ def test_four_seats_hold_two_copies_each_and_their_complement() -> None:
     ]
 
 
-def test_a_copy_says_which_bot_it_is() -> None:
+def test_a_copy_names_its_bot() -> None:
     copy = plan(tournament(2, 4, format="compare")).entrants[1]
 
     assert (copy.name, copy.bot, copy.version, copy.key) == ("b0#2", "b0", "v0", "b0.copy2")
@@ -349,7 +349,7 @@ def test_a_copy_says_which_bot_it_is() -> None:
         ({"format": "gauntlet", "challengers": frozenset({"b0"}), "budget": 6}, "expected at least 8, so that each"),
         (
             {"format": "gauntlet", "challengers": frozenset({"b0"}), "players": 1},
-            "expected 'round_robin' where one plays",
+            "expected 'round_robin' for solo games",
         ),
         ({"format": "compare"}, "bots: 5 is not possible; expected exactly 2 for compare"),
         ({"format": "compare", "bots": 2, "budget": 9}, "expected deals for compare"),
@@ -357,7 +357,7 @@ def test_a_copy_says_which_bot_it_is() -> None:
         ({"format": "compare", "bots": 2, "rotate": False}, "expected every rotation for compare"),
     ],
 )
-def test_what_cannot_be_planned_is_named(changes: dict[str, object], expected: str) -> None:
+def test_an_impossible_plan_names_its_problem(changes: dict[str, object], expected: str) -> None:
     bots, players = changes.pop("bots", 5), changes.pop("players", 2)
     assert isinstance(bots, int)
     assert isinstance(players, int)
@@ -365,7 +365,7 @@ def test_what_cannot_be_planned_is_named(changes: dict[str, object], expected: s
     assert expected in refusal(tournament(bots, players, **changes))
 
 
-def test_a_name_comes_once_and_is_not_that_of_a_copy() -> None:
+def test_a_name_occurs_once_and_is_not_that_of_a_copy() -> None:
     twice = replace(tournament(2), bots=(("a", "1"), ("a", "2")))
     copy = replace(tournament(2, 3, format="compare"), bots=(("a", "1"), ("a.copy2", "2")))
 
@@ -391,4 +391,4 @@ def test_a_hundred_thousand_matches_are_never_in_memory_together() -> None:
     finally:
         tracemalloc.stop()
 
-    assert late < early + 1_000_000  # 6,000 matches together would take several times as much
+    assert late < early + 1_000_000  # 6,000 matches in memory would take several times as much

@@ -1,4 +1,4 @@
-"""Two at a table."""
+"""Round robin for two players."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from tests.orchestrator.schedule.counting import seat_imbalance
 
 
 @pytest.mark.parametrize("entrants", range(2, 41))
-def test_everybody_meets_everybody_once_in_as_few_rounds_as_there_can_be(entrants: int) -> None:
+def test_every_pair_meets_once_in_as_few_rounds_as_possible(entrants: int) -> None:
     rounds = circle(entrants)
     met = Counter(frozenset(pair) for pairs in rounds for pair in pairs)
 
@@ -21,12 +21,12 @@ def test_everybody_meets_everybody_once_in_as_few_rounds_as_there_can_be(entrant
 
 
 @pytest.mark.parametrize("entrants", range(2, 41))
-def test_seats_differ_by_at_most_one_and_not_at_all_in_odd_fields(entrants: int) -> None:
+def test_seat_counts_differ_by_at_most_one_and_not_at_all_in_odd_fields(entrants: int) -> None:
     seatings = [pair for pairs in circle(entrants) for pair in pairs]
 
     assert seat_imbalance(seatings, 2) <= (0 if entrants % 2 else 1)
 
 
 @pytest.mark.parametrize("entrants", [0, 1])
-def test_nobody_meets_nobody(entrants: int) -> None:
+def test_fewer_than_two_entrants_have_no_rounds(entrants: int) -> None:
     assert circle(entrants) == []

@@ -1,4 +1,4 @@
-"""Three or four at a table: all combinations, or a balanced choice."""
+"""Three or four players at a table: all combinations, or a balanced selection."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -14,8 +14,8 @@ from tests.orchestrator.schedule.counting import games, meeting_spread, spread
 
 
 @pytest.fixture(scope="function")
-def _hasty() -> Iterator[None]:
-    """For what holds however long one anneals."""
+def _quick() -> Iterator[None]:
+    """Shortens annealing, for what holds however long it runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(design, "SWAPS", 2_000)
         yield
@@ -49,14 +49,14 @@ def test_known_designs_are_found(entrants: int, seats: int, count: int, most: in
 
 
 @given(SIZES)
-def test_every_combination_comes_once(size: tuple[int, int]) -> None:
+def test_every_combination_occurs_once(size: tuple[int, int]) -> None:
     entrants, seats = size
 
     assert sorted(all_tables(entrants, seats)) == list(combinations(range(entrants), seats))
 
 
 @given(SIZES)
-def test_whoever_stops_early_has_games_that_differ_by_no_more_than_a_table(size: tuple[int, int]) -> None:
+def test_at_every_step_games_differ_by_at_most_the_table_size(size: tuple[int, int]) -> None:
     entrants, seats = size
     played = [0] * entrants
     for table in all_tables(entrants, seats):
@@ -71,10 +71,10 @@ def test_no_table_is_larger_than_the_field() -> None:
         some_tables(3, 4, 1, seed=0)
 
 
-@pytest.mark.usefixtures("_hasty")
+@pytest.mark.usefixtures("_quick")
 @settings(max_examples=25, deadline=None)
 @given(SIZES, st.integers(1, 60), st.integers(0, 2**64 - 1))
-def test_a_choice_keeps_games_even_and_is_the_same_again(size: tuple[int, int], count: int, seed: int) -> None:
+def test_a_selection_keeps_games_even_and_is_reproducible(size: tuple[int, int], count: int, seed: int) -> None:
     entrants, seats = size
     tables = some_tables(entrants, seats, count, seed)
 
@@ -84,10 +84,10 @@ def test_a_choice_keeps_games_even_and_is_the_same_again(size: tuple[int, int], 
     assert tables == some_tables(entrants, seats, count, seed)
 
 
-@pytest.mark.usefixtures("_hasty")
+@pytest.mark.usefixtures("_quick")
 @settings(max_examples=25, deadline=None)
 @given(SIZES, st.integers(1, 40))
-def test_no_choice_has_less_energy_than_there_can_be(size: tuple[int, int], count: int) -> None:
+def test_no_selection_has_less_than_the_least_energy(size: tuple[int, int], count: int) -> None:
     entrants, seats = size
     met = meetings(entrants, some_tables(entrants, seats, count, seed=3))
     energy = sum(met[a][b] ** 2 for a, b in combinations(range(entrants), 2))
@@ -95,10 +95,10 @@ def test_no_choice_has_less_energy_than_there_can_be(size: tuple[int, int], coun
     assert entrants < 2 or energy >= least_energy(entrants, seats, count)
 
 
-@pytest.mark.usefixtures("_hasty")
+@pytest.mark.usefixtures("_quick")
 @settings(max_examples=25, deadline=None)
 @given(st.integers(3, 4), st.integers(5, 14), st.integers(0, 3))
-def test_as_soon_as_it_is_comfortably_possible_everybody_can_be_compared(seats: int, entrants: int, more: int) -> None:
+def test_a_selection_with_some_spare_tables_is_connected(seats: int, entrants: int, more: int) -> None:
     count = min(comb(entrants, seats), -(-entrants // (seats - 1)) + more)
 
     assert is_connected(entrants, some_tables(entrants, seats, count, seed=5))
@@ -110,7 +110,7 @@ def test_two_groups_that_never_meet_cannot_be_compared() -> None:
 
 
 @pytest.mark.parametrize("entrants", range(2, 31))
-def test_pairs_under_a_budget_are_even_at_every_step_and_connect_everybody_at_once(entrants: int) -> None:
+def test_pairs_under_a_budget_are_even_at_every_step_and_connect_all_first(entrants: int) -> None:
     whole = some_tables(entrants, 2, comb(entrants, 2), seed=0)
 
     assert sorted(whole) == list(combinations(range(entrants), 2))

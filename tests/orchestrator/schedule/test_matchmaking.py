@@ -1,4 +1,4 @@
-"""Who plays next on a ladder."""
+"""The choice of the next table of a ladder."""
 
 import random
 from collections import Counter
@@ -20,14 +20,14 @@ def test_a_table_is_full_of_different_bots_and_owners() -> None:
         assert len({field[number].owner for number in table}) == 4
 
 
-def test_who_has_played_least_plays_next() -> None:
+def test_entrants_with_the_fewest_games_play_next() -> None:
     chance = random.Random(2)
     field = [replace(candidate, games=number) for number, candidate in enumerate(_field(40, 40))]
     anchors = Counter(table[0] for _ in range(400) if (table := pick(chance, field, 2)))
     assert set(anchors) == {0, 1, 2, 3}, "one of the tenth with the fewest games"
 
 
-def test_opponents_are_near_and_sometimes_not() -> None:
+def test_opponents_are_mostly_near_in_rating() -> None:
     chance = random.Random(3)
     distances = []
     for _ in range(2000):
@@ -38,7 +38,7 @@ def test_opponents_are_near_and_sometimes_not() -> None:
     assert distances[1000] <= 5 and distances[-1] >= 40
 
 
-def test_who_is_paused_or_busy_is_left_alone() -> None:
+def test_paused_or_busy_entrants_are_not_chosen() -> None:
     chance = random.Random(4)
     field = [replace(candidate, is_free=number < 5) for number, candidate in enumerate(_field(20, 20))]
     assert all(set(pick(chance, field, 4) or ()) <= set(range(5)) for _ in range(200))
@@ -46,6 +46,6 @@ def test_who_is_paused_or_busy_is_left_alone() -> None:
     assert pick(chance, [], 2) is None
 
 
-def test_one_owner_alone_fills_no_table() -> None:
+def test_one_owner_cannot_fill_a_table() -> None:
     assert pick(random.Random(5), _field(10, 1), 2) is None
     assert pick(random.Random(5), _field(10, 3), 4) is None

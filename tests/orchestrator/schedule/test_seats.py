@@ -1,4 +1,4 @@
-"""Who sits where, and next to whom."""
+"""Seats and neighbours."""
 
 from collections import Counter
 from random import Random
@@ -22,7 +22,7 @@ def table_lists(draw: st.DrawFn) -> list[tuple[int, ...]]:
 
 
 @given(table_lists())
-def test_seats_differ_by_at_most_one_and_tables_stay_what_they_are(tables: list[tuple[int, ...]]) -> None:
+def test_seat_counts_differ_by_at_most_one_and_tables_keep_their_entrants(tables: list[tuple[int, ...]]) -> None:
     seated = equitable(tables)
 
     assert [set(seating) for seating in seated] == [set(table) for table in tables]
@@ -50,7 +50,7 @@ def test_thirty_bots_four_at_a_table_are_seated_evenly() -> None:
     assert seat_imbalance(seated, 4) <= 1
 
 
-def test_a_table_that_seats_somebody_twice_is_refused() -> None:
+def test_a_table_with_an_entrant_twice_is_refused() -> None:
     with pytest.raises(ValueError, match=r"table 1 is \(0, 0\)"):
         equitable([(0, 1), (0, 0)])
     with pytest.raises(ValueError, match="expected 2 different entrants"):
@@ -65,7 +65,7 @@ def test_all_rotations_leave_no_imbalance(tables: list[tuple[int, ...]]) -> None
 
 
 @pytest.mark.parametrize(("seats", "orders"), [(1, 1), (2, 1), (3, 2), (4, 6)])
-def test_over_all_orders_each_is_followed_by_each_equally_often(seats: int, orders: int) -> None:
+def test_over_all_orders_every_seat_follows_every_other_equally_often(seats: int, orders: int) -> None:
     ways = cyclic_orders(seats)
     after: Counter[tuple[int, int]] = Counter()
     for deal in range(len(ways)):

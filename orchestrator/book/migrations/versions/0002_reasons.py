@@ -1,4 +1,4 @@
-"""Why something stopped, how long a match has been waiting, how many seats were forfeited, and who was withdrawn."""
+"""Adds reasons, waiting times of matches, numbers of forfeited seats, and withdrawals."""
 
 import json
 
@@ -14,7 +14,7 @@ _CHUNK = 500
 
 
 def upgrade() -> None:
-    """Add the columns and the table, and count the faults of what has been played."""
+    """Add the columns and the table, and count the faults of played games."""
     op.add_column("tournaments", sa.Column("reason", sa.Text, nullable=False, server_default=sa.text("''")))
     op.add_column("tournaments", sa.Column("ended_ms", sa.BigInteger, nullable=False, server_default=sa.text("0")))
     op.add_column("matches", sa.Column("handed_ms", sa.BigInteger, nullable=False, server_default=sa.text("0")))
@@ -49,7 +49,7 @@ def _count_faults() -> None:
 
 
 def downgrade() -> None:
-    """Take them away again."""
+    """Drop them."""
     op.drop_table("withdrawals")
     op.drop_index("matches_by_lease", "matches")
     for table, column in (

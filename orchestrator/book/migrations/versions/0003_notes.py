@@ -1,4 +1,4 @@
-"""What workers have to say about a tournament, once each."""
+"""Adds notes about a tournament, each once."""
 
 import sqlalchemy as sa
 from alembic import op

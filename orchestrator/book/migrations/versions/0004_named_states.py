@@ -1,4 +1,4 @@
-"""A match has one of five named states; what it has not is NULL: a slot before it is begun, a lease while nobody plays it."""
+"""A match has one of five named states; missing values are NULL: a slot before it is begun, a lease while it is not played."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,13 +8,13 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-#: How long a message was waited for before this version: it was published so long before the lease ran out.
+#: The resend time before this version: a match was published this long before its lease expired.
 _QUEUE_LEASE_MS = 30_000
 _STATES = ("planned", "queued", "playing", "recorded", "dropped")
 
 
 def upgrade() -> None:
-    """Name the states, and replace the columns whose values meant "none". Columns are changed in a way that both databases know."""
+    """Name the states, and replace the columns whose values meant "none", in a way that both databases support."""
     op.drop_index("matches_by_lease", "matches")
     op.execute("UPDATE matches SET state = 'planned' WHERE state = 'ready'")
     op.execute("UPDATE matches SET state = 'recorded' WHERE state = 'played'")
@@ -24,7 +24,7 @@ def upgrade() -> None:
         op.execute(f"ALTER TABLE matches RENAME COLUMN {column} TO old_{column}")
         op.add_column("matches", sa.Column(column, kind))
     op.add_column("matches", sa.Column("queued_ms", sa.BigInteger))
-    # A worker of the version before that still runs cannot write a state of its own: it fails, and its matches are taken over.
+    # A worker of the previous version that still runs cannot write a state: it fails, and its matches are taken over.
     op.execute(
         f"ALTER TABLE matches ADD COLUMN published_ms BIGINT CONSTRAINT matches_state CHECK (state IN {_STATES})"
     )
@@ -40,5 +40,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     raise NotImplementedError(
-        "a book whose states have names is not taken back; restore the back-up from before the upgrade"
+        "a book with named states cannot be downgraded; restore the backup from before the upgrade"
     )
