@@ -238,7 +238,7 @@ def test_a_kept_secret_that_was_emptied_stops_the_start(tmp_path: Path) -> None:
     read_settings(environ)
     (tmp_path / "secrets").write_text("")
 
-    with pytest.raises(BadSetting, match="to be whole"):
+    with pytest.raises(BadSetting, match="to be complete"):
         read_settings(environ)
 
 
