@@ -108,5 +108,5 @@ def test_a_replay_whose_secrets_are_not_marked_is_bad() -> None:
     assert (verification.ok, verification.line, verification.reason) == (
         False,
         2,
-        "lasting is False, where the game brings True",
+        "lasting is False; the game gives True",
     )

@@ -728,7 +728,7 @@ NOT_HEX = r"Expected `str` matching regex '\\A[0-9a-f]{64}\\Z'"
         ("act", {"turn": 0}, "'turn' of 'act' cannot be 0: Expected `int` >= 1"),
         ("act", {"seat": True}, "'seat' of 'act' cannot be True: Expected `int`, got `bool`"),
         ("act", {"mood": "good"}, "'act' has no 'mood'"),
-        ("act", {"kind": "sing"}, "'sing' is no kind of line"),
+        ("act", {"kind": "sing"}, "'sing' is not a kind of line"),
         ("fault", {"fault": "BORED"}, "'fault' of 'fault' cannot be 'BORED': Invalid enum value 'BORED'"),
         ("fault", {"fault": ""}, "'fault': a seat is forfeited for a fault, and 'fault' is ''"),
         ("end", {"status": "ACTIVE"}, "'end': a session ends as FINISHED or CANCELLED, and 'status' is 'ACTIVE'"),
