@@ -194,7 +194,7 @@ def test_a_bad_secret_is_named_and_never_shown(environ: dict[str, str]) -> None:
 def test_an_empty_secret_file_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
 
-    assert "something in it" in complaint({"RUBBLE_SECRETS": "", "RUBBLE_SECRETS_FILE": str(tmp_path / "empty")})
+    assert "not empty" in complaint({"RUBBLE_SECRETS": "", "RUBBLE_SECRETS_FILE": str(tmp_path / "empty")})
 
 
 def test_where_none_is_given_secrets_are_made_once_and_kept_for_their_owner_alone(tmp_path: Path) -> None:

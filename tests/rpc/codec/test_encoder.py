@@ -184,7 +184,7 @@ def test_a_word_that_is_no_value_of_the_enum_is_refused() -> None:
     write = Encoder(sf1906_pb2.Sf1906ActionSpace.DESCRIPTOR)
 
     assert write({"kind": "grant-build"}) == bytes((8, sf1906_pb2.SF1906_ACTION_KIND_GRANT_BUILD))
-    with pytest.raises(ValueError, match=r"Sf1906ActionSpace\.kind: 'flight' is no value"):
+    with pytest.raises(ValueError, match=r"Sf1906ActionSpace\.kind: 'flight' is not a value"):
         write({"kind": "flight"})
 
 
