@@ -146,7 +146,7 @@ def test_an_answer_after_an_outage_is_in_time_and_costs_only_its_own_time() -> N
     asyncio.run(scenario())
 
 
-def test_a_seat_that_was_late_before_an_outage_is_late() -> None:
+def test_an_outage_before_the_question_excuses_no_seat() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         table.outages.add([Outage(START - 60_000, START - 50_000, FULL)])
