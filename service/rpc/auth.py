@@ -312,8 +312,8 @@ class Signer:
 
     # ----------------------------------------------------------------------------------------------------------- inside
     def _sign(self, kind: str, payload: bytes) -> str:
-        said = f"rb1.{kind}.{_to_text(payload)}"
-        return f"{said}.{_to_text(_key_id(self._first) + hmac.digest(self._first, said.encode(), 'sha256'))}"
+        statement = f"rb1.{kind}.{_to_text(payload)}"
+        return f"{statement}.{_to_text(_key_id(self._first) + hmac.digest(self._first, statement.encode(), 'sha256'))}"
 
     def _open(self, token: str) -> tuple[str, bytes]:
         """Return kind and payload of a signed token; raises ValueError, whose message does not repeat the token."""

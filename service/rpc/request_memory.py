@@ -22,7 +22,7 @@ LEAST_BYTES: Final = 64 << 10
 #: Waiting calls of one caller; more are refused. Many bots may connect at once from one address.
 _WAITING: Final = 512
 #: Unauthenticated callers have this fraction of the players' memory.
-_STRANGERS: Final = 4
+_ANONYMOUS_SHARE: Final = 4
 #: How long the first message of an unauthenticated stream may take, in seconds.
 FIRST_S: Final = 5.0
 #: Streams of one address that may always wait for their first message, however little memory there is.
@@ -204,15 +204,15 @@ class RequestMemory:
     def __init__(self, *, largest: int, per_caller: int, total: int) -> None:
         half_open = max(total // largest, _FEWEST_HALF_OPEN)
         self._half_open = HalfOpen(half_open, 2 * half_open)
-        strangers = RequestBytes(largest, per_caller // 2, total // _STRANGERS)
+        anonymous = RequestBytes(largest, per_caller // 2, total // _ANONYMOUS_SHARE)
         players = RequestBytes(largest, per_caller, total)
         #: The operator is one caller with many programs.
         operator = RequestBytes(largest, total, total)
-        self._health = RequestBytes(largest, per_caller // 2, total // _STRANGERS)
+        self._health = RequestBytes(largest, per_caller // 2, total // _ANONYMOUS_SHARE)
         #: Long calls without a separate limit: health watches and reflection.
         self.long_calls = ConcurrencyLimit("long calls for each caller", _LONG_CALLS)
         self._pools = {
-            Kind.ANONYMOUS: strangers,
+            Kind.ANONYMOUS: anonymous,
             Kind.SEAT: players,
             Kind.BOT: players,
             Kind.OPERATOR: operator,

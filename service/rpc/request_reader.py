@@ -86,7 +86,7 @@ class RequestReader(grpc.aio.ServerInterceptor):
         if handler.request_streaming:
             return self._conversation(handler, reader, method)
         if self._request_memory is not None and current_caller().kind is Kind.ANONYMOUS:
-            return self._stranger(handler, reader, method)
+            return self._anonymous(handler, reader, method)
         return await self._single(handler, reader, method)
 
     def _hold_limit(self, method: str, context: Any) -> AbstractContextManager[None]:
@@ -134,7 +134,7 @@ class RequestReader(grpc.aio.ServerInterceptor):
             return grpc.unary_stream_rpc_method_handler(call_long, read, handler.response_serializer)
         return grpc.unary_unary_rpc_method_handler(call, read, handler.response_serializer)
 
-    def _stranger(self, handler: Any, reader: _MessageParser, method: str) -> Handler:
+    def _anonymous(self, handler: Any, reader: _MessageParser, method: str) -> Handler:
         """One request of an unauthenticated caller. Only a stream handler knows its address before anything is read."""
         answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
         request_memory = self._request_memory
@@ -163,14 +163,14 @@ class RequestReader(grpc.aio.ServerInterceptor):
         request_memory = self._request_memory
 
         async def reserve(kept: ExitStack) -> Reservation | None:
-            """Reserve memory for the first message of a known caller. Others are limited in ``read_strangers``."""
+            """Reserve memory for the first message of a known caller. Others are limited in ``read_anonymous``."""
             if request_memory is None or current_caller().kind is Kind.ANONYMOUS:
                 return None
             held = await request_memory.reserve(caller_name(current_caller()), current_caller().kind)
             kept.callback(held.release)
             return held
 
-        async def read_strangers(context: Any) -> Any:
+        async def read_anonymous(context: Any) -> Any:
             assert request_memory is not None
             try:
                 async with request_memory.half_open(context):
@@ -182,7 +182,7 @@ class RequestReader(grpc.aio.ServerInterceptor):
 
         async def opened(context: Any, held: Reservation | None, kept: ExitStack) -> AsyncIterator[Any]:
             if held is None and request_memory is not None:
-                request = await read_strangers(context)
+                request = await read_anonymous(context)
             else:
                 request = await reader.read_first(context, held, FIRST_BYTES)
             if request is grpc.aio.EOF:

@@ -207,8 +207,8 @@ canonical: Final = msgspec.json.Encoder(order="sorted").encode
 
 def hash_of(fields: Mapping[str, Any]) -> str:
     """Return the hash of a line: BLAKE2b-256 over the canonical JSON of all fields except the hash, ``prev`` included."""
-    said = canonical({name: value for name, value in fields.items() if name != "hash"})
-    return blake2b(said, digest_size=32).hexdigest()
+    content = canonical({name: value for name, value in fields.items() if name != "hash"})
+    return blake2b(content, digest_size=32).hexdigest()
 
 
 def write_replay(session: Session, entries: Sequence[Entry]) -> str:
@@ -355,8 +355,8 @@ def _chained(text: str) -> list[Any]:
     *texts, rest = text.split("\n")
     lines = []
     prev = NO_HASH
-    for number, said in enumerate(texts, 1):
-        fields = _object(number, said)
+    for number, line_text in enumerate(texts, 1):
+        fields = _object(number, line_text)
         if number == 1:
             _check_format(fields)
         line = _line(number, fields)

@@ -174,32 +174,32 @@ class _Referee:
 
     def _apply(self, place: int) -> list[Entry]:
         """Apply the entry at this place to the session; return the entries that the session writes."""
-        said, session = self.entries[place], self.session
-        now = said.at_ms
-        match said:
+        entry, session = self.entries[place], self.session
+        now = entry.at_ms
+        match entry:
             case Seated():
-                return session.take_seat(said.seat, now)
+                return session.take_seat(entry.seat, now)
             case Acted():
-                reply, made = session.answer(said.seat, said.turn, said.action, said.note, now, said.think_ms)
+                reply, made = session.answer(entry.seat, entry.turn, entry.action, entry.note, now, entry.think_ms)
                 if isinstance(reply, Refused):
-                    reason = f"seat {said.seat} may not say {said.action!r} here: {reply.error}"
+                    reason = f"seat {entry.seat} may not play {entry.action!r} here: {reply.error}"
                     raise BadReplay(self._line(place), reason)
                 if not isinstance(reply, Accepted):
                     raise reply.error
                 return made
             case AnswerRefused():
-                refused = ActionRefused(said.reason, "", said.note, readable=True)
-                return session.refuse(said.seat, said.turn, refused, now)
-            case Forfeited() if said.fault in (Fault.RESIGNED, Fault.MATCH_LIMIT):
-                return session.resign(said.seat, now, said.fault)
+                refused = ActionRefused(entry.reason, "", entry.note, readable=True)
+                return session.refuse(entry.seat, entry.turn, refused, now)
+            case Forfeited() if entry.fault in (Fault.RESIGNED, Fault.MATCH_LIMIT):
+                return session.resign(entry.seat, now, entry.fault)
             case Forfeited():
                 return session.expire(
                     now, lambda seat: self._was_connected(seat, place), lambda seat: self._excuse(seat, place)
                 )
             case AutomatonActed():  # nothing before it caused this move, so the operator let the automaton play all seats
                 return session.adjudicate([], now)
-            case Ended() if said.status is Status.CANCELLED:
-                return session.cancel(said.note, now)
+            case Ended() if entry.status is Status.CANCELLED:
+                return session.cancel(entry.note, now)
             case Ended() if self.outcome.ending == "ADJUDICATED":
                 return session.adjudicate(self.outcome.ranks, now)
             case Revealed():
@@ -226,26 +226,26 @@ class _Referee:
         return now, ""
 
     def _why_not(self, place: int) -> str:
-        said = self.entries[place]
-        match said:
+        entry = self.entries[place]
+        match entry:
             case Seated():
-                return f"seat {said.seat} cannot connect here"
+                return f"seat {entry.seat} cannot connect here"
             case Acted():
-                return f"turn {said.turn} of seat {said.seat} was answered before"
+                return f"turn {entry.turn} of seat {entry.seat} was answered before"
             case AnswerRefused():
-                return f"turn {said.turn} is not an open question of seat {said.seat}"
+                return f"turn {entry.turn} is not an open question of seat {entry.seat}"
             case Forfeited():
-                return f"{said.fault} of seat {said.seat}, but its clock had not run out"
-        return f"{said.kind!r} cannot happen here"
+                return f"{entry.fault} of seat {entry.seat}, but its clock had not run out"
+        return f"{entry.kind!r} cannot happen here"
 
     def _compare(self, place: int, made: Entry) -> None:
         """Check that the file has this entry at this place."""
-        line, said = self._line(place), self.entries[place]
-        if said == made:
+        line, entry = self._line(place), self.entries[place]
+        if entry == made:
             return
-        if type(said) is not type(made):
-            raise BadReplay(line, f"{_shown(said)}; the game gives {_shown(made)}")
-        _compare_fields(line, said, made)
+        if type(entry) is not type(made):
+            raise BadReplay(line, f"{_shown(entry)}; the game gives {_shown(made)}")
+        _compare_fields(line, entry, made)
 
     def _compare_outcome(self) -> None:
         made = outcome_line(self.session)
@@ -254,10 +254,10 @@ class _Referee:
         )
 
 
-def _compare_fields(line: int, said: Struct, made: Struct) -> None:
+def _compare_fields(line: int, found: Struct, made: Struct) -> None:
     """Raise BadReplay if a field in the file differs from the replayed game."""
-    for name in said.__struct_fields__:
-        there, here = to_builtins(getattr(said, name)), to_builtins(getattr(made, name))
+    for name in found.__struct_fields__:
+        there, here = to_builtins(getattr(found, name)), to_builtins(getattr(made, name))
         if there != here:
             raise BadReplay(line, f"{name} is {there!r:.80}; the game gives {here!r:.80}")
 
@@ -267,5 +267,5 @@ def _shown(entry: Entry) -> str:
     if isinstance(entry, Revealed):
         return "the seeds"
     facts = asdict(entry)
-    said = [f" {str(facts[name])!r}" for name in ("action", "reason", "fault", "status") if name in facts]
-    return f"{entry.kind!r}{''.join(said)}" + (f" of seat {facts['seat']}" if "seat" in facts else "")
+    values = [f" {str(facts[name])!r}" for name in ("action", "reason", "fault", "status") if name in facts]
+    return f"{entry.kind!r}{''.join(values)}" + (f" of seat {facts['seat']}" if "seat" in facts else "")

@@ -296,21 +296,21 @@ class Session:
         """Return the first reply again if this answer was accepted before, and Stale if a different one was."""
         if not turn or turn != record.answered_turn:
             return None
-        said = record.answered_text
+        accepted = record.answered_text
         if isinstance(choice, str):
             try:
-                same = self.game.text(self.game.read(choice)) == said
+                same = self.game.text(self.game.read(choice)) == accepted
             except Unreadable:
                 same = False
         else:
             same = choice == record.answered_index
         if same:
-            return Accepted(record.answered_revision, said, True)
+            return Accepted(record.answered_revision, accepted, True)
         return Stale(
             StaleTurn(
-                f"turn {turn} was answered with {said!r}",
+                f"turn {turn} was answered with {accepted!r}",
                 turn=str(turn),
-                stands=said,
+                stands=accepted,
                 revision=str(record.answered_revision),
             )
         )

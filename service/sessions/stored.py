@@ -88,8 +88,8 @@ def entry_mark(header: Header, entry: Entry) -> int:
 
     It is public, so it does not depend on secrets: otherwise trying all actions would reveal the chosen one.
     """
-    said = encode((header.creation_id, hidden(entry)))
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little") or 1
+    content = encode((header.creation_id, hidden(entry)))
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
 
 
 # ------------------------------------------------------------------------------------------------------- format 1, of 0.1
