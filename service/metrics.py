@@ -1,7 +1,7 @@
 """Prometheus metrics. Labels have few, bounded values.
 
 With several processes, each writes its values into the folder named by ``PROMETHEUS_MULTIPROC_DIR``, and the parent process
-serves their sums.
+combines and serves them.
 """
 
 import os
@@ -48,7 +48,7 @@ LEAKS: Final = Counter("rubble_leaks_total", "Positions in which a viewer was se
 
 
 def registry() -> CollectorRegistry:
-    """Return the values to show: those of this process, or the sums over all processes."""
+    """Return the values to show: those of this process, or those of all processes together."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()
