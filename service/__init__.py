@@ -1,4 +1,4 @@
-"""The rules service: it knows the rules and remembers sessions."""
+"""The rules service: it applies the rules and stores sessions."""
 
 from service import engine
 

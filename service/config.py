@@ -1,6 +1,6 @@
-"""The settings of the service, read once into a frozen class. A bad one stops the start and is named.
+"""The settings of the service, read once into a frozen class. A bad setting stops the start with an error that names it.
 
-Flags may override what the environment says, except for secrets: those come from the environment or from a file, since every
+Flags override the environment, except for secrets: those come from the environment or from a file, because every
 user of a machine can read the command lines of all processes on it.
 """
 
@@ -25,26 +25,26 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _MIB: Final = 1 << 20
-#: What a signing secret and an operator's token must have, in characters: less can be guessed.
+#: Minimum lengths of a signing secret and of an operator token, in characters; shorter ones could be guessed.
 _SHORTEST_SECRET: Final = 32
 _SHORTEST_TOKEN: Final = 16
-#: Tokens that we sign begin like this, so an operator's must not.
+#: Tokens signed by the service start with this, so an operator token must not.
 _OURS: Final = "rb1."
-#: What sessions/link.py can connect to.
+#: The address schemes that sessions/redis_client.py can connect to.
 REDIS_SCHEMES: Final = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _FORMATS: Final = ("json", "logfmt")
 
 
 class CannotListen(Exception):
-    """The address is in use, or none of this machine's."""
+    """The address is in use, or is not an address of this machine."""
 
     def __init__(self, listen: str) -> None:
-        super().__init__(f"cannot listen on {listen}: it is in use, or no address of this machine")
+        super().__init__(f"cannot listen on {listen}: it is in use, or is not an address of this machine")
 
 
 class BadSetting(ValueError):
-    """A setting that cannot be used: names it, its value and what was expected. Secrets are named, never shown."""
+    """A setting that cannot be used. The message names it, its value and what was expected; the value of a secret is not shown."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
         shown = "(not shown)" if value is None else repr(str(value))
@@ -57,34 +57,34 @@ class BadSetting(ValueError):
 class Settings:
     """How this copy of the service runs."""
 
-    #: Where Redis is; may carry a password. Empty: none is given, and the caller starts one of its own.
+    #: The address of Redis; may contain a password. If empty, the caller starts an embedded Redis.
     redis: str = field(repr=False)
     #: host:port, [IPv6]:port or unix:/path.
     listen: str
     processes: int
-    #: host:port of the metrics; empty: none.
+    #: host:port of the metrics endpoint; empty for none.
     metrics: str
     tls_cert: Path | None
     tls_key: Path | None
     tls_client_ca: Path | None
     operator_token: str = field(repr=False)
-    #: The first signs, all are believed.
+    #: The first one signs; all of them are accepted.
     secrets: tuple[str, ...] = field(repr=False)
     state_dir: Path
-    #: Where those secrets lie that nobody gave us, to be named in the first line the service says.
+    #: The files of secrets that were generated because none were configured; the first line of output names them.
     kept_in: tuple[Path, ...]
     max_message_bytes: int
-    #: Memory for requests that are being read or answered: of one caller, and of all players together. Strangers have a
-    #: quarter of it, the operator as much again.
+    #: Memory for requests that are being read or answered: for one caller, and for all players together. Unauthenticated callers
+    #: share a quarter of request_bytes; the operator has an equal amount of its own.
     request_bytes_per_caller: int
     request_bytes: int
     streams_per_bot: int
-    #: Of all callers together.
+    #: In the whole arena.
     live_sessions: int
     watchers_per_session: int
-    #: Of one caller (of one address, without a token): so many places in a session, and ten times as many in all.
+    #: Limit of one caller (one address, if it has no token) in one session; over all sessions it is ten times as high.
     watchers_per_caller: int
-    #: Choices of one bot that may be refused in a second; one that sends more is read more slowly.
+    #: Refused choices of one bot per second; a bot that sends more is read more slowly.
     refusals_per_second: int
     simulation_ms_per_second: int
     log_level: str
@@ -95,11 +95,11 @@ class Settings:
         return self.tls_cert is not None
 
     def hidden(self) -> tuple[str, ...]:
-        """What must never be seen in a log."""
+        """Values that must never appear in a log."""
         return (self.operator_token, *self.secrets, *_passwords(self.redis))
 
 
-#: What flags may set. Never a secret.
+#: Settings that a flag may set; no secrets.
 FLAGS: Final = (
     "redis",
     "listen",
@@ -122,12 +122,12 @@ FLAGS: Final = (
     "log_format",
 )
 
-#: Variables of earlier versions, and what they are called now. One that was ignored would be a limit that does not hold.
+#: Variables of earlier versions and their new names. Ignoring an old one would silently drop a limit.
 _RENAMED: Final = {"RUBBLE_SESSIONS_PER_CALLER": "RUBBLE_LIVE_SESSIONS"}
 
 
 def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> Settings:
-    """The settings of this process, or BadSetting. A flag that is None was not given; secrets are made where none are given."""
+    """Return the settings of this process, and generate missing secrets; raises BadSetting. A flag of None was not given."""
     for name in flags:
         if name not in FLAGS:
             raise TypeError(f"{name} cannot be set by a flag")
@@ -135,13 +135,13 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
     for old, new in _RENAMED.items():
         if reader.environ.get(old):
             raise BadSetting(
-                old, reader.environ[old], f"{new}, as this setting is called since it limits the whole arena"
+                old, reader.environ[old], f"{new}, the new name of this setting, which now limits the whole arena"
             )
     state_dir = reader.get("state_dir", Path(".rubble"), _path)
     tls_cert, tls_key, tls_client_ca = (reader.get(f"tls_{what}", None, _path) for what in ("cert", "key", "client_ca"))
     _check_tls(reader, tls_cert, tls_key, tls_client_ca)
     processes = reader.get("processes", 1, _number(1, 256))
-    # Copies share a port, each with a socket of its own; a path belongs to one socket.
+    # Several copies share a TCP port, each with its own socket; a unix socket path belongs to one socket.
     listen = reader.get("listen", "127.0.0.1:50051", _address if processes == 1 else _tcp_address)
     kept_in: list[Path] = []
     return Settings(
@@ -172,18 +172,18 @@ def read_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
 
 # ------------------------------------------------------------------------------------------------------------------ reading
 class _Wrong(Exception):
-    """What would have been right."""
+    """A value is not valid; the message says what was expected."""
 
 
 class _Reader:
-    """Flags before environment before defaults. An empty variable counts as not set."""
+    """Reads flags, then the environment, then defaults. An empty variable counts as not set."""
 
     def __init__(self, environ: Mapping[str, str], flags: Mapping[str, object]) -> None:
         self.environ = environ
         self._flags = flags
 
     def source(self, name: str) -> tuple[str, str]:
-        """What was given, and how it is called there."""
+        """Return the given value, and the name of the flag or variable it comes from."""
         flag = self._flags.get(name)
         if flag is not None:
             return str(flag), "--" + name.replace("_", "-")
@@ -200,7 +200,7 @@ class _Reader:
             raise BadSetting(called, given, str(wrong)) from None
 
     def secret(self, variable: str) -> tuple[str, str]:
-        """A secret from the environment or from the file it names, and which of the two it was; empty: neither."""
+        """Return a secret and the variable it comes from: the secret's own, or its _FILE variant. Empty if neither is set."""
         from_file = f"{variable}_FILE"
         value, file = self.environ.get(variable, ""), self.environ.get(from_file, "")
         if value and file:
@@ -212,7 +212,7 @@ class _Reader:
         except (OSError, UnicodeDecodeError) as error:
             raise BadSetting(from_file, file, f"a text file that can be read ({_why(error)})") from None
         if not content:
-            raise BadSetting(from_file, file, "a file with something in it")
+            raise BadSetting(from_file, file, "a file that is not empty")
         return content, from_file
 
 
@@ -243,7 +243,7 @@ def _redis(text: str) -> str:
         parts = urlsplit(text)
         good = parts.scheme in REDIS_SCHEMES and bool(parts.netloc or parts.path)
         if "," not in parts.netloc:
-            _ = parts.port  # out of range: ValueError
+            _ = parts.port  # raises ValueError if out of range
     except ValueError:
         good = False
     if not good:
@@ -263,30 +263,30 @@ def _address(text: str) -> str:
 
 
 def _tcp_address(text: str) -> str:
-    """An address for those who cannot use a unix socket."""
+    """Check an address that may not be a unix socket."""
     if text.startswith("unix:"):
         raise _Wrong("host:port or [IPv6 address]:port")
     return _address(text)
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Host and port; an IPv6 address comes in brackets. Empty if it is neither."""
+    """Return host and port, or empty strings if the address has another form. An IPv6 host is in brackets."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:/\s]+)):([0-9]{1,5})", address)
     return (found[1] or found[2], found[3]) if found else ("", "")
 
 
 # ------------------------------------------------------------------------------------------------------------------ secrets
 def _passwords(address: str) -> tuple[str, ...]:
-    """The passwords in the address of a Redis, before its host or in its query: as written there, and as Redis is told."""
+    """Return the passwords in a Redis address, from its user part or its query, as written and decoded."""
     parts = urlsplit(address)
     asked = (pair.partition("=") for pair in parts.query.split("&"))
     written = [parts.password or "", *(value for name, _, value in asked if unquote(name) == "password")]
-    told = [way for password in written for way in (password, unquote(password), unquote_plus(password)) if way]
-    return tuple(dict.fromkeys(told))
+    forms = [form for text in written for form in (text, unquote(text), unquote_plus(text)) if form]
+    return tuple(dict.fromkeys(forms))
 
 
 def _redis_address(reader: _Reader) -> str:
-    """Where Redis is. The address may carry a password, so it may come from a file like any secret."""
+    """Return the address of Redis. It may contain a password, so it may come from a file like a secret."""
     given, called = reader.source("redis")
     if not called.startswith("--"):
         given, called = reader.secret("RUBBLE_REDIS")
@@ -300,7 +300,7 @@ def _redis_address(reader: _Reader) -> str:
         raise BadSetting(
             called,
             None,
-            "an address without a password: command lines can be read by all; use RUBBLE_REDIS or RUBBLE_REDIS_FILE",
+            "an address without a password: all users can read command lines; use RUBBLE_REDIS or RUBBLE_REDIS_FILE",
         )
     return address
 
@@ -322,7 +322,7 @@ def _secrets(reader: _Reader, state_dir: Path, kept_in: list[Path]) -> tuple[str
     text, called = reader.secret("RUBBLE_SECRETS")
     if not text:
         text, called = _kept(state_dir / "secrets", "RUBBLE_SECRETS", kept_in), "RUBBLE_SECRETS"
-    # Commas in a variable, lines in a file; either works in both.
+    # Commas usually separate secrets in a variable, and lines in a file; both work in both.
     found = tuple(part for part in re.split(r"[,\s]+", text) if part)
     if not found or any(len(secret) < _SHORTEST_SECRET for secret in found) or len(set(found)) != len(found):
         raise BadSetting(
@@ -334,7 +334,7 @@ def _secrets(reader: _Reader, state_dir: Path, kept_in: list[Path]) -> tuple[str
 
 
 def _kept(path: Path, variable: str, kept_in: list[Path]) -> str:
-    """A secret of our own making: the one in the file, or a new one, kept there from now on."""
+    """Return the secret in the file; generate it first if the file does not exist."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
@@ -342,20 +342,20 @@ def _kept(path: Path, variable: str, kept_in: list[Path]) -> str:
         mode = stat.S_IMODE(path.stat().st_mode)
         content = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        expected = f"it to be set, or a state directory in which {path} can be kept ({_why(error)})"
+        expected = f"it to be set, or a state directory in which {path} can be written ({_why(error)})"
         raise BadSetting(variable, "", expected) from None
     if mode & 0o077:
         raise BadSetting(
             variable, "", f"it to be set, or {path} to be readable by its owner alone; its mode is {mode:04o}"
         )
     if len(content) < _SHORTEST_SECRET:
-        raise BadSetting(variable, "", f"it to be set, or {path} to be whole; delete it and a new one will be made")
+        raise BadSetting(variable, "", f"it to be set, or {path} to be complete; delete it to have a new one generated")
     kept_in.append(path)
     return content
 
 
 def _keep(path: Path, content: str) -> None:
-    """Write a file whole or not at all. Of several processes that start together one wins, and all read what it wrote."""
+    """Write a file completely or not at all. If several processes start together, one writes it and all read that content."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -377,11 +377,11 @@ def _check_tls(reader: _Reader, cert: Path | None, key: Path | None, client_ca: 
     if key and not cert:
         raise BadSetting(cert_name, "", f"the certificate of the key in {key_name}")
     if client_ca and not cert:
-        raise BadSetting(cert_name, "", f"a certificate of our own, since {ca_name} asks callers for theirs")
+        raise BadSetting(cert_name, "", f"the certificate of the server, required with {ca_name}")
 
 
 class Tls(Protocol):
-    """What a server must say of itself to be given credentials."""
+    """The settings that server credentials are made from."""
 
     @property
     def tls_cert(self) -> Path | None: ...
@@ -392,21 +392,21 @@ class Tls(Protocol):
 
 
 def server_credentials(settings: Tls) -> grpc.ServerCredentials | None:
-    """What the server proves itself with, or None without TLS; with a client CA callers must prove themselves too.
+    """Return the credentials of the server, or None without TLS. With a client CA, callers need a certificate too.
 
-    Certificates are renewed while a server runs: the files are looked at again at every handshake, and used anew once they
-    have changed and fit together. Until then the last good ones serve.
+    Certificates can be renewed while a server runs: each handshake checks the files and uses them once they have changed and
+    match each other. Until then the last good ones are used.
     """
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     files = _TlsFiles(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
     first = files.read()
-    fetch = cast(Callable[[], grpc.ServerCertificateConfiguration], files.renewed)  # None: nothing new, says gRPC
+    fetch = cast(Callable[[], grpc.ServerCertificateConfiguration], files.renewed)  # gRPC takes None as "no change"
     return grpc.dynamic_ssl_server_credentials(first, fetch, settings.tls_client_ca is not None)
 
 
 class _TlsFiles:
-    """The files of a TLS server, and whether they changed."""
+    """The files of a TLS server; detects when they change."""
 
     def __init__(self, cert: Path, key: Path, client_ca: Path | None) -> None:
         self._cert = cert
@@ -415,14 +415,14 @@ class _TlsFiles:
         self._seen: object = None
 
     def read(self) -> grpc.ServerCertificateConfiguration:
-        """What the files hold, or BadSetting."""
+        """Return the content of the files; raises BadSetting."""
         self._seen = self._stamps()
         cert = _content("RUBBLE_TLS_CERT", self._cert)
         key = _content("RUBBLE_TLS_KEY", self._key)
         client_ca = _content("RUBBLE_TLS_CLIENT_CA", self._client_ca) if self._client_ca else None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
-            # An empty password keeps OpenSSL from asking for one at the terminal.
+            # An empty password stops OpenSSL from asking for one at the terminal.
             context.load_cert_chain(self._cert, self._key, password="")
         except (ssl.SSLError, ValueError, OSError) as error:
             reason = getattr(error, "reason", None) or _why(error)
@@ -437,7 +437,7 @@ class _TlsFiles:
         return grpc.ssl_server_certificate_configuration([(key, cert)], client_ca)
 
     def renewed(self) -> grpc.ServerCertificateConfiguration | None:
-        """The new configuration, or None while nothing has changed or the files are just being exchanged."""
+        """Return the new configuration, or None if nothing has changed or the files do not match each other yet."""
         try:
             return None if self._stamps() == self._seen else self.read()
         except BadSetting as wrong:
@@ -468,11 +468,11 @@ def _why(error: Exception) -> str:
 
 
 def is_exposed(listen: str, settings: Tls) -> bool:
-    """True if others than this machine may reach the address, and nothing is encrypted."""
+    """True if other machines may reach the address and the connection is not encrypted."""
     if settings.tls_cert is not None or listen.startswith("unix:"):
         return False
     host, _ = _split(listen)
     try:
         return not ip_address(host).is_loopback
     except ValueError:
-        return host != "localhost"  # any other name may mean anything
+        return host != "localhost"  # another name may resolve to any address

@@ -1,8 +1,8 @@
-"""Which rules run: the Python you read, or the same Python compiled by mypyc.
+"""Decides which rules run: the Python sources, or the same sources compiled by mypyc.
 
-``make compile`` lays extension modules beside their sources, and a stamp that names the sources they were made from. They
-are used exactly if they fit: made by this Python from the sources as they are now, and not switched off by
-``RUBBLE_PURE=1``. Otherwise the sources run, and nothing but the speed differs.
+``make compile`` puts extension modules next to their sources, and a stamp file that names the sources they were made from.
+They are used only if this Python made them from the current sources and ``RUBBLE_PURE=1`` is not set. Otherwise the sources
+run; only the speed differs.
 """
 
 import json
@@ -21,7 +21,7 @@ PACKAGE = "service.games"
 FOLDER = Path(__file__).parent / "games"
 ROOT = FOLDER.parent.parent
 STAMP = FOLDER / ".compiled.json"
-#: What all compiled modules share lies above the packages: from there mypyc reckons where each module's file is.
+#: The library that all compiled modules share. mypyc expects it above the packages.
 LIBRARY = "rubble_rules__mypyc"
 
 Kind = Literal["compiled", "pure"]
@@ -29,7 +29,7 @@ _kind: Kind = "pure"
 
 
 def fingerprint(folder: Path = FOLDER) -> dict[str, str]:
-    """What compiled modules depend on: every source below the folder, and the Python that loads them."""
+    """Return hashes of what compiled modules depend on: every source below the folder, and the Python version."""
     digest = blake2b(digest_size=16)
     for path in sorted(folder.rglob("*.py")):
         source = path.read_bytes()
@@ -39,7 +39,7 @@ def fingerprint(folder: Path = FOLDER) -> dict[str, str]:
 
 
 class _SourcesOnly(MetaPathFinder):
-    """Finds the modules of the games by their sources, as if no extension module lay beside them."""
+    """Finds the modules of the games by their sources, and ignores the extension modules next to them."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -54,7 +54,7 @@ class _SourcesOnly(MetaPathFinder):
 
 
 class _Library(MetaPathFinder):
-    """Finds the shared library of the compiled modules, which need not lie on the path."""
+    """Finds the shared library of the compiled modules, which need not be on the path."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -65,12 +65,12 @@ class _Library(MetaPathFinder):
 
 
 def write_stamp(files: list[str]) -> None:
-    """Say that these files, named from the root of the project, are the compiled form of the sources as they are now."""
+    """Record that these files (relative to the project root) are compiled from the current sources."""
     STAMP.write_text(json.dumps({**fingerprint(), "files": files}), encoding="utf-8")
 
 
 def unfit() -> str | None:
-    """What is wrong with the compiled modules that a stamp speaks of; None if they fit."""
+    """Return why the compiled modules cannot be used; None if they can."""
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
         python, sources, files = stamp["python"], stamp["sources"], list(stamp["files"])
@@ -87,7 +87,7 @@ def unfit() -> str | None:
 
 
 def choose() -> None:
-    """Decide, once and before the first game is imported, which rules this process runs."""
+    """Choose the rules that this process runs; called once, before the first game is imported."""
     global _kind  # noqa: PLW0603  the decision belongs to the process
     if os.environ.get("RUBBLE_PURE", "0") in ("", "0") and STAMP.exists():
         problem = unfit()
@@ -95,7 +95,8 @@ def choose() -> None:
             _kind = "compiled"
         else:
             print(
-                f"rubble: the compiled rules are {problem} and stay unused; `make compile` renews them", file=sys.stderr
+                f"rubble: the compiled rules are {problem} and are not used; run `make compile` to rebuild them",
+                file=sys.stderr,
             )
     sys.meta_path.insert(0, _Library() if _kind == "compiled" else _SourcesOnly())
 

@@ -1,4 +1,4 @@
-"""Processes that end with the one that starts them, even if it is killed before they have begun."""
+"""Child processes that end with their parent, even if it is killed before they have started."""
 
 import os
 import signal
@@ -7,10 +7,10 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-#: Becomes the command behind its first three arguments: the process it must not outlive, the signal it is then sent, and the user
-#: it runs as (empty: the same). A process of its own does this, since after a fork in a process with threads nothing but exec
-#: is safe. It looks at its parent after asking for the signal: one that died before could not send it. Changing the user would
-#: cancel the request, so that comes first.
+#: A wrapper that becomes the command after its first three arguments: the parent's process id, the signal to receive when it
+#: dies, and the user to run as (empty: the same). It is a separate process because after a fork in a process with threads only exec
+#: is safe. It checks its parent after requesting the signal, because a parent that died earlier cannot trigger it. Changing the
+#: user would cancel the request, so that comes first.
 _BECOME: Final = """\
 import ctypes, os, sys
 parent, number, user, *command = sys.argv[1:]
@@ -32,13 +32,13 @@ except OSError as error:
 
 
 def ends_with_us(command: Sequence[str], number: signal.Signals = signal.SIGKILL, user: str | None = None) -> list[str]:
-    """A command line for the same command, which is sent the signal when this process dies. Only Linux offers that.
+    """Return a command line that runs the command and sends it the signal when this process dies. Works only on Linux.
 
-    The kernel sends the signal when the starting thread ends. So only the main thread gets the wrapped command; any other thread
-    gets the command unchanged.
+    The kernel sends the signal when the starting thread ends. So only the main thread gets the wrapped command; other threads
+    get the command unchanged.
     """
     if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
         if user is not None:
-            raise ValueError(f"user={user!r}; expected nobody, outside the main thread of a program on Linux")
+            raise ValueError(f"user={user!r}; expected None: a user can only be set in the main thread, on Linux")
         return list(command)
     return [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), str(int(number)), user or "", *command]

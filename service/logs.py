@@ -1,4 +1,4 @@
-"""Logs: one line an event, JSON or logfmt, with the ids of session, match and request, and without a single secret."""
+"""Logs: one line per event, as JSON or logfmt, with the ids of session, match and request, and without secrets."""
 
 import json
 import logging
@@ -13,14 +13,14 @@ from typing import Any, Final, TextIO
 
 import grpc
 
-#: What every line carries where it is known, in this order.
+#: The ids a line carries if they are known, in this order.
 _IDS: Final = ("request", "session", "match")
 _context: ContextVar[dict[str, str]] = ContextVar("log_ids", default={})  # noqa: B039  # replaced, never changed
 
-#: Our tokens, whole or torn, and whatever is shown to us as one.
+#: Tokens signed by the service, complete or truncated, and any bearer token.
 _SECRETS: Final = re.compile(r"rb1\.[A-Za-z0-9._-]+|(?i:(?<=bearer ))[^\s'\",)\]}]+")
 _HIDDEN: Final = "[hidden]"
-#: What a record has without anybody adding to it.
+#: The attributes that every log record has.
 _USUAL: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 #: Values in logfmt that need no quotes.
 _PLAIN: Final = re.compile(r"[^\s\"=\\\x00-\x1f\x7f-\xa0\u2028\u2029]+")
@@ -29,7 +29,7 @@ _GOOD_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @contextmanager
 def ids(*, session: str = "", match: str = "", request: str = "") -> Iterator[None]:
-    """Every line logged inside carries these ids, and those that were known before."""
+    """Add these ids to every line logged inside the block, and keep those of the outer blocks."""
     given = {"request": request, "session": session, "match": match}
     reset = _context.set(_context.get() | {name: value for name, value in given.items() if value})
     try:
@@ -39,24 +39,24 @@ def ids(*, session: str = "", match: str = "", request: str = "") -> Iterator[No
 
 
 def redact(text: str, also: Iterable[str] = ()) -> str:
-    """The text without anything that looks like a token of ours, and without the given secrets."""
+    """Return the text without tokens and without the given secrets."""
     for secret in also:
         text = text.replace(secret, _HIDDEN)
     return _SECRETS.sub(_HIDDEN, text)
 
 
 class Redact(logging.Filter):
-    """Takes secrets out of a record before anybody formats it: message, traceback and added fields alike."""
+    """Removes secrets from a record before it is formatted: from the message, the traceback and the added fields."""
 
     def __init__(self, also: Iterable[str] = ()) -> None:
         super().__init__()
-        # The longest first: one secret may be a part of another.
+        # Longest first: one secret may be part of another.
         self._also = tuple(sorted(filter(None, also), key=len, reverse=True))
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = redact(record.getMessage(), self._also), None
         if record.exc_info:
-            # Formatters use the text that is already there instead of the exception itself.
+            # Formatters use this text instead of formatting the exception.
             record.exc_text = redact(
                 record.exc_text or logging.Formatter().formatException(record.exc_info), self._also
             )
@@ -85,7 +85,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class Json(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(_fields(record), default=str)
@@ -100,7 +100,7 @@ class Logfmt(logging.Formatter):
 
 def _quoted(value: object) -> str:
     text = str(value)
-    # JSON's escapes keep a line a line, whatever a caller put into a name.
+    # JSON escapes keep each record on one line, whatever characters a name contains.
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=not text.isprintable())
 
 
@@ -108,7 +108,7 @@ FORMATS: Final[dict[str, type[logging.Formatter]]] = {"json": Json, "logfmt": Lo
 
 
 def configure(level: str, format_: str, hidden: Iterable[str] = (), stream: TextIO | None = None) -> logging.Handler:
-    """Send everything that is logged in this process to one place (standard error), in one form."""
+    """Send all logs of this process to one stream (standard error by default), in one format."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(FORMATS[format_]())
     handler.addFilter(Redact(hidden))
@@ -119,7 +119,7 @@ def configure(level: str, format_: str, hidden: Iterable[str] = (), stream: Text
 
 
 class RequestIds(grpc.aio.ServerInterceptor):
-    """Every call has an id: the caller's ``x-request-id`` if it is a sane one, else a new one. The first of all interceptors."""
+    """Gives every call an id: the caller's ``x-request-id`` if it is valid, else a new one. Must be the first interceptor."""
 
     async def intercept_service(
         self,
@@ -130,6 +130,6 @@ class RequestIds(grpc.aio.ServerInterceptor):
             (str(value) for key, value in handler_call_details.invocation_metadata or () if key == "x-request-id"), ""
         )
         request = given if _GOOD_ID.fullmatch(given) and redact(given) == given else uuid.uuid4().hex[:16]
-        # Each call is answered in a task of its own, so nobody else sees it and nobody has to take it back.
+        # Each call runs in its own task, so the value is not visible to other calls and need not be reset.
         _context.set(_context.get() | {"request": request})
         return await continuation(handler_call_details)

@@ -1,7 +1,7 @@
-"""What an operator sees: counters and clocks for Prometheus, counted where calls arrive. Labels are few and bounded.
+"""Prometheus metrics. Labels have few, bounded values.
 
-With several processes the values of all are added up: each writes into a folder that ``PROMETHEUS_MULTIPROC_DIR`` names,
-and the parent process reads them together.
+With several processes, each writes its values into the folder named by ``PROMETHEUS_MULTIPROC_DIR``, and the parent process
+combines and serves them.
 """
 
 import os
@@ -29,26 +29,26 @@ LIVE_SESSIONS: Final = Gauge(
     "rubble_live_sessions", "Sessions being played, in the whole arena.", multiprocess_mode="livemax"
 )
 NOTIFICATION_SECONDS: Final = Histogram(
-    "rubble_notification_seconds", "From saving a move to hearing its notification.", buckets=_FAST
+    "rubble_notification_seconds", "Time from saving a move to receiving its notification.", buckets=_FAST
 )
-STORE_SECONDS: Final = Histogram("rubble_store_seconds", "Trips to Redis.", ["command"], buckets=_FAST)
+STORE_SECONDS: Final = Histogram("rubble_store_seconds", "Round trips to Redis.", ["command"], buckets=_FAST)
 BATCH_MOVES: Final = Histogram(
-    "rubble_store_batch_moves", "Moves saved in one trip.", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
+    "rubble_store_batch_moves", "Moves saved in one round trip.", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
 )
-CONFLICTS: Final = Counter("rubble_store_conflicts_total", "Moves made on an old state and made again.")
+CONFLICTS: Final = Counter("rubble_store_conflicts_total", "Moves applied to an outdated state and applied again.")
 IS_SERVING: Final = Gauge("rubble_serving", "1 while this arena takes calls.", multiprocess_mode="livemin")
 REDIS_UP: Final = Gauge("rubble_redis_up", "1 while Redis answers this copy.", multiprocess_mode="livemin")
 REDIS_WRITABLE: Final = Gauge(
-    "rubble_redis_writable", "1 while Redis takes what this copy writes.", multiprocess_mode="livemin"
+    "rubble_redis_writable", "1 while Redis accepts writes of this copy.", multiprocess_mode="livemin"
 )
 LEAK_CHECKS: Final = Counter(
-    "rubble_leak_checks_total", "Positions dealt anew to see whether a viewer can tell.", ["game"]
+    "rubble_leak_checks_total", "Positions re-dealt to see whether a viewer is sent anything it cannot know.", ["game"]
 )
 LEAKS: Final = Counter("rubble_leaks_total", "Positions in which a viewer was sent what it cannot know.", ["game"])
 
 
 def registry() -> CollectorRegistry:
-    """The values to show: those of this process, or of all of them."""
+    """Return the values to show: those of this process, or those of all processes together."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()
@@ -57,7 +57,7 @@ def registry() -> CollectorRegistry:
 
 
 def serve(address: str) -> tuple[str, Callable[[], None]]:
-    """Answer scrapes at host:port; the address that was bound, and what to call to stop."""
+    """Serve metrics at host:port; return the bound address and a function that stops serving."""
     host, _, port = address.rpartition(":")
     server, thread = start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry())
 
@@ -70,5 +70,5 @@ def serve(address: str) -> tuple[str, Callable[[], None]]:
 
 
 def forget_process(pid: int) -> None:
-    """A process has ended: its gauges count no more."""
+    """Remove the gauges of a process that has ended."""
     mark_process_dead(pid)  # type: ignore[no-untyped-call]  # prometheus_client leaves it untyped

@@ -1,4 +1,4 @@
-"""Running the service: an embedded Redis where none is given, one process or several, and an orderly end."""
+"""Runs the service: starts an embedded Redis if no address is given, runs one process or several, and stops them in order."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 
 
 def serve(settings: Settings, say: Say) -> None:
-    """Serve until SIGTERM or Ctrl-C. ``say`` is called with each line a person should read. BadSetting before anything starts."""
+    """Serve until SIGTERM or Ctrl-C; raises BadSetting before anything starts. ``say`` gets each line meant for a person."""
     server_credentials(settings)
     for path in settings.kept_in:
         say(f"made {path} (readable by you only)")
@@ -51,11 +51,11 @@ def _serve_with(settings: Settings, redis_url: str, say: Say) -> None:
     if settings.processes == 1:
         _run_here(settings, redis_url, say)
     else:
-        _Herd(settings, redis_url, say).run()
+        _Copies(settings, redis_url, say).run()
 
 
 def _serve_metrics(settings: Settings, say: Say) -> Callable[[], None] | None:
-    """Answer scrapes, if that is wanted; what to call to stop."""
+    """Serve metrics if configured; return a function that stops serving."""
     from service import metrics
 
     if not settings.metrics:
@@ -76,7 +76,7 @@ def _run_here(settings: Settings, redis_url: str, say: Say) -> None:
     from service.rpc.codec.bytes_cache import CacheCollector
 
     logs.configure(settings.log_level, settings.log_format, settings.hidden())
-    # What only one process can tell of itself: how often the codec's tables had what was asked for.
+    # The hit rates of the codec's caches are only available in a single process.
     REGISTRY.register(CacheCollector())
     stop_metrics = _serve_metrics(settings, say)
     try:
@@ -92,7 +92,7 @@ def _run_here(settings: Settings, redis_url: str, say: Say) -> None:
 def run_copy(
     settings: Settings, redis_url: str, listen: str, on_ready: Callable[[str], None], *, reuse_port: bool = False
 ) -> None:
-    """One copy of the service in this process, until a signal ends it."""
+    """Run one copy of the service in this process until a signal stops it."""
     import uvloop
 
     from service.rpc.server import Service
@@ -112,24 +112,24 @@ def run_copy(
 
 # ------------------------------------------------------------------------------------------------------ several processes
 def _child(settings: Settings, redis_url: str, listen: str, ready: Connection) -> None:
-    """A copy of its own; the parent hears when it is ready."""
+    """Run one copy in a child process; ``ready`` gets its address when it serves."""
     threading.Thread(target=_go_with_parent, daemon=True).start()
     logs.configure(settings.log_level, settings.log_format, settings.hidden())
     run_copy(settings, redis_url, listen, ready.send, reuse_port=True)
 
 
 def _go_with_parent() -> None:
-    """Stop in good order when the parent dies without a word: nobody would ever stop us."""
+    """Stop when the parent process dies, because nothing else would stop this copy."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        parent.join()  # a pipe that closes with it: it makes no difference whether that was before or after we began
+        parent.join()  # returns when the parent dies, or at once if it has died already
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(_STOP_S)  # the parent itself would wait no longer
+        time.sleep(_STOP_S)  # the parent allows the same time
         os._exit(1)
 
 
-class _Herd:
-    """Several copies behind one port; one that dies is replaced."""
+class _Copies:
+    """Several copies that share one port; a copy that dies is replaced."""
 
     def __init__(self, settings: Settings, redis_url: str, say: Say) -> None:
         self._settings = settings
@@ -155,7 +155,7 @@ class _Herd:
             pipes = [self._start(listen) for _ in range(settings.processes)]
             for pipe in pipes:
                 if not pipe.poll(_READY_S):
-                    self._say("a copy of the service does not get ready; giving up")
+                    self._say("a copy of the service did not start in time; giving up")
                     raise SystemExit(1)
                 pipe.recv()
             self._say(f"serving on {listen}")
@@ -177,12 +177,12 @@ class _Herd:
         copy.start()
         sender.close()
         self._copies.append(copy)
-        # Kept as long as the copy: one that finds nobody to tell that it is ready would die of it.
+        # Kept open while the copy runs: a copy that cannot report that it is ready would die.
         self._pipes[copy] = receiver
         return receiver
 
     def _watch(self, listen: str, forget: Callable[[int], None]) -> None:
-        """Wait for the end; a copy that dies before it is replaced, not faster than once a second."""
+        """Wait until the service is stopped; replace copies that die, at most one per second."""
         while not self._ending.is_set():
             multiprocessing.connection.wait([copy.sentinel for copy in self._copies], timeout=0.2)
             dead = [] if self._ending.is_set() else [copy for copy in self._copies if not copy.is_alive()]
@@ -207,7 +207,7 @@ class _Herd:
 
 
 def _reserve(listen: str) -> tuple[socket.socket, str]:
-    """Hold the port, so that ":0" means the same one to all copies."""
+    """Reserve the port, so that all copies get the same one for ":0"."""
     host, _, port = listen.rpartition(":")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     holder = socket.socket(family, socket.SOCK_STREAM)

@@ -1,10 +1,9 @@
-"""Who calls, and who may call what: signed statements, and one table.
+"""Authentication by signed tokens, and authorization by one table.
 
-A token is ``rb1.<kind>.<payload>.<signature>``. Kind and payload are what is said (a bot and its generation; a session, its
-creation id and a seat; a world and its owner), the signature names the secret it was made with and proves that we said it. Nothing
-has to
-be looked up, so losing Redis locks nobody out. Only which generations of a bot's keys were revoked lives in Redis; the last
-known answer is good enough while Redis is away.
+A token is ``rb1.<kind>.<payload>.<signature>``. Kind and payload are the statement (a bot and its generation; a session, its
+creation id and a seat; a world and its owner); the signature names its secret and proves that the service made the statement.
+Nothing has to be looked up, so tokens work without Redis. Redis only stores which generations of a bot's keys were revoked;
+while it is away, the last known value is used.
 """
 
 import asyncio
@@ -37,28 +36,28 @@ _log = logging.getLogger(__name__)
 
 #: Names of bots and ids of sessions.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-#: 36 bytes of signature, the first four of which name the secret.
+#: 36 bytes of signature; the first four identify the secret.
 _TOKEN: Final = re.compile(r"rb1\.([a-z]{1,16})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{48})")
-#: Whatever begins like a token, whole or torn, must not be repeated to anybody.
+#: Anything that starts like a token, complete or truncated, must not be repeated in a message.
 _LIKE_A_TOKEN: Final = re.compile(r"rb1\.[A-Za-z0-9._-]+")
 _KEY_ID_BYTES: Final = 4
-#: How many good tokens are remembered, at a few hundred bytes each.
+#: Number of verified tokens that are cached, at a few hundred bytes each.
 _BELIEVED: Final = 4096
 
 _BOT: Final = "bot"
 _SEAT: Final = "seat"
 
-#: How old an answer about revoked keys may be, and how long to wait for one, in seconds.
+#: How old the revocation data may be, and how long to wait for it, in seconds.
 REVOKED_TTL_S: Final = 5.0
 _PATIENCE_S: Final = 0.5
-#: Generations and lifetimes that nobody reaches: beyond them a number is a slip, and would not fit its field.
+#: Upper limits of generations and lifetimes; a larger number is a mistake, and would not fit its field.
 _MOST_GENERATIONS: Final = 1_000_000_000
 _LONGEST_LIFE_S: Final = 100 * 366 * 24 * 3600
 
 
 # ----------------------------------------------------------------------------------------------------------- what goes wrong
 class Unauthenticated(SessionError):
-    """Nobody we know: no token, or one that is worth nothing. The token itself is never repeated."""
+    """The call has no token, or an invalid one. The message never repeats the token."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -66,13 +65,13 @@ class Unauthenticated(SessionError):
 
 
 class Forbidden(SessionError):
-    """We know the caller, and it may not do this."""
+    """The caller is known, but may not do this."""
 
     reason = "NOT_ALLOWED"
 
 
 class BadHandle(SessionError):
-    """A handle in a request that we did not make, that is too old, or that was made for somebody else."""
+    """A handle in a request that the service did not make, that has expired, or that belongs to another caller."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -80,13 +79,13 @@ class BadHandle(SessionError):
 
 
 def redact(text: str) -> str:
-    """The text without anything that looks like a token."""
+    """Return the text without anything that looks like a token."""
     return _LIKE_A_TOKEN.sub("rb1.[hidden]", text)
 
 
 # -------------------------------------------------------------------------------------------------------------------- callers
 class Kind(enum.Enum):
-    """What a caller is."""
+    """The kind of a caller."""
 
     ANONYMOUS = "anonymous"
     SEAT = "seat"
@@ -96,22 +95,22 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, as proven by a token."""
+    """The caller, as proven by its token."""
 
     kind: Kind
     #: A bot's name and the generation of its key.
     bot: str = ""
     generation: int = 0
-    #: The session, its creation id and the place of a seat token.
+    #: The session, its creation id and the seat of a seat token.
     session: str = ""
     creation_id: str = ""
     seat: int = -1
-    #: When the token ends, in seconds of Unix time; 0: never.
+    #: When the token expires, in seconds of Unix time; 0: never.
     expires: int = 0
 
     @property
     def id(self) -> str:
-        """One word for the caller: for limits, for the owner of a handle, for the log."""
+        """An identifier of the caller: for limits, for the owner of a handle, for the log."""
         if self.kind is Kind.BOT:
             return f"bot:{self.bot}"
         if self.kind is Kind.SEAT:
@@ -119,7 +118,7 @@ class Caller:
         return str(self.kind.value)
 
     def seats_in(self, session: Header) -> tuple[int, ...]:
-        """The seats this caller speaks for in a session."""
+        """Return the seats of this caller in a session."""
         match self.kind:
             case Kind.BOT:
                 return tuple(
@@ -141,7 +140,7 @@ _current: ContextVar[Caller] = ContextVar("caller", default=ANONYMOUS)
 
 
 def current_caller() -> Caller:
-    """Who makes the call that is being answered."""
+    """Return the caller of the current call."""
     return _current.get()
 
 
@@ -151,14 +150,14 @@ _PLAYERS: Final = frozenset({Kind.SEAT, Kind.BOT})
 _PLAYERS_AND_OPERATOR: Final = _PLAYERS | {Kind.OPERATOR}
 _OPERATOR: Final = frozenset({Kind.OPERATOR})
 
-#: Who may call what. What is not in here may be called by nobody.
+#: Which kinds of callers may call a method. A method that is not listed cannot be called.
 MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
     "/rubble.v1.GameService/ListGames": _ANYBODY,
     "/rubble.v1.GameService/GetGame": _ANYBODY,
     "/rubble.v1.SessionService/CreateSession": _OPERATOR,
     "/rubble.v1.SessionService/GetSession": _ANYBODY,
     "/rubble.v1.SessionService/ListSessions": _OPERATOR,
-    "/rubble.v1.SessionService/GetView": _ANYBODY,  # whoever holds no seat sees what is public
+    "/rubble.v1.SessionService/GetView": _ANYBODY,  # a caller without a seat gets the public view
     "/rubble.v1.SessionService/Act": _PLAYERS,
     "/rubble.v1.SessionService/Watch": _ANYBODY,
     "/rubble.v1.SessionService/WaitForEnd": _OPERATOR,
@@ -168,7 +167,7 @@ MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
     "/rubble.v1.SessionService/GetReplay": _ANYBODY,  # the operator only, until the game is over and its seeds are revealed
     "/rubble.v1.SessionService/RevealSeeds": _OPERATOR,
     "/rubble.v1.SessionService/ForgetSession": _OPERATOR,
-    "/rubble.v1.BotService/Play": _ANYBODY,  # Hello carries the key, or the metadata do
+    "/rubble.v1.BotService/Play": _ANYBODY,  # the key is in Hello or in the metadata
     "/rubble.v1.BotService/IssueKey": _OPERATOR,
     "/rubble.v1.BotService/RevokeKey": _OPERATOR,
     "/rubble.v1.BotService/ListConnected": _OPERATOR,
@@ -193,7 +192,7 @@ class _SeatToken(msgspec.Struct, array_like=True, frozen=True):
     session: str
     seat: int
     expires: int
-    #: Not in tokens of older versions: they are good for sessions that have no creation id either.
+    #: Missing in tokens of older versions: those are valid for sessions without a creation id.
     creation_id: str = ""
 
 
@@ -212,7 +211,7 @@ def _decoder(type_: Any) -> "msgspec.msgpack.Decoder[Any]":
 
 
 class Signer:
-    """Signs statements with the first secret and believes those signed with any of them."""
+    """Signs statements with the first secret, and accepts those signed with any secret."""
 
     def __init__(self, secrets: Sequence[str], now: Clock = time.time) -> None:
         if not secrets:
@@ -220,37 +219,37 @@ class Signer:
         self._secrets = {_key_id(secret.encode()): secret.encode() for secret in reversed(secrets)}
         self._first = secrets[0].encode()
         self._now = now
-        #: Tokens whose signature was found good. Whether they have expired or were revoked is asked every time.
+        #: Tokens whose signature was verified. Expiry and revocation are checked every time.
         self._believed: dict[str, Caller] = {}
 
     def __repr__(self) -> str:
         return f"Signer({len(self._secrets)} secrets)"
 
     def expires_in(self, seconds: int) -> int:
-        """The moment so many seconds from now, as tokens write it."""
+        """Return the time this many seconds from now, as written in tokens."""
         return int(self._now()) + seconds
 
     # ---------------------------------------------------------------------------------------------------------- saying
     def bot_key(self, bot: str, generation: int, expires: int = 0) -> str:
-        """A key for a bot. Issue keys through a KeyRing, which counts generations."""
+        """Return a key for a bot. Issue keys through a KeyRing, which counts generations."""
         return self._sign(_BOT, _encode(_BotKey(bot, generation, int(self._now()), expires)))
 
     def seat_token(self, session: str, creation_id: str, seat: int, expires: int) -> str:
-        """A token for one seat of one session, until ``expires`` (seconds of Unix time).
+        """Return a token for one seat of one session, valid until ``expires`` (seconds of Unix time).
 
-        ``creation id`` tells the session from a later one with the same id.
+        ``creation_id`` distinguishes the session from a later one with the same id.
         """
         return self._sign(_SEAT, _encode(_SeatToken(session, seat, expires, creation_id)))
 
     def sign_blob(self, purpose: str, payload: object, expires: int, owner: str = "") -> bytes:
-        """A handle that only we can make, for one purpose and one owner, until ``expires`` (seconds of Unix time)."""
+        """Return a signed handle for one purpose and one owner, valid until ``expires`` (seconds of Unix time)."""
         if purpose in (_BOT, _SEAT) or not re.fullmatch("[a-z]{1,16}", purpose):
             raise ValueError(f"purpose: {purpose!r}; expected up to 16 of a-z, neither {_BOT!r} nor {_SEAT!r}")
         return self._sign(purpose, _encode(_Blob(owner, expires, msgspec.Raw(_encode(payload))))).encode()
 
     # -------------------------------------------------------------------------------------------------------- believing
     def read(self, token: str) -> Caller:
-        """The bot or the seat a token speaks for, or Unauthenticated. Whether a key was revoked is not asked here."""
+        """Return the bot or seat of a token; raises Unauthenticated. Revocation is not checked here."""
         caller = self._believed.get(token)
         if caller is None:
             caller = self._read(token)
@@ -264,7 +263,7 @@ class Signer:
         try:
             kind, payload = self._open(token)
         except ValueError as error:
-            raise Unauthenticated("BAD_TOKEN", f"this token is not one of ours: {error}") from None
+            raise Unauthenticated("BAD_TOKEN", f"this token was not made by this service: {error}") from None
         match kind:
             case "bot":
                 key: _BotKey = _decoder(_BotKey).decode(payload)
@@ -279,21 +278,25 @@ class Signer:
                     expires=seat_token.expires,
                 )
             case _:
-                raise Unauthenticated("BAD_TOKEN", f"a {kind} handle is no token; expected a bot key or a seat token")
+                raise Unauthenticated(
+                    "BAD_TOKEN", f"a {kind} handle is not a token; expected a bot key or a seat token"
+                )
 
     def check_expiry(self, caller: Caller) -> None:
-        """Unauthenticated if the caller's token has run out; a long stream may ask again and again."""
+        """Raise Unauthenticated if the caller's token has expired; long streams call this repeatedly."""
         if caller.expires and caller.expires <= self._now():
             raise Unauthenticated("TOKEN_EXPIRED", "this token has expired; ask for a new one")
 
     def open_blob(self, purpose: str, blob: bytes, type_: type[T], owner: str = "") -> T:
-        """What was signed for this purpose and this owner, or BadHandle."""
+        """Return what was signed for this purpose and this owner; raises BadHandle."""
         try:
             kind, payload = self._open(blob.decode("ascii"))
         except ValueError:
-            raise BadHandle("BAD_HANDLE", f"this {purpose} handle was not made here, or was changed") from None
+            raise BadHandle(
+                "BAD_HANDLE", f"this {purpose} handle was not made by this service, or was changed"
+            ) from None
         if kind != purpose:
-            raise BadHandle("BAD_HANDLE", f"this is no {purpose} handle")
+            raise BadHandle("BAD_HANDLE", f"this is not a {purpose} handle")
         signed: _Blob = _decoder(_Blob).decode(payload)
         if signed.owner != owner:
             raise BadHandle("HANDLE_NOT_YOURS", f"this {purpose} handle was made for another caller")
@@ -302,18 +305,18 @@ class Signer:
         try:
             body: T = _decoder(cast(Any, type_)).decode(signed.body)
             return body
-        except msgspec.MsgspecError:  # ours, but from a version that wrote it differently
+        except msgspec.MsgspecError:  # made by another version
             raise BadHandle(
                 "BAD_HANDLE", f"this {purpose} handle comes from another version; ask for a new one"
             ) from None
 
     # ----------------------------------------------------------------------------------------------------------- inside
     def _sign(self, kind: str, payload: bytes) -> str:
-        said = f"rb1.{kind}.{_to_text(payload)}"
-        return f"{said}.{_to_text(_key_id(self._first) + hmac.digest(self._first, said.encode(), 'sha256'))}"
+        statement = f"rb1.{kind}.{_to_text(payload)}"
+        return f"{statement}.{_to_text(_key_id(self._first) + hmac.digest(self._first, statement.encode(), 'sha256'))}"
 
     def _open(self, token: str) -> tuple[str, bytes]:
-        """Kind and payload of a token that we signed; ValueError says what is wrong without repeating any of it."""
+        """Return kind and payload of a signed token; raises ValueError, whose message does not repeat the token."""
         found = _TOKEN.fullmatch(token)
         if found is None:
             raise ValueError("it does not have the form of a token")
@@ -328,7 +331,7 @@ class Signer:
 
 
 def _key_id(secret: bytes) -> bytes:
-    """A name for a secret that tells nothing of it."""
+    """Return an identifier of a secret that reveals nothing about it."""
     return hmac.digest(secret, b"rubble key id", "sha256")[:_KEY_ID_BYTES]
 
 
@@ -344,15 +347,15 @@ def _from_text(text: str) -> bytes:
 
 
 # ----------------------------------------------------------------------------------------------------------- keys of the bots
-#: The next generation, above everything that was revoked: after a loss of Redis the book publishes what was revoked, and a
-#: new key must not be born worthless. KEYS: the bot's keys.
+#: The next generation, above every revoked one: after a loss of Redis the revocations are restored from the book, and a new
+#: key must not be revoked already. KEYS: the bot's keys.
 _ISSUE: Final = """
 local revoked = tonumber(redis.call('HGET', KEYS[1], 'revoked') or 0)
 local issued = redis.call('HINCRBY', KEYS[1], 'issued', 1)
 if issued <= revoked then issued = redis.call('HINCRBY', KEYS[1], 'issued', revoked + 1 - issued) end
 return issued
 """
-#: Revoked generations only ever rise. -1: nothing was issued, so that "all" means nothing.
+#: Revoked generations only rise. -1: no key was issued, so that "all" would mean none.
 #: KEYS: the bot's keys. ARGV: the generation, 0 for all issued so far.
 _REVOKE: Final = """
 local revoked = tonumber(redis.call('HGET', KEYS[1], 'revoked') or 0)
@@ -374,18 +377,18 @@ class _Known:
 
 
 class KeyRing:
-    """Issues and revokes the keys of bots, and knows which are worthless."""
+    """Issues and revokes the keys of bots, and knows which are revoked."""
 
     def __init__(self, signer: Signer, client: RedisClient, now: Clock = time.monotonic) -> None:
         self._signer = signer
         self._client = client
         self._now = now
-        #: By bot. Only bots with a signed key get in here, so the table is as long as the list of bots.
+        #: By bot. Only bots with a signed key are added, so the size is bounded by the number of bots.
         self._known: dict[str, _Known] = {}
         self._is_away = False
 
     async def issue_key(self, bot: str, expires_in_s: int = 0) -> tuple[str, int]:
-        """A new key and its generation; it ends after so many seconds, 0: never."""
+        """Return a new key and its generation; it expires after this many seconds, 0: never."""
         check_name("bot", bot)
         if not 0 <= expires_in_s <= _LONGEST_LIFE_S:
             raise BadRequest("expires_in_s", expires_in_s, f"0 to {_LONGEST_LIFE_S}")
@@ -394,19 +397,19 @@ class KeyRing:
         return self._signer.bot_key(bot, generation, expires), generation
 
     async def revoke_key(self, bot: str, generation: int = 0) -> int:
-        """Make all keys up to a generation worthless (0: all issued so far), and tell the highest one that now is."""
+        """Revoke all keys up to a generation (0: all issued so far), and return the highest revoked generation."""
         check_name("bot", bot)
         if not 0 <= generation <= _MOST_GENERATIONS:
             raise BadRequest("generation", generation, f"0 to {_MOST_GENERATIONS}")
         revoked = int(await self._client.run(_REVOKE, 1, keys.generation(bot), str(generation)))
         if revoked < 0:
-            # An answer of 0 would look like success. After a loss of Redis there may be keys that nobody here remembers.
+            # Returning 0 would look like success. After a loss of Redis there may be keys that are not on record.
             raise BadRequest("generation", 0, f"a number, since no key of {bot} is on record")
         self._learn(bot, revoked)
         return revoked
 
     async def check(self, caller: Caller) -> None:
-        """Unauthenticated if the caller is a bot whose key was revoked."""
+        """Raise Unauthenticated if the caller is a bot whose key was revoked."""
         if caller.kind is Kind.BOT and caller.generation <= await self._revoked(caller.bot):
             raise Unauthenticated(
                 "TOKEN_REVOKED", f"this key of {caller.bot} was revoked; ask the operator for a new one"
@@ -417,21 +420,21 @@ class KeyRing:
         if known is not None:
             if self._now() < known.fresh_until:
                 return known.revoked
-            # Whoever comes while we ask need not wait: what is known is good enough for them.
+            # Calls that arrive during the request use the known value instead of waiting.
             known.fresh_until = self._now() + REVOKED_TTL_S
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 found = await self._client.ask(self._client.redis.hget(keys.generation(bot), "revoked"))
             self._is_away = False
         except (StoreUnavailable, TimeoutError):
-            if not self._is_away:  # said once, not once for every bot
-                _log.warning("Redis is away: revoked keys go by what is known")
+            if not self._is_away:  # logged once, not for every bot
+                _log.warning("Redis is away: keys are checked against the last known revocations")
             self._is_away = True
             found = None
         return self._learn(bot, int(found or 0))
 
     def _learn(self, bot: str, revoked: int) -> int:
-        """What is revoked stays revoked, also if Redis has forgotten it."""
+        """Remember the highest revoked generation, even if Redis has lost it."""
         known = self._known.get(bot)
         revoked = max(revoked, known.revoked if known else 0)
         self._known[bot] = _Known(revoked, self._now() + REVOKED_TTL_S)
@@ -439,7 +442,7 @@ class KeyRing:
 
 
 def check_name(field: str, name: str) -> None:
-    """BadRequest unless this can be the name of a bot or the id of a session."""
+    """Raise BadRequest unless this is a valid name of a bot or id of a session."""
     if not _NAME.fullmatch(name):
         raise BadRequest(field, name, "1-64 letters, digits, dots, dashes or underscores, and no dot first")
 
@@ -450,7 +453,7 @@ Continuation: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["Handler
 
 
 class Authorizer(grpc.aio.ServerInterceptor):
-    """Learns who calls and decides by the table. What it raises is given its status by the interceptor before it."""
+    """Identifies the caller and decides by the table. The interceptor before it turns its exceptions into a status."""
 
     def __init__(
         self,
@@ -465,25 +468,26 @@ class Authorizer(grpc.aio.ServerInterceptor):
         self._may_call = may_call
 
     async def caller_of(self, token: str) -> Caller:
-        """The caller a token speaks for, or Unauthenticated. Also for keys that come in a Hello."""
+        """Return the caller of a token; raises Unauthenticated. Also used for keys in a Hello."""
         if not token.startswith("rb1."):
-            # Equal digests mean equal tokens, and comparing them takes the same time whatever was sent.
+            # Digests are compared instead of tokens, so that the time does not depend on what was sent.
             if hmac.compare_digest(_digest(token), self._operator):
                 return OPERATOR
             raise Unauthenticated(
-                "BAD_TOKEN", "this is no token of ours; expected a bot key, a seat token or the operator's"
+                "BAD_TOKEN",
+                "this is not a token of this service; expected a bot key, a seat token or the operator token",
             )
         caller = self._signer.read(token)
         await self._ring.check(caller)
         return caller
 
     async def check_again(self, caller: Caller) -> None:
-        """Unauthenticated if a caller that came in with a good token would not come in with it now."""
+        """Raise Unauthenticated if the caller's token is no longer valid."""
         self._signer.check_expiry(caller)
         await self._ring.check(caller)
 
     async def bot_of(self, hello_key: str) -> Caller:
-        """The bot that opened a stream: by the key in its Hello or, without one, by the token of the call. Two must be the same."""
+        """Return the bot of a stream: by the key in its Hello, or by the token of the call. Both must be equal if given."""
         known = current_caller()
         caller = await self.caller_of(hello_key) if hello_key else known
         if known.kind is not Kind.ANONYMOUS and known != caller:
@@ -494,9 +498,7 @@ class Authorizer(grpc.aio.ServerInterceptor):
             )
         if caller.kind is not Kind.BOT:
             reason = "NO_TOKEN" if caller.kind is Kind.ANONYMOUS else "BAD_TOKEN"
-            raise Unauthenticated(
-                reason, f"a stream is opened with the key of a bot; this one comes from: {caller.kind.value}"
-            )
+            raise Unauthenticated(reason, f"a stream needs the key of a bot; this caller is: {caller.kind.value}")
         return caller
 
     async def intercept_service(
@@ -506,7 +508,7 @@ class Authorizer(grpc.aio.ServerInterceptor):
         allowed = self._may_call.get(method)
         if allowed is None:
             handler = await continuation(handler_call_details)
-            # Nobody serves it: gRPC says so itself. Somebody serves it and forgot the table: closed.
+            # gRPC itself refuses a method without a handler; a handler that is missing in the table is refused here.
             if handler is not None:
                 raise Forbidden(f"{method} may be called by nobody", method=method)
             return None
@@ -522,13 +524,13 @@ class Authorizer(grpc.aio.ServerInterceptor):
                 caller=caller.kind.value,
                 expected=expected,
             )
-        # gRPC answers each call in a task of its own, the one we are in: the handler sees what is set here, nobody else does.
+        # gRPC runs each call in its own task, the current one, so only this call's handler sees the value.
         _current.set(caller)
         return await continuation(handler_call_details)
 
 
 def _bearer(metadata: Any) -> str | None:
-    """The token of a call, or None if it carries none. A token we cannot make out is an error, never an anonymous caller."""
+    """Return the token of a call, or None if there is none. A malformed token is an error, never an anonymous caller."""
     given = [value for key, value in metadata or () if key == "authorization"]
     if not given:
         return None

@@ -1,7 +1,7 @@
-"""Bot streams: every one that this copy of the service holds, and what each bot has to be told.
+"""The bot streams that this copy of the service holds, and the events that each bot is sent.
 
-A stream is told about a game by ``send_updates``: with a session in hand that was just saved, it compares what the bot has heard
-with what stands and queues the difference. So it does not matter how often, in which order or by whom it is called.
+``send_updates`` compares a saved session with what the bot was sent, and queues the difference. So it does not matter how often,
+in which order or from where it is called.
 """
 
 import asyncio
@@ -38,26 +38,26 @@ from service.sessions.redis_store import read_notice
 from service.sessions.session import ACTIVE, Accepted, Reply, Seat, Session
 
 _LOG: Final = logging.getLogger(__name__)
-#: What may wait for a bot that does not read, before its stream is given up.
+#: Limits of what may wait for a bot that does not read; beyond them its stream ends.
 _QUEUE_EVENTS: Final = 4096
 _QUEUE_BYTES: Final = 16 << 20
-#: What travels together at most.
+#: Limits of one message.
 _BATCH_EVENTS: Final = 64
 _BATCH_BYTES: Final = 256 << 10
-#: How many ended games a stream remembers, so that a poll that began before the end does not tell it again.
+#: Number of ended games a stream remembers, so that a poll that started before the end does not send it again.
 _REMEMBERED: Final = 1024
-#: How often a copy looks for notices it may have missed, in seconds.
+#: How often a copy polls for missed notifications, in seconds.
 POLL_S: Final = 2.0
-#: Answers of one bot that are on their way, before its next message is read.
+#: Pending answers of one bot before its next message is read.
 _AT_ONCE: Final = 256
-#: … and those of one session: a question has one answer, and the others at the same table must not wait behind more.
+#: The same for one session: a question has one answer, and more would delay the other seats of the session.
 _AT_ONCE_IN_A_SESSION: Final = 2
-#: A bot's game that cannot be found may be one that is just being made. After so many milliseconds it is not.
+#: A bot's game that cannot be found may be in creation; after this time, in milliseconds, it counts as gone.
 _MISSING_MS: Final = 10_000
 
 
 class _BotGame:
-    """A game at which the bot sits, and what it has heard of it."""
+    """A game of the bot, and what the bot was sent of it."""
 
     __slots__ = ("creation_id", "question", "seat", "sent_ms", "sent_turn", "unsettled")
 
@@ -68,29 +68,29 @@ class _BotGame:
         self.sent_ms = 0
         #: The mark of the question that the bot was sent and that has no accepted answer yet; None if there is none.
         self.question: str | None = None
-        #: Answers of the bot that are on their way.
+        #: Pending answers of the bot.
         self.unsettled = 0
 
     def has_heard(self, seat: Seat) -> bool:
-        """Whether the bot knows its open question, if there is one.
+        """Whether the bot was sent its open question, if there is one.
 
-        Numbers do not tell: when the store loses its newest writes, as in a power cut or a failover, an answered question is
-        open again, or the same turn is asked in another position. Nobody but us can tell the bot.
+        Turn numbers are not enough: when the store loses its newest writes (a power cut, a failover), an answered question is
+        open again, or the same turn is asked in another position.
         """
         return not seat.is_asked or (self.sent_turn, self.question) == (seat.turn, seat.question)
 
     def see(self, seat: Seat) -> None:
-        """Take note of where the session stands: a question that is open no more has been answered, through us or past us."""
+        """Update from the session: a question that is no longer open was answered, through this stream or another way."""
         if not seat.is_asked:
             self.question = None
 
     def answered(self, question: str | None) -> None:
-        """An answer was accepted; by now the next question may have been sent."""
+        """Record an accepted answer; the next question may have been sent already."""
         if self.question == question:
             self.question = None
 
     def think_ms(self, turn: int, received_ms: int) -> int | None:
-        """How long the bot thought about this turn, if it is the one it was sent last."""
+        """Return how long the bot thought about this turn, if it is the last one it was sent."""
         return max(0, received_ms - self.sent_ms) if self.sent_ms and self.sent_turn == turn else None
 
 
@@ -102,7 +102,7 @@ class BotStream:
         self.bot = info.bot
         self._bot_streams = bot_streams
         self._games: dict[str, _BotGame] = {}
-        #: Games beyond what the bot wants to play at once, in the order of their arrival.
+        #: Games beyond the number that the bot wants to play at once, in order of arrival.
         self._later: OrderedDict[str, int] = OrderedDict()
         self._over: deque[str] = deque(maxlen=_REMEMBERED)
         self._queue: list[bytes] = []
@@ -114,17 +114,17 @@ class BotStream:
         #: Games that could not be found, and since when.
         self._missing: dict[str, int] = {}
         self._timeout: asyncio.Timeout | None = None
-        #: Where a question waits to be sent: its clock begins with the message that carries it.
+        #: Games whose question waits to be sent: its clock starts with the message that carries it.
         self._to_stamp: list[_BotGame] = []
-        #: Answers on their way, and what is set whenever one is settled.
+        #: The number of pending answers, and an event that is set when one is settled.
         self._unsettled = 0
         self._settling = asyncio.Event()
-        #: What the bot sent that nobody had asked for, since this was last set to 0.
+        #: Number of unwanted messages of the bot since this was last set to 0.
         self.wasted = 0
 
     # ------------------------------------------------------------------------------------------------------- to the bot
     def send(self, event: bytes) -> None:
-        """Queue an event; a bot that does not read loses its stream, not the service its memory."""
+        """Queue an event; a bot that does not read loses its stream, so that memory stays bounded."""
         if isinstance(self._ended, NotReading | TakenOver):
             return
         self._queue.append(event)
@@ -134,36 +134,36 @@ class BotStream:
         self._wake.set()
 
     def end(self, reason: SessionError) -> None:
-        """The stream stops as soon as its writer looks up; nobody waits any longer for a bot that does not read."""
+        """End the stream as soon as its writer checks, without waiting for a bot that does not read."""
         self._ended = self._ended or reason
         self._wake.set()
         if isinstance(reason, NotReading) and self._timeout is not None:
-            with contextlib.suppress(RuntimeError):  # no message is under way
+            with contextlib.suppress(RuntimeError):  # no message is being written
                 self._timeout.reschedule(asyncio.get_running_loop().time())
 
     def timeout(self, seconds: float) -> asyncio.Timeout:
-        """How long to wait for the bot to take a message."""
+        """Return a timeout for the bot to take a message."""
         self._timeout = asyncio.timeout(seconds)
         return self._timeout
 
     def drain(self) -> None:
-        """Tell the bot to connect to another copy, and finish."""
+        """Ask the bot to connect to another copy, and end the stream."""
         self.send(events.draining("this copy of the service is stopping"))
         self._is_draining = True
         self._wake.set()
 
     def take_over(self) -> None:
-        """Tell the bot that it has a newer stream, and finish."""
+        """Inform the bot that it has a newer stream, and end this one."""
         self.send(events.taken_over())
         self.end(TakenOver())
 
     def leave(self) -> None:
-        """The bot says no more: what has piled up is sent, and that is all."""
+        """End the stream after the bot has stopped sending; queued events are still sent."""
         self._is_left = True
         self._wake.set()
 
     async def next_batch(self) -> bytes:
-        """Everything that has piled up, as one message; raises what ended the stream, returns nothing when it is over."""
+        """Return all queued events as one message, or nothing at the end of the stream; raises the error that ended it."""
         while not self._queue:
             if self._ended is not None:
                 raise self._ended
@@ -187,7 +187,7 @@ class BotStream:
         return b"".join(batch)
 
     def send_updates(self, session: Session) -> None:
-        """Tell the bot whatever it has not heard of this session."""
+        """Send the bot everything of this session that it was not sent yet."""
         session_id = session.header.id
         if self.bot not in session.header.bots:
             return
@@ -196,7 +196,7 @@ class BotStream:
         record = session.seats[seat]
         if (
             game is not None and game.creation_id != session.header.creation_id
-        ):  # the store lost the session, and it was created anew
+        ):  # the store lost the session, and it was created again
             game = None
             del self._games[session_id]
         if session.status != ACTIVE or record.fault:
@@ -207,7 +207,7 @@ class BotStream:
             return
         is_back = game is None
         if game is None:
-            # A game that has begun is told whatever the bot wants at once: its clock runs.
+            # A game that has started is sent even beyond the bot's limit, because its clock is running.
             if len(self._games) >= self.info.max_games and not record.clock.is_seated:
                 self._later[session_id] = session.revision
                 return
@@ -219,14 +219,14 @@ class BotStream:
             self._bot_streams.spawn(self._bot_streams.live_sessions.take_seat(session_id, seat))
         elif not game.has_heard(record):
             game.sent_turn, game.question = record.turn, record.question
-            # A bot that comes back to an open question finds the clock as it stands; else nobody's clock would ever run out.
+            # A bot that reconnects to an open question gets no new time; otherwise its clock would never run out.
             game.sent_ms = record.clock.asked_ms if is_back else 0
             if not is_back:
                 self._to_stamp.append(game)
             self.send(events.turn(session, seat, self._bot_streams.live_sessions.now_ms()))
 
     def catch_up(self, session: Session) -> None:
-        """Like ``send_updates``, for a bot that has just come: games that ended while it was away are told from start to end."""
+        """Like ``send_updates``, for a bot that has just connected: games that ended in its absence are sent from start to end."""
         session_id = session.header.id
         if self.bot in session.header.bots and session_id not in self._games:
             seat = session.header.bots.index(self.bot)
@@ -240,7 +240,7 @@ class BotStream:
         self.send_updates(session)
 
     def _leave(self, session_id: str) -> None:
-        """The game is over for this bot: there is room for another."""
+        """Remove a game that is over for this bot, and make room for another."""
         if self._games.pop(session_id, None) is not None:
             self._over.append(session_id)
             self._bot_streams.spawn(self._bot_streams.forget_game(self.bot, session_id))
@@ -259,28 +259,28 @@ class BotStream:
             self._bot_streams.spawn(self._bot_streams.look(self, waiting))
 
     def mark_unsent(self, session_id: str) -> None:
-        """What the bot has heard of this session may have been lost: its open question is sent again."""
+        """Mark the question of this session as not sent: the store may have lost the answer, so it is sent again."""
         game = self._games.get(session_id)
         if game is not None:
             game.question = None
 
     def knows(self, session: Session) -> bool:
-        """Whether the bot has heard all there is to hear of this session."""
+        """Whether the bot was sent everything of this session."""
         game = self._games.get(session.header.id)
         if game is not None and game.creation_id != session.header.creation_id:
             return False
-        if game is None:  # it waits for room, unless there is some: whatever was to take it may have expired meanwhile
+        if game is None:  # it waits for room, unless there is some: a game that was to take it may have expired
             return session.header.id in self._later and len(self._games) >= self.info.max_games
         seat = session.seats[game.seat]
         return session.status == ACTIVE and not seat.fault and game.has_heard(seat)
 
     def is_new(self, session: Session) -> bool:
-        """Whether the bot's clock in this game stands still until it is told of it."""
+        """Whether the bot's clock in this game stands still until the bot is sent the game."""
         clock = session.seats[session.header.bots.index(self.bot)].clock
         return session.header.id not in self._games and session.status == ACTIVE and not clock.is_seated
 
     def is_missing(self, session_id: str) -> bool:
-        """A game could not be found: whether that has been so for long enough to believe it."""
+        """Record that a game could not be found; return whether it has been missing long enough to count as gone."""
         now = self._bot_streams.live_sessions.now_ms()
         if now - self._missing.setdefault(session_id, now) < _MISSING_MS:
             return False
@@ -289,19 +289,19 @@ class BotStream:
 
     @property
     def games(self) -> int:
-        """How many games the bot is playing."""
+        """Return the number of games the bot is playing."""
         return len(self._games)
 
     def session_ids(self) -> list[str]:
-        """The games the bot is playing or waiting for."""
+        """Return the games the bot is playing or waiting for."""
         return [*self._games, *self._later]
 
     # ----------------------------------------------------------------------------------------------------- from the bot
     def choose(self, choice: bot_pb2.Choice, received_ms: int) -> None:
-        """One answer of the bot. Whatever is wrong with it is said in a Refused event."""
+        """Handle one answer of the bot. Errors are sent as a Refused event."""
         session_id, turn = choice.session, choice.turn
         game = self._games.get(session_id)
-        if game is None:  # whoever floods us with answers that nobody asked for costs little
+        if game is None:  # checked first, so that a flood of unwanted answers costs little
             self._refuse(choice, UnknownSession(session_id))
             return
         kind = choice.WhichOneof("choice")
@@ -334,30 +334,30 @@ class BotStream:
         self._settling.set()
 
     def is_full(self, session_id: str) -> bool:
-        """Whether as many answers of the bot are on their way as may be, in all or in this session."""
+        """Whether the bot has reached the limit of pending answers, in total or in this session."""
         game = self._games.get(session_id)
         return self._unsettled >= _AT_ONCE or (game is not None and game.unsettled >= _AT_ONCE_IN_A_SESSION)
 
     async def one_settled(self) -> None:
-        """Wait until an answer that is on its way is settled."""
+        """Wait until a pending answer is settled."""
         self._settling.clear()
         await self._settling.wait()
 
     async def all_settled(self) -> None:
-        """Wait for the answers that are on their way: whatever follows from them has been queued then."""
+        """Wait until all pending answers are settled; the events they cause are queued by then."""
         while self._unsettled:
             await self.one_settled()
 
     def _refuse(self, choice: bot_pb2.Choice, error: Exception) -> None:
         session_id, turn = choice.session, choice.turn
-        is_open = True  # after a bug of ours
+        is_open = True  # after a bug in the service
         if isinstance(error, SessionError):
-            self.wasted += not isinstance(error, StoreUnavailable | Conflict)  # those are no fault of the bot
-            is_closed = isinstance(error, StaleTurn | NotYourTurn)  # it has its answer, or never was a question
+            self.wasted += not isinstance(error, StoreUnavailable | Conflict)  # not the bot's fault
+            is_closed = isinstance(error, StaleTurn | NotYourTurn)  # answered already, or never asked
             is_open = not is_closed and self._is_open(session_id, turn)
         with logs.ids(session=session_id):
-            told = errors.error_status(error)
-        self.send(events.refused(session_id, turn, told, is_open=is_open))
+            status = errors.error_status(error)
+        self.send(events.refused(session_id, turn, status, is_open=is_open))
 
     def _is_open(self, session_id: str, turn: int) -> bool:
         game = self._games.get(session_id)
@@ -382,17 +382,17 @@ class BotStreams:
         notifications.on_return.append(self._resync_soon)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let something be done while we go on; what fails is logged, a store that is away is nothing new."""
+        """Run work in the background; failures are logged, except that the store is away."""
         task = asyncio.create_task(_quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # -------------------------------------------------------------------------------------------------- coming and going
     async def connect(self, bot: str, sdk: str, max_games: int) -> BotStream:
-        """A bot has said hello: this is its stream from now on."""
+        """Register the stream of a bot after its Hello."""
         if self._is_draining:
             raise StoreUnavailable("this copy of the service is stopping; connect again")
-        # One at a time: else the older of two that come at once might be written down last.
+        # One at a time per bot: otherwise the older of two concurrent streams might be stored last.
         async with self._connect_lock(bot):
             info = Connection(bot, uuid.uuid4().hex, sdk, max_games, self.live_sessions.now_ms())
             stream = BotStream(self, info)
@@ -406,7 +406,7 @@ class BotStreams:
                     listener = self._listeners[bot] = self._listener(bot)
                     await self._notifications.add(keys.bot_channel(bot), listener)
                 await self._presence.enter(info)
-            except BaseException:  # nobody will hold this stream, so nobody would ever take it off the list
+            except BaseException:  # no one will hold this stream, so it must be removed here
                 await self.disconnect(stream)
                 raise
         stream.send(events.welcome(bot, self.live_sessions.now_ms()))
@@ -420,7 +420,7 @@ class BotStreams:
         return lock
 
     async def disconnect(self, stream: BotStream) -> None:
-        """The stream has ended, whoever ended it."""
+        """Remove a stream that has ended."""
         bot = stream.bot
         if self.streams.get(bot) is stream:
             del self.streams[bot]
@@ -431,7 +431,7 @@ class BotStreams:
         await _quietly(self._presence.leave(stream.info))
 
     async def drain(self) -> None:
-        """Send every bot elsewhere; no move is lost, since what was accepted is saved."""
+        """Ask every bot to connect to another copy; no move is lost, because accepted answers are saved."""
         self._is_draining = True
         for stream in list(self.streams.values()):
             stream.drain()
@@ -444,9 +444,9 @@ class BotStreams:
                 stream.send_updates(change.session)
 
     def _tell_loss(self, session: Session) -> None:
-        """The store has lost moves of a session that this copy had saved: its bots are asked again, at whatever copy they are.
+        """Ask the bots again, on any copy, after the store has lost moves of a session that this copy had saved.
 
-        A copy that holds a bot's stream may not have heard of the lost answer, and takes the open question for one it has sent.
+        The copy that holds a bot's stream may not know of the lost answer, and would treat the open question as sent already.
         """
         for bot in session.header.bots:
             if bot:
@@ -465,7 +465,7 @@ class BotStreams:
                 return
             if notice.startswith(TAKEOVER):
                 if notice.removeprefix(TAKEOVER) != stream.info.id:
-                    self.spawn(self._beat(stream))  # of two that came at once only one may go: ask which
+                    self.spawn(self._beat(stream))  # only one of two concurrent streams must end: check which
             elif notice.startswith(LOSS):
                 self.spawn(self._ask_again(stream, notice.removeprefix(LOSS)))
             else:
@@ -476,12 +476,12 @@ class BotStreams:
         return hear
 
     async def look(self, stream: BotStream, session_id: str, mark: str = "") -> None:
-        """See where a session stands and tell the bot. What we remember will do, unless the notice has another mark."""
-        with contextlib.suppress(UnknownSession):  # the next round forgets it, if it stays away
+        """Send the bot what is new in a session. The cached session is used unless the notification has another mark."""
+        with contextlib.suppress(UnknownSession):  # if it stays unknown, the next poll drops it
             stream.send_updates(await self.live_sessions.refresh(session_id, mark))
 
     async def forget_game(self, bot: str, session_id: str) -> None:
-        """The game is over for the bot; it need not be found again."""
+        """Drop a game that is over for the bot."""
         await self._presence.drop_game(bot, session_id)
 
     def _resync_soon(self) -> None:
@@ -489,9 +489,9 @@ class BotStreams:
             self.spawn(self._resync(stream))
 
     async def _resync(self, stream: BotStream) -> None:
-        """Tell a bot everything it may have missed: after a reconnect, and now and then in case a notification was lost.
+        """Send a bot everything it may have missed: after a reconnect, and at each poll in case a notification was lost.
 
-        The stored list alone does not do: a failover may lose it, and another copy takes a game off it soon after its end.
+        The stored list of its games is not enough: a failover may lose it, and another copy removes a game from it soon after its end.
         """
         session_ids = sorted({*await self._presence.games(stream.bot), *stream.session_ids()})
         as_stored = await self.live_sessions.read_unchanged(session_ids)
@@ -500,7 +500,7 @@ class BotStreams:
             for session_id in session_ids
             if session_id not in as_stored or not stream.knows(as_stored[session_id])
         ]
-        # Those that have begun come first: their clocks run, and the bot may not want more than these at once.
+        # Games that have started come first: their clocks are running, and the bot's limit may leave no room for others.
         new: list[str] = []
         for session_id in unheard:
             session = await self._find(stream, session_id)
@@ -514,7 +514,7 @@ class BotStreams:
                 stream.catch_up(session)
 
     async def _find(self, stream: BotStream, session_id: str) -> Session | None:
-        """A game of which the bot has not heard all; None if there is nothing to tell. To be told at once, before it changes."""
+        """Return a game that the bot was not sent completely, else None. The caller must send it at once, before it changes."""
         try:
             session = await self.live_sessions.read(session_id)
         except UnknownSession:
@@ -522,12 +522,12 @@ class BotStreams:
                 stream.drop(session_id)
                 await self.forget_game(stream.bot, session_id)
             return None
-        except UnreadableSession as error:  # a newer copy wrote it, perhaps; the bot's other games go on
+        except UnreadableSession as error:  # perhaps written by a newer copy; the bot's other games go on
             if session_id not in self._unreadable:  # logged once, not at every poll
                 self._unreadable.append(session_id)
-                _LOG.warning("a game of %s cannot be told to it: %s", stream.bot, error)
+                _LOG.warning("a game of %s cannot be sent to it: %s", stream.bot, error)
             return None
-        if stream.bot not in session.header.bots:  # the id was taken by a session that was asked for differently
+        if stream.bot not in session.header.bots:  # another session, created differently, has the id now
             stream.drop(session_id)
             await self.forget_game(stream.bot, session_id)
             return None
@@ -535,7 +535,7 @@ class BotStreams:
         return session if is_live and not stream.knows(session) else None
 
     async def run(self) -> None:
-        """Beat and poll until cancelled."""
+        """Renew presence and poll until cancelled."""
         rounds = 0
         while True:
             await asyncio.sleep(POLL_S)
@@ -552,7 +552,7 @@ class BotStreams:
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for something that may find the store away; it will be tried again by the next poll."""
+    """Wait for work that may fail because the store is away; the next poll repeats it."""
     try:
         await work
     except StoreUnavailable as error:
@@ -560,4 +560,4 @@ async def _quietly(work: Coroutine[Any, Any, None]) -> None:
     except SessionError as error:
         _LOG.info("%s", error)
     except Exception:
-        _LOG.exception("work beside the streams failed")
+        _LOG.exception("background work of the bot streams failed")

@@ -14,17 +14,17 @@ from service.rpc.stream_writing import write_message
 from service.sessions.errors import BadRequest
 from service.sessions.presence import Presence
 
-#: How often the key of a live stream is looked at again.
+#: How often the key of a live stream is checked again.
 _GUARD_S: Final = 5.0
 _MAX_GAMES: Final = 1024
-#: After so many answers of one message the others have their turn.
-_BREATH: Final = 16
-#: A message that cannot be handed over for so long means that nobody reads at the other end.
+#: Other streams run after this many answers of one message.
+_YIELD_EVERY: Final = 16
+#: If a message cannot be handed over for this long, the client does not read.
 _PATIENCE_S: Final = 60.0
 
 
 class BotServicer(bot_pb2_grpc.BotServiceServicer):
-    """Where bots sit down."""
+    """The stream on which bots play, and their keys."""
 
     def __init__(
         self, bot_streams: BotStreams, authorizer: Authorizer, ring: KeyRing, presence: Presence, limits: Limits
@@ -38,9 +38,9 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     async def Play(  # type: ignore[override]  # it writes bytes instead of yielding messages
         self, requests: AsyncIterator[bot_pb2.PlayRequest], context: Any
     ) -> None:
-        """One conversation. Answers are PlayResponse bytes: see ``events``."""
+        """Serve one stream. Responses are PlayResponse bytes: see ``events``."""
         caller, hello, first = await self._greet(requests)
-        # Only the newest stream of a bot plays; but those it takes over from need a moment to go.
+        # Only the newest stream of a bot plays, but the previous ones need a moment to end.
         with self._limits.streams.hold(caller.bot):
             await self._converse(caller, hello, first, requests, context)
 
@@ -52,7 +52,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         requests: AsyncIterator[bot_pb2.PlayRequest],
         context: Any,
     ) -> None:
-        # A status can follow a message that is not read only if these went before.
+        # Without this, a status could not be sent to a client that does not read.
         await context.send_initial_metadata(())
         stream = await self._bot_streams.connect(
             caller.bot, hello.sdk[:100], min(hello.max_parallel_games or 1, _MAX_GAMES)
@@ -65,8 +65,8 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
                 message = await stream.next_batch()
                 if not message:
                     if reader.done():
-                        reader.result()  # raises what ended the bot's side; nothing if it just hung up
-                    return  # or drained: the bot has been sent elsewhere
+                        reader.result()  # raises the error that ended the bot's side, if any
+                    return  # or drained: the bot was asked to connect elsewhere
                 await write_message(context, message, stream.timeout(_PATIENCE_S))
         finally:
             reader.cancel()
@@ -76,16 +76,16 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     async def _greet(
         self, requests: AsyncIterator[bot_pb2.PlayRequest]
     ) -> tuple[Caller, bot_pb2.Hello, list[bot_pb2.Choice]]:
-        """The first message says who comes."""
+        """Read the first message, which identifies the bot."""
         try:
-            first = await anext(requests)  # it comes soon, or the reader of requests ends the call
+            first = await anext(requests)  # the request reader ends the call if it does not come soon
         except StopAsyncIteration:
             raise BadRequest("hello", "nothing", "a Hello with a bot_key in the first message") from None
         caller = await self._authorizer.bot_of(first.hello.bot_key)
         return caller, first.hello, list(first.choices)
 
     async def _guard(self, stream: BotStream, caller: Caller, reader: "asyncio.Task[None]") -> None:
-        """A key that is revoked or expires ends the stream that it opened. Also ends by itself: see ``link.end_task``."""
+        """End the stream when its key is revoked or expires. Ends by itself too: see ``redis_client.cancel_task``."""
         while not reader.done():
             await asyncio.sleep(_GUARD_S)
             try:
@@ -97,13 +97,13 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
     async def _read(
         self, stream: BotStream, requests: AsyncIterator[bot_pb2.PlayRequest], first: list[bot_pb2.Choice]
     ) -> None:
-        """Hand every choice to the arena, in the order in which they came."""
+        """Pass on every choice, in the order of arrival."""
 
         async def take(choices: list[bot_pb2.Choice]) -> None:
             received = self._bot_streams.live_sessions.now_ms()
             for number, choice in enumerate(choices, 1):
-                if not number % _BREATH:
-                    await asyncio.sleep(0)  # a long message must not keep the other streams waiting
+                if not number % _YIELD_EVERY:
+                    await asyncio.sleep(0)  # let the other streams run during a long message
                 if stream.wasted:
                     await self._slow_down(stream)
                 while stream.is_full(choice.session):
@@ -113,7 +113,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         await take(first)
         async for request in requests:
             if request.HasField("hello"):
-                raise BadRequest("hello", "a second one", "Hello in the first message of a stream only")
+                raise BadRequest("hello", "a second Hello", "Hello in the first message of a stream only")
             if not request.choices:
                 stream.wasted += 1
                 await self._slow_down(stream)
@@ -121,7 +121,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
         await stream.all_settled()
 
     async def _slow_down(self, stream: BotStream) -> None:
-        """Wait until the bot may waste our time again. Meanwhile nothing of its stream is read, and the bot has to wait too."""
+        """Wait until the bot's budget of refused choices allows more; meanwhile nothing of its stream is read."""
         refusals = self._limits.refusals
         refusals.charge(stream.bot, stream.wasted)
         stream.wasted = 0
@@ -154,7 +154,7 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
 
 
 def add_bot_service(bots: BotServicer, server: grpc.aio.Server) -> None:
-    """Register the service by hand: the generated registration insists on message objects, and Play writes bytes."""
+    """Register the service by hand: the generated registration requires message objects, but Play writes bytes."""
     service = bot_pb2.DESCRIPTOR.services_by_name["BotService"]
     handlers: dict[str, Any] = {
         "Play": grpc.stream_stream_rpc_method_handler(

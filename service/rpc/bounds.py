@@ -1,7 +1,7 @@
-"""How long and how many the fields of a request may be, checked on its bytes before they are parsed.
+"""Limits for the length and number of the fields of a request, checked on its bytes before they are parsed.
 
-Parsing makes an object of every element: a message of 1 MiB with 500,000 empty elements takes a hundred times its size. So the
-bytes are walked first, and the first field that is too long or too frequent ends the walk.
+Parsing makes an object per element: a message of 1 MiB with 500,000 empty elements takes a hundred times its size. So the bytes
+are scanned first, and the scan stops at the first field that is too long or too frequent.
 """
 
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from service.sessions.errors import BadRequest
 
-#: Fields of one request in total, those of nested messages included: what the walk may cost.
+#: Fields of one request in total, including nested messages; limits the cost of the scan.
 MOST_FIELDS: Final = 32_768
-#: Bytes of a string or of bytes, where nothing else is said: names, ids, keys, tokens.
+#: Default limit for the bytes of a string or bytes field: names, ids, keys, tokens.
 _LONGEST: Final = 1024
 _LONGEST_OF: Final = {
-    "note": 4 * 1024,  # 1000 characters, told exactly by the session
+    "note": 4 * 1024,  # 1000 characters; the session checks that exactly
     "reason": 16 * 1024,
     "sdk": 16 * 1024,
     "world": 1 << 20,
-    "roster": 16 << 20,  # the tournament service bounds it itself
+    "roster": 16 << 20,  # the tournament service has its own limit
 }
-#: Elements of a repeated field, where nothing else is said.
+#: Default limit for the elements of a repeated field.
 _MOST: Final = 64
 _MOST_OF: Final = {"choices": 1024, "simulations": 256, "actions": 1000}
 _SHOWN: Final = 40
@@ -34,15 +34,15 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 @dataclass(frozen=True, slots=True)
 class _Field:
     name: str
-    #: Bytes it may have. Of a message: no limit of its own.
+    #: Maximum bytes; a message has no limit of its own.
     longest: int
-    #: How often it may come; 0: it is not repeated, and only the total counts.
+    #: Maximum occurrences; 0: not repeated, only the total counts.
     most: int
     nested: "Shape | None"
 
 
 class Shape:
-    """The bounds of one type of message."""
+    """The limits of one message type."""
 
     def __init__(self) -> None:
         self._fields: dict[int, _Field] = {}
@@ -50,7 +50,7 @@ class Shape:
     @classmethod
     @cache
     def of(cls, message: Descriptor) -> Self:
-        """The bounds of a message, by the names of its fields. No request contains itself."""
+        """Return the limits of a message, by the names of its fields. No request contains itself."""
         shape = cls()
         for field in message.fields:
             nested = None if field.message_type is None else cls.of(field.message_type)
@@ -61,11 +61,11 @@ class Shape:
         return shape
 
     def check(self, data: bytes) -> None:
-        """BadRequest if a field is too long, comes too often, or the message has too many; IndexError if it is torn."""
+        """Raise BadRequest if a field is too long or there are too many, and IndexError if the message is truncated."""
         self._walk(data, 0, len(data), MOST_FIELDS)
 
     def _walk(self, data: bytes, at: int, end: int, left: int) -> int:
-        """Walk one message; how many fields may still come."""
+        """Scan one message; return how many fields may still follow."""
         seen: dict[int, int] = {}
         fields = self._fields
         while at < end:
@@ -99,14 +99,14 @@ class Shape:
             elif wire == _FIXED32:
                 at += 4
             else:
-                raise IndexError  # groups: proto3 has none
+                raise IndexError  # groups, which proto3 does not have
         if at > end:
             raise IndexError
         return left
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and what comes after it; IndexError where the bytes end."""
+    """Return a number and the position after it; raises IndexError at the end of the bytes."""
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1

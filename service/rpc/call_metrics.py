@@ -1,4 +1,4 @@
-"""Counting calls: how long calls take and how they end, and what happens in sessions."""
+"""Metrics of calls and sessions: how long calls take, how they end, and what happens in sessions."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ from service import metrics
 from service.sessions.entries import Acted, AnswerRefused, AutomatonActed, Ended, Forfeited, Status
 from service.sessions.live_sessions import Change
 
-#: Long conversations are not requests: how long they last says nothing about us.
+#: Long streams are not requests: their duration says nothing about the service.
 _CONVERSATIONS: Final = ("/Play", "/Watch", "/WaitForEnd", "/ServerReflectionInfo")
 
 
@@ -31,7 +31,7 @@ class CallMetrics(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None or method.endswith(_CONVERSATIONS):
             return handler
-        # A call that is refused before its handler runs is answered by a handler of another shape; it counts like any other.
+        # A call that an interceptor refuses has a stream handler; it is counted too.
         behaviour: Any = handler.unary_unary or handler.stream_stream
         if behaviour is None:
             return handler
@@ -58,12 +58,12 @@ class CallMetrics(grpc.aio.ServerInterceptor):
 
 @cache
 def _of_moves(game: str) -> tuple[Counter, Histogram]:
-    """Looked up once: a move is by far the most frequent thing to count."""
+    """Cached, because moves are by far the most frequent event."""
     return metrics.MOVES.labels(game, "seat"), metrics.THINK_SECONDS.labels(game)
 
 
 def count_changes(change: Change) -> None:
-    """What a saved change adds to the counters."""
+    """Add a saved change to the counters."""
     session = change.session
     game = session.header.game
     if not change.entries:
@@ -86,11 +86,11 @@ def count_changes(change: Change) -> None:
 
 
 def count_answer(seconds: float) -> None:
-    """One question to Redis."""
+    """Count one request to Redis."""
     metrics.STORE_SECONDS.labels("ask").observe(seconds)
 
 
 def count_save(seconds: float, moves: int) -> None:
-    """One trip to Redis, and the moves it saved."""
+    """Count one round trip to Redis, and the moves it saved."""
     metrics.STORE_SECONDS.labels("save").observe(seconds)
     metrics.BATCH_MOVES.observe(moves)

@@ -1,4 +1,4 @@
-"""Those who wait for the end of a session, and for nothing before it: while the game is played they cost nothing."""
+"""Callers that wait only for the end of a session; they cost nothing while the game is played."""
 
 import asyncio
 from typing import Final
@@ -7,29 +7,29 @@ from service.sessions.live_sessions import Change, LiveSessions
 from service.sessions.redis_store import read_notice
 from service.sessions.session import ACTIVE, Session
 
-#: How often a session is looked at in case its notice was lost, in seconds.
+#: How often a session is polled in case its notification was lost, in seconds.
 _POLL_S: Final = 5.0
 
 
 class EndWaiters:
-    """Wakes the waiting when a session ends: at once if this copy saved the end, through a notice if another one did."""
+    """Wakes waiting callers when a session ends: directly if this copy saved the end, else through a notification."""
 
     def __init__(self, live_sessions: LiveSessions) -> None:
         self._live_sessions = live_sessions
-        #: By session: one for each that waits, set when the session may have ended.
+        #: By session: one event per waiting caller, set when the session may have ended.
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._is_closing = False
         live_sessions.listen(self._hear_change)
 
     async def wait(self, session_id: str, wait_s: float) -> Session:
-        """The session when it has ended, or as it stands when the time is over or this copy stops."""
+        """Return the session when it has ended, or its current state when the time is over or this copy stops."""
         loop = asyncio.get_running_loop()
         end = loop.time() + wait_s
         woken = asyncio.Event()
         self._waiting.setdefault(session_id, set()).add(woken)
         try:
             while True:
-                woken.clear()  # before looking: an end in between must not be missed
+                woken.clear()  # before reading, so that an end in between is not missed
                 session = await self._live_sessions.read(session_id)
                 left = end - loop.time()
                 if session.status != ACTIVE or left <= 0 or self._is_closing:
@@ -46,11 +46,11 @@ class EndWaiters:
                 del self._waiting[session_id]
 
     def hear(self, notice: str) -> None:
-        """A session has ended, at whatever copy."""
+        """Handle a notification that a session has ended, on any copy."""
         self._wake(read_notice(notice)[0])
 
     def close(self) -> None:
-        """This copy stops: whoever waits is answered, and asks another one."""
+        """Answer all waiting callers because this copy stops; they ask another copy."""
         self._is_closing = True
         for session_id in self._waiting:
             self._wake(session_id)

@@ -1,10 +1,10 @@
-"""Every error and the status it becomes: one table. No other file mentions a status code.
+"""The table of all errors and their status. No other file mentions a status code.
 
-One interceptor applies it to calls; what a bot is told inside its stream is made of the same ``error_status``.
+One interceptor applies it to calls; the Refused events of a bot stream use the same ``error_status``.
 
-An answer carries google.rpc.ErrorInfo: a reason a program can branch on, and the facts (field, value, what was expected,
-revision, rule …). Where waiting helps, RetryInfo says how long. A bug of ours is logged whole, once, under an id; the caller
-gets the id and nothing else.
+An answer carries google.rpc.ErrorInfo: a reason that programs can branch on, and the facts (field, value, what was expected,
+revision, rule …). If waiting helps, RetryInfo says how long. A bug in the service is logged completely, once, under an id; the
+caller gets only the id.
 """
 
 import asyncio
@@ -49,8 +49,8 @@ from service.sessions.errors import (
 DOMAIN: Final = "rubble"
 INTERNAL: Final = "INTERNAL"
 
-#: Status and facts travel in the trailers, and a client drops a call whose trailers exceed 8 KiB. In bytes of UTF-8; text may
-#: grow threefold on its way.
+#: Status and facts are sent in the trailers, and a client drops a call whose trailers exceed 8 KiB. In bytes of UTF-8; encoding
+#: may make text three times as long.
 _LONGEST_MESSAGE: Final = 600
 _LONGEST_FACT: Final = 400
 _LONGEST_FACTS: Final = 2000
@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. An empty reason: the exception brings its own."""
+    """One row of the table. An empty reason means that the exception has its own."""
 
     exception: type[Exception]
     status: StatusCode
@@ -69,7 +69,7 @@ class Row:
     when: Callable[[Any], bool] = lambda _: True
 
 
-#: The first line that fits decides.
+#: The first row that matches is used.
 _TABLE: Final = (
     Row(BadSetup, StatusCode.NOT_FOUND, "UNKNOWN_GAME", when=lambda error: error.field == "game"),
     Row(BadSetup, StatusCode.INVALID_ARGUMENT, "BAD_SETUP"),
@@ -101,20 +101,20 @@ _TABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorStatus:
-    """What a caller is told."""
+    """The error that a caller gets."""
 
     status: StatusCode
     reason: str
     message: str
     facts: Mapping[str, str]
-    #: When asking again makes sense; 0: it does not, or any time.
+    #: When a retry makes sense; 0: never, or at any time.
     retry_ms: int = 0
 
 
 def error_status(exception: Exception, more: Sequence[Row] = ()) -> ErrorStatus:
-    """The answer to an exception. Whatever is not in the table is a bug of ours, and logged here.
+    """Return the status of an exception. An exception that is not in the table is a bug, and is logged here.
 
-    ``more`` are lines of another server that uses the same interceptors.
+    ``more``: rows of another server that uses the same interceptors.
     """
     for row in (*more, *_TABLE):
         if isinstance(exception, row.exception) and row.when(exception):
@@ -126,19 +126,21 @@ def error_status(exception: Exception, more: Sequence[Row] = ()) -> ErrorStatus:
                 int(getattr(exception, "retry_after_ms", row.retry_ms)),
             )
     error_id = uuid.uuid4().hex[:12]
-    _log.error("a bug of ours, told as %s", error_id, exc_info=exception, extra={"error_id": error_id})
-    message = f"an error of ours; it is in our log as {error_id}, please tell us"
+    _log.error(
+        "a bug in the service, reported to the caller as %s", error_id, exc_info=exception, extra={"error_id": error_id}
+    )
+    message = f"an internal error of the service; it is in the service's log as {error_id}, please report it"
     return ErrorStatus(StatusCode.INTERNAL, INTERNAL, message, {"error_id": error_id})
 
 
-def rich_status(told: ErrorStatus) -> status_pb2.Status:
-    """The answer as google.rpc.Status."""
-    details = [_packed(error_details_pb2.ErrorInfo(reason=told.reason, domain=DOMAIN, metadata=dict(told.facts)))]
-    if told.retry_ms:
-        delay = duration_pb2.Duration(seconds=told.retry_ms // 1000, nanos=told.retry_ms % 1000 * 1_000_000)
+def rich_status(error: ErrorStatus) -> status_pb2.Status:
+    """Return the error as google.rpc.Status."""
+    details = [_packed(error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=dict(error.facts)))]
+    if error.retry_ms:
+        delay = duration_pb2.Duration(seconds=error.retry_ms // 1000, nanos=error.retry_ms % 1000 * 1_000_000)
         details.append(_packed(error_details_pb2.RetryInfo(retry_delay=delay)))
-    code: int = told.status.value[0]
-    return status_pb2.Status(code=code, message=told.message, details=details)
+    code: int = error.status.value[0]
+    return status_pb2.Status(code=code, message=error.message, details=details)
 
 
 def _packed(message: Any) -> any_pb2.Any:
@@ -162,7 +164,7 @@ def _facts(exception: Exception) -> dict[str, str]:
 
 
 def _bounded(facts: Mapping[str, str]) -> dict[str, str]:
-    """The facts, shortened: a value may be as long as a message was allowed to be."""
+    """Shorten the facts: a value may be as long as a whole message."""
     kept: dict[str, str] = {}
     left = _LONGEST_FACTS
     for name, value in facts.items():
@@ -175,7 +177,7 @@ def _bounded(facts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _short(text: str, limit: int) -> str:
-    """At most so many bytes of the text, cut between characters. What UTF-8 cannot say is written as an escape."""
+    """Return at most this many bytes of the text, cut between characters. Invalid characters are escaped."""
     data = text.encode("utf-8", "backslashreplace")
     if len(data) <= limit:
         return data.decode()
@@ -190,7 +192,7 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type c
 
 
 class ErrorInterceptor(grpc.aio.ServerInterceptor):
-    """Gives every exception its status, whatever the shape of the call. It goes before all interceptors that may refuse."""
+    """Gives every exception its status, for all types of calls. It comes before all interceptors that may refuse."""
 
     def __init__(self, more: Sequence[Row] = ()) -> None:
         self._more = tuple(more)
@@ -206,11 +208,11 @@ class ErrorInterceptor(grpc.aio.ServerInterceptor):
             raise
         except Exception as refusal:
             return _refusing(refusal, self._more)
-        return None if handler is None else _guarded(handler, self._more)  # None: nobody serves it
+        return None if handler is None else _guarded(handler, self._more)  # None: no service has the method
 
 
 def _refusing(refusal: Exception, more: tuple[Row, ...]) -> Handler:
-    """Answers any call with the refusal. A stream both ways fits all: it reads no request, and an error needs no response."""
+    """Return a handler that refuses any call. A bidirectional stream fits all types: it reads no request and sends no response."""
 
     async def refuse(_requests: Any, context: Any) -> None:
         await _abort(context, refusal, more)
@@ -219,7 +221,7 @@ def _refusing(refusal: Exception, more: tuple[Row, ...]) -> Handler:
 
 
 def _guarded(handler: Handler, more: tuple[Row, ...]) -> Handler:
-    """The same handler, with every exception translated."""
+    """Return the same handler, with every exception translated."""
     if handler.request_streaming:
         behaviour = handler.stream_stream if handler.response_streaming else handler.stream_unary
         wrap: Any = (
@@ -238,8 +240,7 @@ def _guarded(handler: Handler, more: tuple[Row, ...]) -> Handler:
 
 def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
     if inspect.isasyncgenfunction(behaviour):
-        # Driven here rather than handed on: when the caller leaves, the generator is closed at once, and with it whatever
-        # it holds, instead of when the garbage is collected.
+        # Iterated here: when the caller leaves, the generator and what it holds are closed at once, not at garbage collection.
         async def drive(request: Any, context: Any) -> None:
             try:
                 async with aclosing(behaviour(request, context)) as responses:
@@ -264,7 +265,7 @@ def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
         return call
 
     async def refuse(_request: Any, context: Any) -> None:
-        # It would run in a thread of its own, where neither the caller nor the errors are what they are elsewhere.
+        # gRPC would run it in a thread, without the caller and the error handling.
         await _abort(context, TypeError(f"{behaviour!r} is not async"), more)
 
     return refuse
@@ -272,9 +273,9 @@ def _translated(behaviour: Any, more: tuple[Row, ...]) -> Behaviour:
 
 async def _abort(context: Any, error: Exception, more: tuple[Row, ...]) -> None:
     if context.done() and isinstance(error, grpc.aio.UsageError):
-        return  # the caller left while we wrote to it: nobody is there to be told, and nothing is wrong
+        return  # the caller left during the write, which is not an error
     if isinstance(error, grpc.aio.InternalError):
-        end_quietly()  # what gRPC says of a call whose caller has left
+        end_quietly()  # what gRPC raises for a call whose caller has left
     status = rpc_status.to_status(rich_status(error_status(error, more)))
     if not context.done():
         await end_with_status(context, status)

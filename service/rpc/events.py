@@ -1,6 +1,6 @@
-"""What a bot is told, as bytes: each event is one element of PlayResponse.events, tag and length included.
+"""The events of a bot stream, as bytes: each is one element of PlayResponse.events, with tag and length.
 
-Joined together any number of them is a PlayResponse. Turns are by far the most frequent and come from the codec's tables.
+Any number of them, joined, is a PlayResponse. Turns are by far the most frequent and come from the codec's caches.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ def _event(event: bot_pb2.PlayEvent) -> bytes:
 
 
 def welcome(bot: str, now_ms: int) -> bytes:
-    """The key is good."""
+    """The key is valid."""
     return _event(bot_pb2.PlayEvent(welcome=bot_pb2.Welcome(bot=bot, server_time_ms=now_ms)))
 
 
@@ -56,15 +56,15 @@ def game_start(session: Session, seat: int) -> bytes:
 
 
 def turn(session: Session, seat: int, now_ms: int) -> bytes:
-    """A question, with all the bot needs to answer it."""
+    """A question, with everything the bot needs to answer it."""
     return turn_event(session, seat, now_ms)
 
 
-def refused(session_id: str, turn: int, told: ErrorStatus, *, is_open: bool) -> bytes:
+def refused(session_id: str, turn: int, status: ErrorStatus, *, is_open: bool) -> bytes:
     """A choice was not accepted."""
-    # What the bot sent may be as long as a message; it need not hear all of it again.
+    # Shortened, because the bot may have sent a very long id.
     event = bot_pb2.Refused(
-        session=session_id[:_LONGEST_NAME], turn=turn, reason=told.reason, message=told.message, open=is_open
+        session=session_id[:_LONGEST_NAME], turn=turn, reason=status.reason, message=status.message, open=is_open
     )
     return _event(bot_pb2.PlayEvent(refused=event))
 

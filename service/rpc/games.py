@@ -1,4 +1,4 @@
-"""GameService: which games can be played here, and what lies in their boxes."""
+"""GameService: the games that can be played here, and their components."""
 
 import json
 from typing import Any, Final
@@ -29,7 +29,7 @@ def _component(component: Component) -> game_pb2.Component:
 
 
 def describe(game: AnyGame) -> game_pb2.GetGameResponse:
-    """All about one game."""
+    """Return the full description of one game."""
     return game_pb2.GetGameResponse(
         game=codec.summary_message(game),
         components=[_component(component) for component in game.components],
@@ -38,7 +38,7 @@ def describe(game: AnyGame) -> game_pb2.GetGameResponse:
 
 
 class GameService(game_pb2_grpc.GameServiceServicer):
-    """Answers never change while the process lives, so each is made once."""
+    """Responses never change while the process runs, so each is made once."""
 
     def __init__(self) -> None:
         self._list = game_pb2.ListGamesResponse(
@@ -47,11 +47,11 @@ class GameService(game_pb2_grpc.GameServiceServicer):
         self._described: dict[str, game_pb2.GetGameResponse] = {}
 
     async def ListGames(self, request: game_pb2.ListGamesRequest, context: Any) -> game_pb2.ListGamesResponse:
-        """Every game, briefly."""
+        """Return a summary of every game."""
         return self._list
 
     async def GetGame(self, request: game_pb2.GetGameRequest, context: Any) -> game_pb2.GetGameResponse:
-        """All about one game; BadSetup lists the good ids."""
+        """Return one game; BadSetup lists the valid ids."""
         game = games.get(request.game)
         if game.id not in self._described:
             self._described[game.id] = describe(game)

@@ -1,7 +1,7 @@
-"""How much one caller may have at once. Over a limit the caller is told so and when to come back; nobody else notices.
+"""Limits for each caller. A caller over a limit gets an error that says when to retry; other callers are not affected.
 
-Counts are kept by each copy of the service for itself: a limit protects the process it is counted in. The exception is the
-number of live sessions, which is asked of the store and so holds for all copies together.
+Each copy of the service counts for itself, because a limit protects its process. Only the number of live sessions is read from
+the store, and holds for all copies together.
 """
 
 import time
@@ -12,23 +12,23 @@ from typing import Final
 
 from service.sessions.errors import SessionError
 
-#: How soon a caller may ask again where nothing tells when a place will be free.
+#: When a caller may retry if it is not known when a place will be free.
 RETRY_MS: Final = 1000
-#: A budget that was saved up: so many seconds' worth may be spent in one go.
+#: How many seconds of unused budget can be saved up.
 BURST_S: Final = 2.0
-#: Calls at once on one connection; more wait at the caller. A program with many bots may use one connection for all.
+#: Concurrent calls on one connection; more wait in the client. A program with many bots may share one connection.
 _STREAMS_PER_CONNECTION: Final = 1024
-#: All metadata of a call. A token has a few hundred bytes.
+#: All metadata of a call; a token has a few hundred bytes.
 _METADATA_BYTES: Final = 16 << 10
 _UNREAD_BYTES: Final = 16 << 10
-#: One caller may watch so many sessions with all the places it may have in each.
+#: Number of sessions in which one caller can use all its watcher places.
 _SESSIONS_WATCHED: Final = 10
-#: Callers whose budgets are remembered; a full budget need not be.
+#: Number of callers whose budgets are remembered; a full budget need not be.
 _REMEMBERED: Final = 10_000
 
 
 class LimitReached(SessionError):
-    """The caller has as much as it may have. ``retry_after_ms`` tells when asking again makes sense."""
+    """The caller has reached a limit. ``retry_after_ms`` says when a retry makes sense."""
 
     reason = "LIMIT_REACHED"
 
@@ -40,7 +40,7 @@ class LimitReached(SessionError):
 
 
 class ConcurrencyLimit:
-    """So many at once for each key, and not one more."""
+    """Limits how many are active at once for each key."""
 
     def __init__(self, limit: str, allowed: int) -> None:
         self._limit = limit
@@ -52,7 +52,7 @@ class ConcurrencyLimit:
 
     @contextmanager
     def hold(self, key: str) -> Iterator[None]:
-        """One place as long as the block runs, or LimitReached."""
+        """Hold one place during the block; raises LimitReached."""
         taken = self._taken.get(key, 0)
         if taken >= self._allowed:
             raise LimitReached(self._limit, self._allowed)
@@ -63,13 +63,13 @@ class ConcurrencyLimit:
             left = self._taken[key] - 1
             if left:
                 self._taken[key] = left
-            else:  # a key without places is forgotten, or the table would grow for ever
+            else:  # drop keys without places, so that the table does not grow for ever
                 del self._taken[key]
 
 
 class WatchLimit:
-    """Who may watch a session: the public shares the places of a session, and no one caller has them all. The operator, whose
-    referee must see the end of every game, has places of its own.
+    """Limits watchers: the public shares the places of a session, and no caller can take all of them. The operator, whose referee
+    must see the end of every game, has its own places.
     """
 
     def __init__(self, per_session: int, per_caller: int) -> None:
@@ -80,7 +80,7 @@ class WatchLimit:
 
     @contextmanager
     def hold(self, session: str, caller: str, *, is_operator: bool) -> Iterator[None]:
-        """One place as long as the block runs, or LimitReached."""
+        """Hold one place during the block; raises LimitReached."""
         if is_operator:
             with self._operator.hold(session):
                 yield
@@ -90,10 +90,10 @@ class WatchLimit:
 
 
 class Budget:
-    """An allowance by caller, in milliseconds or refusals: a bucket that fills by ``per_second`` of them a second.
+    """A budget per caller, in milliseconds or refusals: a bucket that gains ``per_second`` of them each second.
 
-    What a request costs is known only afterwards. So a caller is let in while anything is left, and pays then; whoever
-    overdrew waits until the debt is paid off.
+    The cost of a request is known only afterwards. So a caller is admitted while anything is left, and charged later; one that is
+    overdrawn waits until the debt is paid off.
     """
 
     def __init__(self, limit: str, per_second: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -101,29 +101,31 @@ class Budget:
         self._per_second = per_second
         self._full = per_second * BURST_S
         self._now = now
-        #: By caller: milliseconds left, and when that was true.
+        #: By caller: milliseconds left, and the time of that value.
         self._left: dict[str, tuple[float, float]] = {}
 
     def left_ms(self, caller: str) -> float:
-        """What the caller may still spend; negative if it overdrew."""
+        """Return what the caller may still spend; negative if it is overdrawn."""
         now = self._now()
         left, since = self._left.get(caller, (self._full, now))
         return min(self._full, left + (now - since) * self._per_second)
 
     def admit(self, caller: str, debt_ms: float = 0) -> None:
-        """LimitReached with the wait, unless something is left, or less is owed than this."""
+        """Raise LimitReached with the time to wait, unless something is left or the debt is below this."""
         left = self.left_ms(caller)
         if left <= -debt_ms:
             wait_ms = int(-left / self._per_second * 1000) + 1
             raise LimitReached(self._limit, self._per_second, wait_ms)
 
     def go_on(self, caller: str) -> None:
-        """The same in the midst of a request of many parts. What was let in is finished, unless it owes all that can be saved up:
-        otherwise a caller who has spent its savings would see no request of two parts through."""
+        """Also applies while a request of many parts is processed: it may continue unless the debt reaches the maximum savings.
+
+        Otherwise a caller without savings could never finish a request of two parts.
+        """
         self.admit(caller, self._full)
 
     def charge(self, caller: str, used_ms: float) -> None:
-        """Pay for what was used."""
+        """Charge the caller for what was used."""
         self._left[caller] = (self.left_ms(caller) - used_ms, self._now())
         if len(self._left) > _REMEMBERED:
             self._forget_the_full()
@@ -134,14 +136,14 @@ class Budget:
 
 @dataclass(frozen=True)
 class Limits:
-    """All limits of one process. The numbers come from the settings."""
+    """All limits of one process, from the settings."""
 
     streams: ConcurrencyLimit
     watchers: WatchLimit
-    #: Choices that were refused, by bot.
+    #: Refused choices, by bot.
     refusals: Budget
     simulation: Budget
-    #: Of all callers together.
+    #: In the whole arena.
     live_sessions: int
 
     @classmethod
@@ -164,19 +166,19 @@ class Limits:
         )
 
     def check_sessions(self, live: int) -> None:
-        """LimitReached if an arena with so many live sessions may not open another."""
+        """Raise LimitReached if an arena with this many live sessions may not open another."""
         if live >= self.live_sessions:
             raise LimitReached("live sessions in this arena", self.live_sessions)
 
 
 def message_options(max_message_bytes: int) -> list[tuple[str, int]]:
-    """Channel options that make gRPC itself turn away what is too long or too many, before it is read into memory."""
+    """Return channel options with which gRPC refuses what is too long or too many before it is read into memory."""
     return [
         ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.max_concurrent_streams", _STREAMS_PER_CONNECTION),
         ("grpc.max_metadata_size", _METADATA_BYTES),
         ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
-        # So little is buffered of a call that we have not begun to read; with probes it would be as much as the line carries.
+        # Limits the buffer of a call that is not read yet; with bandwidth probes it would grow to the line's capacity.
         ("grpc.http2.lookahead_bytes", _UNREAD_BYTES),
         ("grpc.http2.bdp_probe", 0),
     ]

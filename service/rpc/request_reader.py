@@ -1,5 +1,5 @@
-"""Reading requests: memory is reserved before, their bytes are bounded before they are parsed, and what is no message is a bad
-request like any other (gRPC would call it an unknown error of ours).
+"""Reads requests: reserves memory first, checks the bytes before they are parsed, and treats invalid messages as bad requests (gRPC
+would report an unknown error).
 """
 
 import asyncio
@@ -18,19 +18,19 @@ from service.rpc.stream_writing import PATIENCE_S, write_message
 from service.sessions.errors import BadRequest
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # generic for the type checker only
-#: So few bytes cannot take much memory, so their fields are not checked.
+#: A request this small cannot take much memory, so its fields are not checked.
 _SMALL: Final = 1024
-#: The first message of a conversation says who comes, and little else.
+#: The first message of a stream identifies the caller, and contains little else.
 FIRST_BYTES: Final = 16 << 10
 #: How long to wait for the first message of a call, in seconds, while memory is reserved for it.
 _READ_S: Final = 15.0
-#: Long calls with limits of their own, which also know the field that must come first.
+#: Streams with their own limits, which also check their first message.
 _HAVE_OWN_LIMITS: Final = ("/rubble.v1.BotService/Play", "/rubble.v1.SessionService/Watch")
 _HEALTH: Final = "/grpc.health.v1.Health/Check"
 
 
 class _MessageParser:
-    """Makes a request of its bytes."""
+    """Parses the bytes of a request."""
 
     def __init__(self, method: str, parse: Any) -> None:
         self._method = method
@@ -39,7 +39,7 @@ class _MessageParser:
         self._shape = None if descriptor is None else Shape.of(descriptor)
 
     def read(self, data: bytes) -> Any:
-        """The request, or BadRequest."""
+        """Return the request; raises BadRequest."""
         if self._parse is None:
             return data
         try:
@@ -47,12 +47,12 @@ class _MessageParser:
                 self._shape.check(data)
             return self._parse(data)
         except (DecodeError, IndexError):
-            expected = f"the request of {self._method} as protobuf writes it"
+            expected = f"the request of {self._method} in protobuf's binary format"
             raise BadRequest("message", f"{len(data)} bytes", expected) from None
 
     async def read_first(self, context: Any, held: Reservation | None, most: int = 0) -> Any:
-        """The first request of a call, which must come soon; EOF: there is none."""
-        # Not from gRPC's iterator of requests: that keeps the last one until the garbage is collected.
+        """Return the first request of a call, which must arrive soon; EOF if there is none."""
+        # Not read from gRPC's iterator, which keeps the last request until garbage collection.
         try:
             async with asyncio.timeout(_READ_S):
                 data = await context.read()
@@ -68,7 +68,7 @@ class _MessageParser:
 
 
 class RequestReader(grpc.aio.ServerInterceptor):
-    """Reads requests where errors are given their status. It goes after the interceptors that do so and that know the caller."""
+    """Reads requests where errors get their status. It comes after the interceptors that handle errors and identify the caller."""
 
     def __init__(self, request_memory: RequestMemory | None = None) -> None:
         self._request_memory = request_memory
@@ -86,11 +86,11 @@ class RequestReader(grpc.aio.ServerInterceptor):
         if handler.request_streaming:
             return self._conversation(handler, reader, method)
         if self._request_memory is not None and current_caller().kind is Kind.ANONYMOUS:
-            return self._stranger(handler, reader, method)
+            return self._anonymous(handler, reader, method)
         return await self._single(handler, reader, method)
 
     def _hold_limit(self, method: str, context: Any) -> AbstractContextManager[None]:
-        """What a long call without limits of its own takes while it is open. A long call keeps no memory for requests."""
+        """Hold the place of a long call without its own limits. A long call keeps no request memory."""
         if self._request_memory is None or method in _HAVE_OWN_LIMITS:
             return nullcontext()
         return self._request_memory.long_calls.hold(caller_name(current_caller(), context))
@@ -103,9 +103,9 @@ class RequestReader(grpc.aio.ServerInterceptor):
             held = await self._request_memory.reserve(caller_name(current_caller()), current_caller().kind)
             task = asyncio.current_task()
             assert task is not None
-            # The call's own task: it also ends where the caller leaves before its request has come.
+            # The call's own task, which also ends if the caller leaves before its request arrives.
             task.add_done_callback(lambda _: held.release())
-            # A request that does not come must not keep memory that others need; grpc.aio tells the caller nothing of it.
+            # A request that does not arrive must not hold memory; the caller gets no message about it from grpc.aio.
             late = asyncio.get_running_loop().call_later(_READ_S, task.cancel)
         answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
 
@@ -117,7 +117,7 @@ class RequestReader(grpc.aio.ServerInterceptor):
             try:
                 return reader.read(data)
             except BadRequest as error:
-                return error  # raised where it is given its status
+                return error  # raised where it gets its status
 
         async def call(request: Any, context: Any) -> Any:
             if isinstance(request, BadRequest):
@@ -134,8 +134,8 @@ class RequestReader(grpc.aio.ServerInterceptor):
             return grpc.unary_stream_rpc_method_handler(call_long, read, handler.response_serializer)
         return grpc.unary_unary_rpc_method_handler(call, read, handler.response_serializer)
 
-    def _stranger(self, handler: Any, reader: _MessageParser, method: str) -> Handler:
-        """One request of somebody we know by address only, which a handler of streams learns before anything is read."""
+    def _anonymous(self, handler: Any, reader: _MessageParser, method: str) -> Handler:
+        """One request of an unauthenticated caller. Only a stream handler knows its address before anything is read."""
         answer = handler.unary_stream if handler.response_streaming else handler.unary_unary
         request_memory = self._request_memory
         assert request_memory is not None
@@ -158,19 +158,19 @@ class RequestReader(grpc.aio.ServerInterceptor):
         return grpc.stream_stream_rpc_method_handler(call, None, handler.response_serializer)
 
     def _conversation(self, handler: Any, reader: _MessageParser, method: str) -> Handler:
-        """Many requests. Memory is reserved for the first; of the others one at a time is read."""
+        """Several requests. Memory is reserved for the first; the others are read one at a time."""
         answer = handler.stream_stream
         request_memory = self._request_memory
 
         async def reserve(kept: ExitStack) -> Reservation | None:
-            """Memory for the first message of a known caller. A stranger's is bounded apart, in ``read_strangers``."""
+            """Reserve memory for the first message of a known caller. Others are limited in ``read_anonymous``."""
             if request_memory is None or current_caller().kind is Kind.ANONYMOUS:
                 return None
             held = await request_memory.reserve(caller_name(current_caller()), current_caller().kind)
             kept.callback(held.release)
             return held
 
-        async def read_strangers(context: Any) -> Any:
+        async def read_anonymous(context: Any) -> Any:
             assert request_memory is not None
             try:
                 async with request_memory.half_open(context):
@@ -182,7 +182,7 @@ class RequestReader(grpc.aio.ServerInterceptor):
 
         async def opened(context: Any, held: Reservation | None, kept: ExitStack) -> AsyncIterator[Any]:
             if held is None and request_memory is not None:
-                request = await read_strangers(context)
+                request = await read_anonymous(context)
             else:
                 request = await reader.read_first(context, held, FIRST_BYTES)
             if request is grpc.aio.EOF:
@@ -190,10 +190,10 @@ class RequestReader(grpc.aio.ServerInterceptor):
             kept.enter_context(self._hold_limit(method, context))
             yield request
             if held is not None:
-                held.release()  # the handler reads on, so it knows who comes
+                held.release()  # the handler continues to read, so it has identified the caller
             while (data := await context.read()) is not grpc.aio.EOF:
                 request = reader.read(data)
-                del data  # the next one may be long in coming
+                del data  # the next one may take long to arrive
                 yield request
 
         async def converse(_: Any, context: Any) -> None:

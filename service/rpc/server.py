@@ -1,4 +1,4 @@
-"""One copy of the service: what it is made of, how it starts, and how it stops without losing a move."""
+"""One copy of the service: its parts, its start, and a stop that loses no move."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ _HEALTH_S: Final = 1.0
 _DRAIN_S: Final = 5.0
 
 
-#: What is served here, by its full name; health is told for each of them.
+#: The full names of the services; each has a health status.
 SERVICES: Final = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
     for module, name in (
@@ -68,7 +68,7 @@ SERVICES: Final = tuple(
 
 
 class Service:
-    """One copy of the service. All it knows it could lose."""
+    """One copy of the service. Keeps no state of its own: any copy can serve the next request."""
 
     def __init__(self, settings: Settings, redis_url: str) -> None:
         self._settings = settings
@@ -115,9 +115,9 @@ class Service:
         self.live_sessions.listen(self._leaks.hear)
 
     async def start(self, listen: str, *, reuse_port: bool = False) -> str:
-        """Begin to serve; returns the address that was really bound."""
+        """Start serving; return the bound address."""
         server = grpc.aio.server(
-            # The first one is the outermost: errors wrap the authorizer, and the metrics see what the caller sees.
+            # The first one is outermost: errors wrap the authorizer, and the metrics see what the caller sees.
             interceptors=(
                 RequestIds(),
                 CallMetrics(),
@@ -150,7 +150,7 @@ class Service:
         credentials = server_credentials(self._settings)
         try:
             port = server.add_secure_port(listen, credentials) if credentials else server.add_insecure_port(listen)
-        except RuntimeError:  # all that gRPC says of it
+        except RuntimeError:  # gRPC gives no more details
             raise CannotListen(listen) from None
         await self._check_health()
         await self._notifications.start()
@@ -167,7 +167,7 @@ class Service:
         return f"{listen.rpartition(':')[0]}:{port}"
 
     async def stop(self) -> None:
-        """Tell bots to go elsewhere, finish what has begun, and stop."""
+        """Ask bots to connect elsewhere, finish the current calls, and stop."""
         self._is_stopping = True
         metrics.IS_SERVING.set(0)
         for name in ("", *SERVICES):
@@ -193,7 +193,7 @@ class Service:
             except SessionError as error:
                 _LOG.warning("%s", error)
             except Exception:
-                _LOG.exception("work beside the calls failed")
+                _LOG.exception("background work of the service failed")
 
     async def _enforce_deadlines(self) -> None:
         await self._enforcer.once()
@@ -203,13 +203,13 @@ class Service:
         self._conflicts_counted = self.live_sessions.conflicts
 
     async def _check_health(self) -> None:
-        """NOT_SERVING while Redis is away or takes no writes, back by itself."""
+        """Set NOT_SERVING while Redis is away or accepts no writes; recovers by itself."""
         if not self._is_stopping:
             await self._heartbeat.beat()
         metrics.REDIS_UP.set(int(self._heartbeat.is_readable))
         metrics.REDIS_WRITABLE.set(int(not self._heartbeat.failure))
         self._health.problem = self._heartbeat.failure
-        # While it stops it is not well: a balancer would send calls to a copy that is about to go.
+        # NOT_SERVING while stopping, so that a balancer sends no calls to this copy.
         is_well = not self._heartbeat.failure and not self._is_stopping
         serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
         metrics.IS_SERVING.set(int(is_well))

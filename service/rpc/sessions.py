@@ -1,4 +1,4 @@
-"""SessionService: translates requests into calls of the arena and sessions into messages, and nothing else."""
+"""SessionService: translates between requests, live sessions and messages."""
 
 import asyncio
 import re
@@ -40,21 +40,21 @@ _HOUR_MS: Final = 3_600_000
 _POLL_S: Final = 2.0
 _WAIT_MS: Final = 30_000
 _LONGEST_WAIT_MS: Final = 60_000
-#: A seat token outlives any session.
+#: Longer than any session lasts.
 _TOKEN_S: Final = 48 * 3600
-#: No session has as many revisions; more would not fit into what Redis counts with.
+#: More revisions than any session has; a larger number would not fit a Redis index.
 _FAR: Final = 1 << 62
 _PAGE: Final = 100
 _PAGE_LIMIT: Final = 1000
 _PAGE_TOKEN: Final = re.compile(r"[0-9]{1,15}")
-#: The causes for which a seat may be given up.
+#: The faults for which a seat may be resigned.
 _RESIGNED_BY: Final[Mapping[int, Fault]] = {
     common_pb2.FAULT_UNSPECIFIED: Fault.RESIGNED,
     common_pb2.FAULT_RESIGNED: Fault.RESIGNED,
     common_pb2.FAULT_MATCH_LIMIT: Fault.MATCH_LIMIT,
 }
-#: Changes that are being made; the loop alone would not keep those alive whose callers have gone.
-_UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
+#: Changes in progress. The event loop holds only weak references, and their callers may have gone.
+_CHANGES: Final[set[asyncio.Task[Any]]] = set()
 
 
 class SessionServicer(session_pb2_grpc.SessionServiceServicer):
@@ -82,7 +82,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         session = await _finish_despite_disconnect(
             self._live_sessions.create(header, seeds_given=request.HasField("seeds"))
         )
-        header = session.header  # the first request's, if this one repeats it: tokens are for the session that is there
+        header = session.header  # of the existing session, if this request is a repeat: tokens are for that one
         expires = self._signer.expires_in(_TOKEN_S)
         tokens = [
             "" if bot else self._signer.seat_token(header.id, header.creation_id, seat, expires)
@@ -93,7 +93,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         )
 
     async def _check_capacity(self, session_id: str) -> None:
-        """LimitReached, unless another session may be opened. A request sent twice opens none: it finds the first one's."""
+        """Raise LimitReached unless another session may be opened. A repeated request opens none."""
         try:
             self._limits.check_sessions(await self._live_sessions.store.live())
         except LimitReached:
@@ -101,7 +101,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 raise
 
     def _header(self, request: session_pb2.CreateSessionRequest) -> Header:
-        """The header a request asks for, every field checked."""
+        """Return the header for a request; every field is checked."""
         session_id = request.session or secrets.token_urlsafe(12)
         check_name("session", session_id)
         game = games.get(request.game)
@@ -120,7 +120,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                     raise BadRequest(name, f"{len(seed)} bytes", f"{SEED_BYTES} bytes")
         control = _time_control(request)
         if request.sealed and not request.hold_seeds:
-            raise BadRequest("sealed", True, "hold_seeds beside it: a session is sealed until its seeds are revealed")
+            raise BadRequest("sealed", True, "hold_seeds set too: a session is sealed until its seeds are revealed")
         now = self._live_sessions.now_ms()
         return Header(
             session_id,
@@ -165,7 +165,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 try:
                     session = await self._live_sessions.read(session_id)
                 except (UnknownSession, UnreadableSession):
-                    continue  # it expired, or is another version's
+                    continue  # expired, or written by another version
                 if request.game in ("", session.header.game):
                     response.sessions.append(codec.session_message(session, self._live_sessions.now_ms()))
                 if len(response.sessions) == size:
@@ -195,7 +195,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             raise BadRequest("choice", "nothing", "an index or a text")
         choice: int | str = request.index if kind == "index" else request.text
         settled: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        note = redact(request.note)  # it becomes public with the replay
+        note = redact(request.note)  # the replay will make it public
         answer = Answer(seat, request.turn, choice, note, heard)
         self._live_sessions.answer(request.session, answer, partial(set_result, settled))
         reply = await settled
@@ -212,7 +212,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         if fault is None:
             raise BadRequest("fault", request.fault, "FAULT_RESIGNED or FAULT_MATCH_LIMIT")
         if fault is not Fault.RESIGNED and caller.kind is not Kind.OPERATOR:
-            raise Forbidden("only the operator may give a seat up for another cause than resigning")
+            raise Forbidden("only the operator may forfeit a seat for a fault other than FAULT_RESIGNED")
         return session_pb2.ResignResponse(
             revision=await self._change(request.session, lambda session, now: session.resign(seat, now, fault))
         )
@@ -238,7 +238,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         revision = await self._change(request.session, lambda session, now: session.reveal(now))
         session, entries = await self._live_sessions.read_log(
             request.session, revision - 1
-        )  # nothing comes after revealing
+        )  # nothing follows the reveal
         return session_pb2.RevealSeedsResponse(
             seeds=codec.seeds_message(session.header), revision=revision, at_ms=entries[0].at_ms
         )
@@ -252,7 +252,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             return session_pb2.ForgetSessionResponse()
         if session.status == ACTIVE:
             raise SessionRunning(
-                f"session {request.session} is still being played; cancel it before it is forgotten",
+                f"session {request.session} is still being played; cancel it before calling ForgetSession",
                 session=request.session,
             )
         await self._live_sessions.store.expire_soon(request.session)
@@ -293,7 +293,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         watch_limit = self._limits.watchers.hold(request.session, name, is_operator=is_operator)
         with watch_limit, metrics.WATCHERS.track_inprogress():
             _check_seal(await self._live_sessions.read(request.session))
-            # A status can follow a message that is not read only if these went before.
+            # Without this, a status could not be sent to a client that does not read.
             await context.send_initial_metadata(())
             async with self._watchers.watch(request.session) as watched:
                 after = max(0, min(request.from_revision, _FAR) - 1)
@@ -313,10 +313,10 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                     try:
                         await asyncio.wait_for(next_change.wait(), _POLL_S)
                     except TimeoutError:
-                        watched.mark_stale()  # a notice may have been lost: look
+                        watched.mark_stale()  # a notification may have been lost
 
     async def _look(self, session_id: str, after: int, is_stale: bool) -> "_Seen":
-        """What a spectator sees of a session after a revision; from the store, if what this copy knows may be out of date."""
+        """Return what a spectator sees of a session after a revision; from the store if the cache may be outdated."""
         session, entries = await self._live_sessions.read_log(session_id, max(0, after - 1), fresh=is_stale)
         last, entries = (entries[:1], entries[1:]) if after else ([], entries)
         before = entry_mark(session.header, last[0]) if last else 0
@@ -329,22 +329,22 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a spectator is shown, up to which revision, and whether that was all."""
+    """What a spectator is shown, up to which revision, and whether that is all."""
 
     response: session_pb2.WatchResponse
-    #: The mark of the entry after which this begins; 0 if there is none.
+    #: The mark of the entry before the first one; 0 if there is none.
     before: int
     after: int
-    #: The mark of the entry that was shown last.
+    #: The mark of the last entry shown.
     mark: int
     is_over: bool
 
 
 async def _finish_despite_disconnect(change: Coroutine[Any, Any, T]) -> T:
-    """Finish a change even if the caller hangs up: it may be saved already, and those whose clocks now run must be told."""
+    """Finish a change even if the caller disconnects: it may be saved already, and bots whose clocks run must be notified."""
     work = asyncio.create_task(change)
-    _UNDER_WAY.add(work)
-    work.add_done_callback(_UNDER_WAY.discard)
+    _CHANGES.add(work)
+    work.add_done_callback(_CHANGES.discard)
     return await asyncio.shield(work)
 
 
@@ -381,13 +381,13 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
 
 
 def _seat_of(caller: Caller, session: Session) -> int | None:
-    """The seat a caller holds in this session, None for everybody else."""
+    """Return the caller's seat in this session; None for other callers."""
     seats = caller.seats_in(session.header)
     return seats[0] if seats else None
 
 
 def _check_seal(session: Session) -> None:
-    """SessionSealed, unless the caller may see this session: while others have to play the same cards, only its seats do."""
+    """Raise SessionSealed unless the caller may read this session: while others play the same cards, only its seats may."""
     if not session.header.sealed or session.revealed:
         return
     caller = current_caller()
@@ -398,7 +398,7 @@ def _check_seal(session: Session) -> None:
 def _sealed(session: Session, what: str) -> SessionSealed:
     id_ = session.header.id
     return SessionSealed(
-        f"session {id_} holds its seeds back: {what} is told when they are revealed, after the last game of its block",
+        f"session {id_} holds its seeds back: {what} can be read when they are revealed, after the last game of its block",
         session=id_,
     )
 

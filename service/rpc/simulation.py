@@ -1,4 +1,4 @@
-"""SimulationService: worlds a seat could believe in, and games played out in them. Computed beside the event loop."""
+"""SimulationService: samples states consistent with a seat's view, and plays them out. Runs in a thread beside the event loop."""
 
 import asyncio
 import contextlib
@@ -27,11 +27,11 @@ _SIMULATIONS: Final = 256
 _PLAYOUTS: Final = 1000
 _ACTIONS: Final = 1000
 _LIFE_S: Final = 3600
-#: Playouts are computed in slices of so many seconds: between two of them others have their turn, and who has left is noticed.
+#: Playouts run in slices of this many seconds: between two slices others run, and a disconnect is noticed.
 _SLICE_S: Final = 0.02
 _PURPOSE: Final = "world"
 
-#: What a handle says: the game, and the state of a world as plain data.
+#: The content of a handle: the game, and a state as plain data.
 World = tuple[str, Any]
 
 
@@ -42,36 +42,36 @@ def _draws(seed: int | None, purpose: str) -> Draws:
 
 
 class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
-    """Search for bots that have no engine of their own."""
+    """Search for bots without their own engine."""
 
     def __init__(self, live_sessions: LiveSessions, signer: Signer, limits: Limits) -> None:
         self._live_sessions = live_sessions
         self._signer = signer
         self._limits = limits
-        # One thread: the rules hold the interpreter anyway, and this keeps the event loop's share of it.
+        # One thread: the rules hold the interpreter lock anyway, and more threads would slow down the event loop.
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="simulate")
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def close(self) -> None:
-        """Take no more work."""
+        """Accept no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _compute(self, work: Any, *arguments: Any, is_begun: bool = False) -> Any:
-        """Do it beside the loop, at the caller's expense. One thing at a time for each caller: nobody stands in the queue twice.
+        """Run work in the thread and charge the caller. Each caller has at most one piece of work in the queue.
 
-        ``is_begun``: the caller has been let in with this; where others are told to come back, it waits until it can pay.
+        ``is_begun``: continues an admitted request; it waits until the budget allows more, where a new request would be refused.
         """
         caller = current_caller().id
         loop = asyncio.get_running_loop()
         budget = self._limits.simulation
 
         def charge(used_ms: float) -> None:
-            with contextlib.suppress(RuntimeError):  # the service has stopped, and nobody pays any more
+            with contextlib.suppress(RuntimeError):  # the service has stopped
                 loop.call_soon_threadsafe(budget.charge, caller, used_ms)
 
         async with self._turn_of(caller):
             try:
-                budget.go_on(caller)  # what was asked for before this may have cost more than was left
+                budget.go_on(caller)  # earlier work may have cost more than was left
             except LimitReached as limit:
                 if not is_begun:
                     raise
@@ -100,7 +100,7 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
             )
         if session.status != ACTIVE:
             raise SessionEnded(f"session {header.id} has ended", session=header.id)
-        # All that is handed on is what the seat knows: the true hidden cards cannot be touched from there.
+        # Only the seat's view is passed on: the real hidden cards cannot be reached from there.
         view = session.game.view(session.state, request.seat)
         self._limits.simulation.admit(caller.id)
         draws = _draws(request.seed if request.HasField("seed") else None, "worlds")
@@ -142,7 +142,7 @@ class SimulationServicer(simulation_pb2_grpc.SimulationServiceServicer):
 
 
 def _charged(charge: Callable[[float], None], work: Any, *arguments: Any) -> Any:
-    """Do the work and tell what it took, also if it fails or nobody waits for it any more."""
+    """Run the work and charge for its time, even if it fails or the caller has gone."""
     begin = time.thread_time()
     try:
         return work(*arguments)
@@ -155,7 +155,7 @@ def _sample(game: AnyGame, view: Any, seat: int, count: int, draws: Draws) -> li
 
 
 def _advance(game: AnyGame, state: Any, actions: list[str]) -> None:
-    """Play the actions, each by the first seat that is to act; Refused or Unreadable."""
+    """Play the actions, each by the first seat to act; raises Refused or Unreadable."""
     for text in actions:
         acting = game.to_act(state)
         if not acting:
@@ -166,14 +166,14 @@ def _advance(game: AnyGame, state: Any, actions: list[str]) -> None:
 def _run(
     game: AnyGame, plain: Any, simulation: simulation_pb2.Simulation, policy: str, seed: int | None
 ) -> "tuple[simulation_pb2.SimulationResult, Any, _Playouts | None]":
-    """One line of play, the world it leads to, if that is wanted, and its playouts, of which the first have been played."""
+    """Return the result of one line of play, the state it leads to (if requested), and its playouts, the first of them played."""
     state = game.from_plain(plain)
     result = simulation_pb2.SimulationResult()
     try:
         _advance(game, state, list(simulation.actions))
     except (Refused, Unreadable) as error:
-        told = error_status(error)
-        return simulation_pb2.SimulationResult(refused=told.reason, message=told.message), None, None
+        status = error_status(error)
+        return simulation_pb2.SimulationResult(refused=status.reason, message=status.message), None, None
     acting = game.to_act(state)
     result.to_act.extend(acting)
     outcome = game.outcome(state)
@@ -192,7 +192,7 @@ def _run(
 
 @dataclass(slots=True)
 class _Playouts:
-    """Games to be played out from one position, a few at a time."""
+    """Games to be played out from one position, in slices."""
 
     game: AnyGame
     state: Any
@@ -202,7 +202,7 @@ class _Playouts:
     result: simulation_pb2.SimulationResult
 
     def play(self) -> None:
-        """Play until a slice of time is used up, one game at least."""
+        """Play until a slice of time is used up, at least one game."""
         end = time.thread_time() + _SLICE_S
         while self.left:
             _add(self.result, _play_out(self.game, self.game.copy(self.state), self.player, self.draws))

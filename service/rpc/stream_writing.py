@@ -1,4 +1,4 @@
-"""Writing to callers, who may not read: every wait has an end, and so has the stream."""
+"""Writes to callers that may not read: every wait is limited, and so is the stream."""
 
 import asyncio
 import gc
@@ -9,28 +9,28 @@ import grpc
 
 from service.sessions.errors import NotReading
 
-#: A caller that has not taken a message for so long, in seconds, is not reading.
+#: A caller that has not taken a message for this long, in seconds, does not read.
 PATIENCE_S: Final = 15.0
-#: How long the status of a call may wait behind what the caller has not read, in seconds.
+#: How long the status of a call may wait behind unread messages, in seconds.
 _STATUS_S: Final = 15.0
 _PAUSE_S: Final = 1.0
-#: What grpc.aio calls the task that waits for the end of a call and keeps the call alive until then.
+#: The name of the grpc.aio task that waits for the end of a call and keeps the call alive.
 _KEEPER: Final = "_schedule_rpc_coro"
 
 
 async def write_message(context: Any, message: Any, timeout: asyncio.Timeout) -> None:
-    """Write a message of a stream. NotReading: nobody took it while our patience lasted. If the caller has left, so do we."""
+    """Write a message of a stream. Raises NotReading if it is not taken in time. If the caller has left, the call ends."""
     try:
         async with timeout:
             await context.write(message)
     except TimeoutError:
         raise NotReading from None
-    except grpc.aio.BaseError:  # there is nobody to write to any more, and nothing is wrong
+    except grpc.aio.BaseError:  # the caller has left, which is not an error
         end_quietly()
 
 
 async def end_with_status(context: Any, status: Any) -> None:
-    """End a call with a status. A caller that does not read even that has its stream cut off; else it would be kept for ever."""
+    """End a call with a status. If the caller does not read the status, the stream is cut off, so that it is not kept for ever."""
     try:
         async with asyncio.timeout(_STATUS_S):
             await context.abort(status.code, status.details, status.trailing_metadata)
@@ -45,22 +45,22 @@ async def end_with_status(context: Any, status: Any) -> None:
 
 
 def _forget_cause(end: BaseException, _: object) -> None:
-    """Let go of what a refused call was about. gRPC keeps the exception with the call and the exception leads back to the call, so
-    that without this every request that is refused stays in memory until the garbage is collected.
+    """Drop the references of a refused call. gRPC keeps the exception with the call, and the exception refers to the call: without
+    this every refused request would stay in memory until garbage collection.
     """
     end.__traceback__ = end.__context__ = end.__cause__ = None
 
 
 def end_quietly() -> NoReturn:
-    """End a call whose caller has left: grpc.aio takes this quietly."""
+    """End a call whose caller has left, in a way that grpc.aio does not log."""
     raise asyncio.CancelledError
 
 
 def _cut_off_soon() -> None:
-    """Let go of the call that the current task answers: gRPC resets a stream that nobody holds any more.
+    """Release the call of the current task: gRPC resets a stream that has no references.
 
-    grpc.aio offers no way to cancel a call from the server. Its keeper waits for the caller to close, so the keeper is ended,
-    a little later: a caller that has closed ends it itself.
+    grpc.aio has no way to cancel a call from the server. Its keeper task waits for the caller to close, so the keeper is cancelled
+    after a delay: a caller that closes ends it by itself.
     """
     own = asyncio.current_task()
     for task in asyncio.all_tasks():

@@ -1,7 +1,7 @@
-"""Watchers: all who watch a session at this copy. What they see is looked up and drawn once for all of them.
+"""The watchers of sessions on this copy. What they see is read and encoded once for all of them.
 
-What this copy has saved itself is shown from memory. The store is asked when another copy has saved something, and now and then,
-in case a notice was lost. Drawing takes the loop: done for each watcher, a hundred of them would hold up the game they watch.
+Changes saved by this copy are shown from memory. The store is read when another copy has saved something, and at intervals in
+case a notification was lost. Encoding blocks the event loop: done per watcher, a hundred of them would delay the game.
 """
 
 import asyncio
@@ -17,38 +17,38 @@ from service.sessions.notifications import Notifications
 from service.sessions.redis_store import read_notice
 
 T = TypeVar("T")
-#: How long a watcher rests after a message, in seconds, for each of those who watch beside it: handing over has its price too.
+#: Pause of a watcher after a message, in seconds, per watcher of the session: sending costs time too.
 _PAUSE_S: Final = 0.001
 _OWN_MARKS: Final = 64
 
 
 class SessionWatchers(Generic[T]):
-    """Those who watch one session."""
+    """The watchers of one session."""
 
     def __init__(self, look: Callable[[int, bool], Awaitable[T]]) -> None:
         self.watchers = 0
         self._look = look
-        #: What this copy knows of the session may be out of date: the next look asks the store.
+        #: The cached session may be outdated: the next read uses the store.
         self._is_stale = True
-        #: The marks of what this copy has saved: its own notices come back to it.
+        #: The marks saved by this copy, whose own notifications come back to it.
         self._own_marks: deque[str] = deque(maxlen=_OWN_MARKS)
         self._next_change = asyncio.Event()
         self._notices = 0
         self._under_way: dict[tuple[int, int], asyncio.Task[T]] = {}
 
     def hear(self, notice: str) -> None:
-        """The session has changed, at whatever copy."""
+        """Handle a notification that the session has changed, on any copy."""
         if read_notice(notice)[1] not in self._own_marks:
             self._is_stale = True
             self._announce()
 
     def hear_change(self, change: Change) -> None:
-        """This copy has changed the session."""
+        """Handle a change made by this copy."""
         self._own_marks.append(change.session.mark)
         self._announce()
 
     def mark_stale(self) -> None:
-        """A notice may have been lost."""
+        """A notification may have been lost."""
         self._is_stale = True
 
     def _announce(self) -> None:
@@ -58,40 +58,40 @@ class SessionWatchers(Generic[T]):
 
     @property
     def next_change(self) -> asyncio.Event:
-        """Set at the next change. To be asked for before looking, or a change in between would be missed."""
+        """Return an event that the next change sets. Get it before reading, so that no change is missed."""
         return self._next_change
 
     @property
     def pause_s(self) -> float:
-        """How long to rest after a message."""
+        """Return how long to pause after a message."""
         return (self.watchers - 1) * _PAUSE_S
 
     async def read(self, after: int) -> T:
-        """What there is to see after a revision, as it stands now or later."""
-        # Whoever comes after a notice does not join a look that began before it.
+        """Return what there is to see after a revision, as of now or later."""
+        # A watcher that comes after a notification does not join a read that started before it.
         key = (after, self._notices)
         looking = self._under_way.get(key)
         if looking is None:
             is_stale, self._is_stale = self._is_stale, False
             looking = self._under_way[key] = asyncio.ensure_future(self._look(after, is_stale))
             looking.add_done_callback(lambda done: self._looked(key, done))
-        return await asyncio.shield(looking)  # whoever leaves does not take the others' look along
+        return await asyncio.shield(looking)  # shielded: a watcher that leaves must not cancel the read of the others
 
     def _looked(self, key: tuple[int, int], done: "asyncio.Future[T]") -> None:
         del self._under_way[key]
         if (
             done.cancelled() or done.exception() is not None
-        ):  # all who asked may have left; then nobody wants to hear of it
+        ):  # all watchers may have left; then the error is of no interest
             self._is_stale = True
 
 
 class Watchers(Generic[T]):
-    """The watchers of all sessions that are being watched."""
+    """The watchers of all watched sessions."""
 
     def __init__(
         self, live_sessions: LiveSessions, notifications: Notifications, look: Callable[[str, int, bool], Awaitable[T]]
     ) -> None:
-        """``look``: session, revision after which to look, and whether the store must be asked."""
+        """``look``: session, revision after which to read, and whether the store must be read."""
         self._live_sessions = live_sessions
         self._notifications = notifications
         self._look = look
@@ -105,7 +105,7 @@ class Watchers(Generic[T]):
 
     @asynccontextmanager
     async def watch(self, session_id: str) -> AsyncIterator[SessionWatchers[T]]:
-        """The watchers of a session, while one watches."""
+        """Yield the watchers of a session during the block."""
         channel = keys.watch(session_id)
         watched = self._by_session.get(session_id)
         if watched is None:

@@ -1,1 +1,1 @@
-"""Sessions: one play of a game, its clocks, its log, and where it is kept."""
+"""Sessions: one play of a game each, with its clocks, its log and its store."""

@@ -1,8 +1,8 @@
-"""The deadline enforcer: clocks are enforced even if the copy of the service that asked the question has died.
+"""The deadline enforcer: enforces clocks even if the copy of the service that asked the question has died.
 
-Every running session stands in one sorted set with a time at which somebody should look at it. Any copy takes what is due,
-puts it back a little later, and looks. So no session is ever out of sight, and if two copies look at once, saving decides
-who forfeits the seat.
+One sorted set holds every running session with the time of its next check. Any copy takes the sessions that are due, reschedules
+them a little later, and checks them. So no session is lost, and if two copies check one at the same time, the save decides which
+one forfeits the seat.
 """
 
 import logging
@@ -19,10 +19,10 @@ from service.sessions.session import ACTIVE
 
 _LOG: Final = logging.getLogger(__name__)
 _AT_ONCE: Final = 200
-#: Ended sessions stay on the list for so long; then Redis has dropped them too.
+#: How long ended sessions stay in the list; Redis drops their data earlier.
 _LISTED_MS: Final = 48 * 3600 * 1000
 
-#: KEYS: the set. ARGV: now, how many, when to look again.
+#: KEYS: the set. ARGV: now, limit, time of the next check.
 _CLAIM: Final = """
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 for _, id in ipairs(due) do redis.call('ZADD', KEYS[1], 'XX', ARGV[3], id) end
@@ -31,7 +31,7 @@ return due
 
 
 class DeadlineEnforcer:
-    """Looks after sessions whose clocks may have run out unseen."""
+    """Checks sessions whose clocks may have run out."""
 
     def __init__(self, client: RedisClient, live_sessions: LiveSessions, presence: Presence) -> None:
         self._client = client
@@ -41,7 +41,7 @@ class DeadlineEnforcer:
         self._unreadable: deque[str] = deque(maxlen=_AT_ONCE)
 
     async def once(self) -> int:
-        """Look at everything that is due; how many sessions that were."""
+        """Check all sessions that are due; return their number."""
         now = self._live_sessions.now_ms()
         due = await self._client.run(_CLAIM, 1, keys.DUE, now, _AT_ONCE, now + LATE_MS)
         session_ids = [raw.decode() if isinstance(raw, bytes) else str(raw) for raw in due]
@@ -53,14 +53,14 @@ class DeadlineEnforcer:
         return len(due)
 
     async def _look_if_possible(self, session_id: str) -> None:
-        """One session that this copy cannot read must not keep it from all the others; it stays due, for a copy that can."""
+        """Check one session. If this copy cannot read it, it stays due for another copy."""
         try:
             await self._look(session_id)
         except SessionError:
             raise
         except Exception:
-            if session_id not in self._unreadable:  # said once, not every time it is due
-                _LOG.exception("the clocks of session %s cannot be looked at", session_id)
+            if session_id not in self._unreadable:  # logged once, not at every check
+                _LOG.exception("the clocks of session %s cannot be checked", session_id)
                 self._unreadable.append(session_id)
 
     async def _look(self, session_id: str) -> None:
@@ -72,7 +72,7 @@ class DeadlineEnforcer:
                     await self._presence.drop_game(bot, session_id)
 
     async def remove_ended(self) -> int:
-        """Take long-ended sessions off the list; how many sessions are being played."""
+        """Remove sessions that ended long ago from the list; return the number of running sessions."""
         now = self._live_sessions.now_ms()
         await self._client.ask(self._redis.zremrangebyscore(keys.SESSIONS, "-inf", now - _LISTED_MS))
         return int(await self._client.ask(self._redis.zcard(keys.DUE)))

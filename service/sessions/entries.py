@@ -1,6 +1,6 @@
-"""The log of a session: one struct for each kind of entry. The place of an entry in the log, counted from 1, is its revision.
+"""The log of a session: one struct per kind of entry. The position of an entry in the log, counted from 1, is its revision.
 
-In a store an entry is an array whose first item is its tag. In a replay it is a line of JSON, see ``replay.py``.
+The store holds an entry as an array whose first item is its tag. A replay holds it as a line of JSON, see ``replay.py``.
 """
 
 from enum import StrEnum
@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
-#: A number that is not negative, and one that counts from 1.
+#: A number from 0, and a number from 1.
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Place: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
 class Status(StrEnum):
-    """Whether a session is being played. The contract has a number for each name: SESSION_STATUS_ACTIVE and so on."""
+    """The status of a session. The contract has a number for each name, such as SESSION_STATUS_ACTIVE."""
 
     ACTIVE = "ACTIVE"
     FINISHED = "FINISHED"
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why a seat no longer plays for itself; false if it does. The contract has a number for each: FAULT_TIMEOUT and so on."""
+    """Why a seat was forfeited; falsy if it was not. The contract has a number for each name, such as FAULT_TIMEOUT."""
 
     NONE = ""
     TIMEOUT = "TIMEOUT"
@@ -34,9 +34,9 @@ class Fault(StrEnum):
 
 
 class _Entry(Struct, frozen=True, array_like=True, gc=False):
-    """What all entries have: when it happened, in milliseconds since 1970."""
+    """The common field of all entries: the time, in milliseconds since 1970."""
 
-    #: What a replay calls this kind.
+    #: The name of this kind in a replay.
     kind: ClassVar[str]
 
     at_ms: Count
@@ -53,9 +53,9 @@ class Acted(_Entry, frozen=True, tag=0):
     action: str
     think_ms: Count
     note: str = ""
-    #: Said while seats spoke secretly: nobody else may read it until they speak openly again.
+    #: Chosen while seats act simultaneously: hidden from others until the phase is over.
     secret: bool = False
-    #: The game keeps it secret: nobody else may read it until the seeds are revealed. See ``log_view``.
+    #: Kept secret by the game: hidden from others until the seeds are revealed. See ``log_view``.
     lasting: bool = False
 
 
@@ -72,7 +72,7 @@ class AutomatonActed(_Entry, frozen=True, tag=1):
 
 
 class AnswerRefused(_Entry, frozen=True, tag=2):
-    """The answer of a seat was refused, and counted."""
+    """An answer of a seat was refused, and counted."""
 
     kind = "refused"
 
@@ -83,7 +83,7 @@ class AnswerRefused(_Entry, frozen=True, tag=2):
 
 
 class Seated(_Entry, frozen=True, tag=3):
-    """A seat turned up, and its clock begins."""
+    """A seat connected, and its clock starts."""
 
     kind = "seated"
 
@@ -99,7 +99,7 @@ class Forfeited(_Entry, frozen=True, tag=4):
     #: Its last question; 0 if it was never asked.
     turn: Count
     fault: Fault
-    #: The outage of ours that fell into the time it had.
+    #: The outage of the service that overlapped its time to answer.
     outage: str = ""
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong with a session. ``rpc/errors.py`` gives each of these its status; no other file does."""
+"""The errors of sessions. Only ``rpc/errors.py`` maps them to a gRPC status."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ _SHOWN: Final = 120
 
 
 def shorten(value: object) -> str:
-    """A value as an error shows it: what a caller sent may be as long as a message, and errors are kept and logged."""
+    """Return a value as an error shows it. It is shortened, because errors are stored and logged."""
     return repr(value[:_SHOWN] if isinstance(value, str | bytes) else value)[:_SHOWN]
 
 
 class SessionError(Exception):
-    """Something a caller did that a session cannot take. ``reason`` is a word a program can branch on."""
+    """A request that a session cannot accept. ``reason`` is a code that programs can branch on."""
 
     reason = "SESSION_ERROR"
 
@@ -21,7 +21,7 @@ class SessionError(Exception):
 
 
 class BadRequest(SessionError):
-    """A request that can never be right: names the field, the value and what was expected."""
+    """A request that is always invalid; the message names the field, the value and what was expected."""
 
     reason = "BAD_REQUEST"
 
@@ -33,36 +33,37 @@ class BadRequest(SessionError):
 
 
 class UnknownSession(SessionError):
-    """No such session, or it has expired."""
+    """The session does not exist, or has expired."""
 
     reason = "UNKNOWN_SESSION"
 
     def __init__(self, session: str) -> None:
         super().__init__(
-            f"there is no session {shorten(session)}; it never was, or it ended and expired", session=session[:_SHOWN]
+            f"there is no session {shorten(session)}; it never existed, or it ended and expired",
+            session=session[:_SHOWN],
         )
 
 
 class SessionExists(SessionError):
-    """The id is taken by a session that was asked for differently."""
+    """The id is taken by a session with different settings."""
 
     reason = "SESSION_EXISTS"
 
 
 class SessionEnded(SessionError):
-    """The game is over; nothing more can be said."""
+    """The game is over, so the request is too late."""
 
     reason = "SESSION_ENDED"
 
 
 class SessionRunning(SessionError):
-    """The game is not over yet; what was asked for comes after it."""
+    """The game is not over yet; the request is possible only afterwards."""
 
     reason = "SESSION_RUNNING"
 
 
 class SessionSealed(SessionError):
-    """Somebody still has to play these cards; what was asked for is told when the seeds are revealed."""
+    """The cards are still used in other games; the request is possible once the seeds are revealed."""
 
     reason = "SESSION_SEALED"
 
@@ -74,19 +75,19 @@ class NotYourTurn(SessionError):
 
 
 class StaleTurn(SessionError):
-    """The question was answered, differently, or is not the one that is open."""
+    """The question is not the open one, or was answered differently."""
 
     reason = "STALE_TURN"
 
 
 class SeatForfeited(SessionError):
-    """The seat no longer plays for itself."""
+    """The automaton plays this seat."""
 
     reason = "SEAT_FORFEITED"
 
 
 class ActionRefused(SessionError):
-    """The rules refuse the answer, or it cannot be read. The refusal has been counted."""
+    """The rules refuse the answer, or it cannot be parsed. The refusal has been counted."""
 
     reason = "REFUSED"
 
@@ -94,24 +95,24 @@ class ActionRefused(SessionError):
         super().__init__(message, rule=rule)
         self.reason = reason
         self.readable = readable
-        #: What the log keeps of the message. It becomes public, so it repeats nothing that was sent and could not be read.
+        #: The part of the message that goes into the public log: it must not repeat text that could not be parsed.
         self.note = message if note is None else note
 
 
 class Conflict(SessionError):
-    """Somebody else was quicker, again and again. The caller may simply try again."""
+    """Other changes were saved first, again and again. The caller may retry."""
 
     reason = "CONFLICT"
 
 
 class StoreUnavailable(SessionError):
-    """Redis is away."""
+    """Redis is not available."""
 
     reason = "STORE_UNAVAILABLE"
 
 
 class HistoryChanged(SessionError):
-    """What a watcher has been shown is no longer what happened: the store lost its newest writes, and the game went on."""
+    """A watcher was sent entries that the store has since lost; the game went on without them."""
 
     reason = "HISTORY_CHANGED"
 
@@ -125,7 +126,7 @@ class HistoryChanged(SessionError):
 
 
 class TakenOver(SessionError):
-    """The bot has opened a newer stream; this one ends."""
+    """The bot has opened a newer stream, so this one ends."""
 
     reason = "TAKEN_OVER"
 
@@ -134,7 +135,7 @@ class TakenOver(SessionError):
 
 
 class NotReading(SessionError):
-    """Whoever listens does not read what it is sent; the stream ends, and may be opened anew."""
+    """The client does not read its stream; the stream ends, and the client may open a new one."""
 
     reason = "NOT_READING"
 
@@ -143,9 +144,9 @@ class NotReading(SessionError):
 
 
 class UnreadableSession(ValueError):
-    """A stored session that this version of the service cannot play on: its format or its game's rules are another version's.
+    """A stored session that this version cannot continue: its format or the rules of its game have another version.
 
-    Not a SessionError: nothing a caller did is wrong, and a copy of the right version may still serve it.
+    Not a SessionError: the caller did nothing wrong, and a copy of the right version may still serve it.
     """
 
     reason = "UNREADABLE_SESSION"

@@ -1,7 +1,6 @@
-"""The heartbeat of one copy: once a second it writes to the store, and learns from that what is wrong with the store, with itself
-and with the other copies.
+"""The heartbeat of one copy: a write once a second, which shows problems of the store, of this copy and of other copies.
 
-Reading proves nothing: a Redis that is full, or a replica, answers every question and takes no move.
+A read is not enough: a full Redis, or a replica, answers reads but accepts no moves.
 """
 
 import asyncio
@@ -19,38 +18,38 @@ from service.sessions.steady_clock import SteadyClock
 
 _LOG: Final = logging.getLogger(__name__)
 _PATIENCE_S: Final = 2.0
-#: The field for the time at which a copy last stopped of its own accord.
+#: The field for the time at which a copy last stopped on purpose.
 _STOPPED: Final = "stopped"
 
 
 class Heartbeat:
-    """Writes, and keeps the copy's list of outages."""
+    """Writes the heartbeat, and maintains the copy's list of outages."""
 
     def __init__(self, redis: "Redis | RedisCluster", clock: SteadyClock, outages: Outages) -> None:
         self._redis = redis
         self._clock = clock
         self._outages = outages
         self._copy = secrets.token_hex(8)
-        #: Outages that are not written down yet.
-        self._untold: list[Outage] = []
-        #: By copy: what it wrote last, and when that was seen here to have changed. Their clocks may differ from ours.
+        #: Outages that are not stored yet.
+        self._unsaved: list[Outage] = []
+        #: By copy: the last time it wrote, and when this copy saw the value change. Their clocks may differ.
         self._others: dict[str, tuple[int, int]] = {}
         self._is_first = True
-        #: Whether the store answers questions, and why it takes no writes; empty if it does.
+        #: Whether the store answers reads, and why it accepts no writes (empty if it does).
         self.is_readable = False
         self.failure = "the store has not been asked yet"
 
     async def beat(self) -> None:
-        """Write once, and see what that tells. Never raises for a store that is away or full: ``failure`` says so."""
+        """Write once and update the outages. Does not raise if the store is away or full: ``failure`` then gives the reason."""
         now = self._clock()
         step = self._clock.step_ms()
         if abs(step) > SILENCE_MS:
-            _LOG.warning("the time of day was set by %.1f s; clocks of sessions go on as before", step / 1000)
-            # Whether the machine slept or its clock was set: bots elsewhere may have lost their connections.
+            _LOG.warning("the time of day was set by %.1f s; session clocks are not affected", step / 1000)
+            # The machine slept or its clock was set: bots on other machines may have lost their connections.
             self._note(Outage(now - RETURN_MS, now, f"the time of day was set by {step / 1000:.0f} s"))
         self._end_failure(now)
         own = self._outages.own(now)
-        written = [*self._untold, *([own] if own else [])]
+        written = [*self._unsaved, *([own] if own else [])]
         pipe: Any = self._redis.pipeline(transaction=False)
         for outage in written:
             pipe.zadd(keys.OUTAGES, {msgspec.msgpack.encode(outage): outage.end_ms})
@@ -73,33 +72,33 @@ class Heartbeat:
             self._outages.failure = failure
             return
         if own is not None:
-            _LOG.warning("an outage of ours has ended: %s; clocks stood still meanwhile", own)
-        self._untold = [outage for outage in self._untold if outage not in written]
+            _LOG.warning("an outage of the service has ended: %s; clocks stood still meanwhile", own)
+        self._unsaved = [outage for outage in self._unsaved if outage not in written]
         self._outages.add(written)
         self._outages.add(msgspec.msgpack.decode(raw, type=Outage) for raw in answers[-1])
         self._outages.wrote_ms, self._outages.failure = now, ""
         await self._look_at_others({_text(name): int(at) for name, at in answers[-2].items()}, now)
 
     def _note(self, outage: Outage) -> None:
-        self._untold.append(outage)
+        self._unsaved.append(outage)
         self._outages.add([outage])
 
     def failed(self, error: Exception) -> None:
-        """A trip to the store failed; in a Cluster the node that is away may be another one than the heartbeat is written to."""
+        """Record a failed round trip. In a Cluster, the failed node may be another one than the node of the heartbeat."""
         now = self._clock()
         self._end_failure(now)
         last = self._outages.failing
         self._outages.failing = Outage(last.start_ms if last else now, now, describe_failure(error))
 
     def _end_failure(self, now: int) -> None:
-        """Write a failure down once no trip has failed for a while; until then it is only remembered here."""
+        """Store a failure as an outage once no round trip has failed for a while."""
         last = self._outages.failing
         if last is not None and now - last.end_ms >= SILENCE_MS:
             self._outages.failing = None
             self._note(last)
 
     async def _look_at_others(self, copies: dict[str, int], now: int) -> None:
-        """Copies that have fallen silent: their bots are cut off, and another copy must not forfeit them for that."""
+        """Record copies that stopped writing: their bots are cut off, and other copies must not forfeit them for that."""
         if self._is_first:
             self._is_first = False
             last = max((at for name, at in copies.items() if name != self._copy), default=now)
@@ -131,7 +130,7 @@ class Heartbeat:
             await self._quietly(self._redis.hdel(keys.COPIES, *names))
 
     async def stop(self) -> None:
-        """This copy stops of its own accord: its bots were told to go elsewhere."""
+        """Record that this copy was stopped on purpose: its bots were asked to reconnect elsewhere."""
         await self._quietly(self._redis.hset(keys.COPIES, _STOPPED, str(self._clock())))
         await self._remove([self._copy])
 

@@ -1,18 +1,18 @@
-"""Every Redis key and channel, in one place.
+"""All Redis keys and channels.
 
-All keys of a session share the hash tag ``{id}``, those of a bot ``{name}``, so that Redis Cluster keeps them together and
-one script may touch them.
+All keys of a session share the hash tag ``{id}``, and those of a bot ``{name}``: Redis Cluster then keeps them on one node,
+and one script may use them.
 """
 
 PREFIX = "rubble"
 
-#: Live sessions by the time at which somebody should look at their clocks (milliseconds). A hint: the truth is in each session.
+#: Live sessions by the time of their next clock check (milliseconds). Only a hint: the deadlines are in each session.
 DUE = f"{PREFIX}:due"
-#: Sessions by the time of their creation, for lists.
+#: Sessions by time of creation, for lists.
 SESSIONS = f"{PREFIX}:sessions"
-#: Hash: copies of the service, and when each of them last wrote (milliseconds).
+#: Hash: copies of the service, and when each last wrote (milliseconds).
 COPIES = f"{PREFIX}:copies"
-#: Outages of the arena by the time of their end (milliseconds).
+#: Outages of the arena by the time they ended (milliseconds).
 OUTAGES = f"{PREFIX}:outages"
 #: Channel: a session has ended.
 ENDED = f"{PREFIX}:ended"
@@ -21,7 +21,7 @@ CONNECTED = f"{PREFIX}:connected"
 
 
 def session(session_id: str) -> str:
-    """Hash: ``h`` header, ``r`` revision, ``b`` everything that changes, ``w`` the mark of the save that wrote it."""
+    """Hash: ``h`` header, ``r`` revision, ``b`` everything that changes, ``w`` mark of the save that wrote it."""
     return f"{PREFIX}:{{{session_id}}}:s"
 
 
@@ -41,12 +41,12 @@ def games_of(bot: str) -> str:
 
 
 def bot_channel(bot: str) -> str:
-    """Channel: one of the bot's sessions may have something for it, or another stream took over."""
+    """Channel: one of the bot's sessions may have news for it, or another stream took over."""
     return f"{PREFIX}:bot:{{{bot}}}:bell"
 
 
 def stream(bot: str) -> str:
-    """The bot's live stream, while its copy of the service keeps it alive."""
+    """The bot's live stream; expires unless its copy of the service renews it."""
     return f"{PREFIX}:bot:{{{bot}}}:stream"
 
 

@@ -1,8 +1,8 @@
-"""The arena: sessions as the service works with them, cached, changed one at a time, saved before anybody hears of it.
+"""The sessions as the service works with them: cached, changed one at a time, and saved before anyone is notified.
 
-Any copy of the service may change any session. What this copy remembers is only a guess at what is stored: a change made on
-an old guess fails when it is saved, and is made again on what is there. A refusal based on an old guess is checked against
-the store before it is believed.
+Any copy of the service may change any session, so the cache may be outdated: a change made on an outdated session fails when
+it is saved, and is made again on the stored one. A refusal based on the cache is checked against the store before it is
+returned.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ from service.sessions.store import Recipients, Store
 
 T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
-#: In a simultaneous phase every other seat may be quicker, again and again, but not for ever.
+#: How often a change is retried: in a simultaneous phase every other seat may be saved first.
 _TRIES: Final = 64
 _CACHE: Final = 4096
 _SAVED: Final = 2 * _CACHE
-#: A clock that stands still for an outage of ours is looked at again after so long, in milliseconds.
+#: How soon a clock that an outage has stopped is checked again, in milliseconds.
 _AGAIN_MS: Final = 1000
 
 
 class Change:
-    """What a saved change means for those who listen: the session, its new entries, and the seats with news."""
+    """A saved change, for listeners: the session, its new entries, and the seats with news."""
 
     __slots__ = ("entries", "seats", "session")
 
@@ -44,7 +44,7 @@ class Change:
 
 
 def _standing(session: Session) -> list[tuple[int, bool, str, str]]:
-    """What a seat would want to hear of, if it changes: its question, that its clock runs, its fault, the end."""
+    """Return by seat what its bot is notified of when it changes: question, running clock, fault, end."""
     status = session.status
     return [
         (seat.turn if seat.clock.asked_ms else 0, seat.clock.is_seated, seat.fault, status) for seat in session.seats
@@ -52,22 +52,22 @@ def _standing(session: Session) -> list[tuple[int, bool, str, str]]:
 
 
 def _with_news(session: Session, before: list[tuple[int, bool, str, str]]) -> list[int]:
-    """The seats that have something to hear."""
+    """Return the seats with news."""
     return [seat for seat, now in enumerate(_standing(session)) if now != before[seat]]
 
 
 class ConnectedBots(Protocol):
-    """Who is connected."""
+    """Which bots are connected."""
 
     def is_here(self, bot: str) -> bool:
-        """Whether this copy holds the bot's stream: it is told directly, the others through Redis."""
+        """Whether this copy holds the bot's stream; it then notifies the bot directly, otherwise through Redis."""
 
     async def is_connected(self, bot: str) -> bool:
         """Whether the bot has a live stream anywhere."""
 
 
 class NobodyConnected:
-    """Nobody is connected, as in tools that play sessions without bots."""
+    """No bot is connected, as in tools that play sessions without bots."""
 
     def is_here(self, bot: str) -> bool:
         del bot
@@ -80,28 +80,28 @@ class NobodyConnected:
 
 @dataclass(slots=True)
 class Answer:
-    """What a seat said, to which question, and when that was heard."""
+    """The answer of a seat, the question it belongs to, and when it was received."""
 
     seat: int
     turn: int
     choice: int | str
     note: str
-    #: However long an answer then waits for others, for the store or to be made again, it is not the later for it.
+    #: When it was received. Later waiting, for the store or for a retry, does not count.
     heard_ms: int
-    #: What was measured around the question; None: the time since it was put.
+    #: The measured thinking time; None: the time since the question was asked.
     think_ms: int | None = None
-    #: The mark of the question that the seat was sent, if that is known.
+    #: The mark of the question that the seat was sent, if known.
     question: str | None = None
 
 
-#: What changes a session: the result, and the log entries it wrote. Called again on what is stored if that has moved on.
+#: Changes a session; returns the result and the log entries. Called again on the stored session if that has changed.
 Make: TypeAlias = Callable[[Session], tuple[T, list[Entry]]]
-#: Called with the result of a change, or with what made it impossible.
+#: Called with the result of a change, or with the exception that prevented it.
 Done: TypeAlias = Callable[[T | Exception], None]
 
 
 def set_result(waiting: "asyncio.Future[T]", result: T | Exception) -> None:
-    """Hand a result to whoever waits for it, unless they have given up."""
+    """Set the result of a future, unless its owner has stopped waiting."""
     if waiting.done():
         return
     if isinstance(result, Exception):
@@ -111,7 +111,7 @@ def set_result(waiting: "asyncio.Future[T]", result: T | Exception) -> None:
 
 
 class _PendingChange(Generic[T]):
-    """A change on its way: made, saved, and made again if what it was made on was out of date."""
+    """A change in progress: made, saved, and made again if the session was outdated."""
 
     __slots__ = ("answer", "done", "is_fresh", "make", "session_id", "tries")
 
@@ -119,15 +119,15 @@ class _PendingChange(Generic[T]):
         self.session_id = session_id
         self.make = make
         self.done = done
-        #: The answer of a seat: if it turns out to be late, the clocks are enforced before anybody is told.
+        #: The answer of a seat: if it is late, clocks are enforced before the result is returned.
         self.answer = answer
         self.tries = 0
-        #: It was last made on what had just been read from the store.
+        #: The session it was last made on had just been read from the store.
         self.is_fresh = False
 
 
 class LiveSessions:
-    """Sessions, for everybody who asks. ``now_ms`` is the only clock."""
+    """All sessions. ``now_ms`` is the only clock."""
 
     def __init__(
         self,
@@ -141,59 +141,61 @@ class LiveSessions:
         self.outages = outages or Outages()
         self._presence = presence or NobodyConnected()
         self._cache: OrderedDict[str, Session] = OrderedDict()
-        #: Creation id, revision and mark of the last positions that this copy knows to have been saved, ended sessions included.
+        #: Creation id, revision and mark of the last positions that this copy knows to be saved, including ended sessions.
         self._saved: dict[str, tuple[str, int, str]] = {}
-        #: The logs of sessions that are being watched, as far as this copy knows them.
+        #: The logs of watched sessions, as far as this copy knows them.
         self._logs: dict[str, list[Entry]] = {}
         self._queues = SessionQueues()
-        #: Changes that wait for the store; the loop alone would not keep them alive.
+        #: Changes that wait for the store; the event loop holds only weak references.
         self._tasks: set[asyncio.Task[None]] = set()
         self._listeners: list[Callable[[Change], None]] = []
         self._loss_listeners: list[Callable[[Session], None]] = []
         self._timers: list[tuple[int, str]] = []
-        #: By session: the earliest of its alarms.
+        #: By session: its earliest timer.
         self._timer_of: dict[str, int] = {}
         self.conflicts = 0
 
     def listen(self, listener: Callable[[Change], None]) -> None:
-        """Call this after every change that this copy has saved."""
+        """Call the listener after every change that this copy has saved."""
         self._listeners.append(listener)
 
     def listen_for_losses(self, listener: Callable[[Session], None]) -> None:
-        """Call this with every session whose newest saved positions the store has lost."""
+        """Call the listener with every session whose newest saved positions the store has lost."""
         self._loss_listeners.append(listener)
 
     # ---------------------------------------------------------------------------------------------------------- reading
     async def read(self, session_id: str) -> Session:
-        """The session as it was last saved. Look, do not touch."""
+        """Return the session as it was last saved. The caller must not change it."""
         async with self._queues.turn(session_id):
             return await self._load(session_id, fresh=True)
 
     async def refresh(self, session_id: str, mark: str = "") -> Session:
-        """Like ``read``, but content with what this copy remembers, if that has the mark we were told of, or we were told none."""
+        """Like ``read``, but return the cached session if it has this mark, or if no mark is given."""
         async with self._queues.turn(session_id):
             session = await self._load(session_id, fresh=False)
-            if mark and session.mark != mark:  # older, newer, or of a history that the store has lost
+            if mark and session.mark != mark:  # older, newer, or from a history that the store has lost
                 session = await self._load(session_id, fresh=True)
             return session
 
     async def read_unchanged(self, session_ids: Sequence[str]) -> dict[str, Session]:
-        """Those of the sessions that this copy remembers just as they are stored; one trip for all of them."""
+        """Return those sessions whose cached version equals the stored one, with one round trip for all."""
         remembered = [session_id for session_id in session_ids if session_id in self._cache]
         stored = await self.store.marks(remembered)
         found: dict[str, Session] = {}
         for session_id, mark in zip(remembered, stored, strict=True):
             session = self._cache.get(session_id)
-            if session is not None and session.mark == mark:  # one with a move under way is ahead of the store
+            if (
+                session is not None and session.mark == mark
+            ):  # a cached session whose move is being saved is ahead of the store
                 found[session_id] = session
         return found
 
     async def read_log(self, session_id: str, after: int, *, fresh: bool = True) -> tuple[Session, list[Entry]]:
-        """A session, and its log from revision ``after`` + 1 to that very revision: as they were last saved.
+        """Return a session as last saved, and its log from revision ``after`` + 1 up to the session's own revision.
 
-        Not ``fresh``: content with what this copy remembers, if it keeps the log.
+        Without ``fresh``, the cached session and log are enough.
         """
-        # Alone, or a move that is not saved yet would show in the one and not in the other.
+        # No change may be in progress: an unsaved move would be in one of them and not in the other.
         async with self._queues.turn(session_id):
             known, log = self._cache.get(session_id), self._logs.get(session_id)
             if not fresh and known is not None and log is not None and len(log) == known.revision:
@@ -206,21 +208,21 @@ class LiveSessions:
             return session, entries[after:]
 
     def keep_log(self, session_id: str) -> None:
-        """Remember the log of a session too, from when it is next read, until ``drop_log``: it is being watched."""
+        """Cache the log of a session too, because it is being watched, until ``drop_log`` is called."""
         self._logs[session_id] = []
 
     def drop_log(self, session_id: str) -> None:
-        """Nobody watches the session any more."""
+        """Stop caching the log: the session is no longer watched."""
         del self._logs[session_id]
 
     def forget(self, session_id: str) -> None:
-        """Whatever this copy remembers of a session is out of date."""
+        """Drop the cached session, because it is outdated."""
         self._cache.pop(session_id, None)
 
     async def _load(self, session_id: str, *, fresh: bool) -> Session:
         session = self._cache.get(session_id)
         if session is not None and (not fresh or await self.store.mark(session_id) == session.mark):
-            if session_id in self._cache:  # a notification may have made us forget it while we asked
+            if session_id in self._cache:  # a notification may have dropped it during the request
                 self._cache.move_to_end(session_id)
             return session
         session = await self.store.load(session_id)
@@ -230,11 +232,11 @@ class LiveSessions:
     def _remember(self, session: Session) -> None:
         session_id = session.header.id
         if self._logs and session_id in self._logs and self._cache.get(session_id) is not session:
-            self._logs[session_id].clear()  # what was kept belongs to what this copy remembered before
+            self._logs[session_id].clear()  # the cached log belongs to the previous cached session
         creation_id, revision, mark = self._saved.get(session_id, ("", -1, ""))
         self._saved[session_id] = (session.header.creation_id, session.revision, session.mark)
         if len(self._saved) > _SAVED:
-            del self._saved[next(iter(self._saved))]  # the one that was first saved
+            del self._saved[next(iter(self._saved))]  # the oldest
         if session.revision <= revision and session.mark != mark and session.header.creation_id == creation_id:
             _LOG.warning(
                 "session %s: the store has lost its newest writes; revision %d was saved, and it stands at %d",
@@ -244,7 +246,7 @@ class LiveSessions:
             )
             for listener in self._loss_listeners:
                 listener(session)
-        if session.status != ACTIVE:  # hardly anybody will ask again, and whoever does finds it in the store
+        if session.status != ACTIVE:  # rarely read again, and then from the store
             self.forget(session_id)
             return
         self._cache[session_id] = session
@@ -254,16 +256,16 @@ class LiveSessions:
         self._set_timer(session_id, session.next_deadline_ms())
 
     def _set_timer(self, session_id: str, deadline: int) -> None:
-        """Look at the session then. One alarm a session: if it rings too early, it is set anew."""
+        """Check the session at this time. There is one timer per session: if it fires too early, it is set again."""
         if deadline and deadline < self._timer_of.get(session_id, deadline + 1):
             self._timer_of[session_id] = deadline
             heapq.heappush(self._timers, (deadline, session_id))
 
     # --------------------------------------------------------------------------------------------------------- changing
     async def create(self, header: Header, *, seeds_given: bool = False) -> Session:
-        """Lay a table. The same request twice finds the first one's table; another one with its id is SessionExists.
+        """Create a session; repeating the request returns the same one. Raises SessionExists if another one has the id.
 
-        ``seeds_given``: the seeds are part of the request, not drawn for it.
+        ``seeds_given``: the seeds are part of the request, not drawn at random.
         """
         session = new_session(header, header.created_ms)
         found = await self.store.create(session, self._recipients(session, range(header.seats)))
@@ -273,25 +275,25 @@ class LiveSessions:
             self._tell(Change(session, [], list(range(header.seats))))
             return session
         if not _same_request(found, header) or (seeds_given and found.seeds != header.seeds):
-            raise SessionExists(f"session {header.id!r} exists and was asked for differently", session=header.id)
+            raise SessionExists(f"session {header.id!r} exists already, with different settings", session=header.id)
         return await self.read(header.id)
 
     def submit(self, session_id: str, make: Make[T], done: Done[T]) -> None:
-        """Change a session and save it, behind whatever else is being done to it; ``done`` is called when that is settled.
+        """Change a session and save it, after the changes that are already queued; ``done`` is called with the result.
 
-        ``make`` may be called several times, each time on a session nobody has touched. What it refuses on the ground of an old
-        guess is looked at again on what is stored.
+        ``make`` may be called several times, each time on an unchanged session. A refusal based on an outdated session is repeated
+        on the stored one.
         """
         self._queues.add(session_id, partial(self._begin, _PendingChange(session_id, make, done)))
 
     async def change(self, session_id: str, make: Make[T]) -> T:
-        """Change a session, and wait for it. A caller that gives up waiting does not stop the change."""
+        """Change a session and wait for the result. Cancelling the caller does not stop the change."""
         settled: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.submit(session_id, make, partial(set_result, settled))
         return await settled
 
     def answer(self, session_id: str, answer: Answer, done: Done[Reply]) -> None:
-        """Answer a seat's open question; a refused answer is counted, a late one forfeits the seat."""
+        """Answer the open question of a seat; a refused answer is counted, and a late one forfeits the seat."""
         work = _PendingChange(session_id, partial(self._answered, answer), done, answer)
         self._queues.add(session_id, partial(self._begin, work))
 
@@ -309,7 +311,7 @@ class LiveSessions:
         )
 
     async def _forfeit(self, session_id: str, answer: Answer, done: Done[Reply]) -> None:
-        """The answer came too late: the clocks of the session are enforced, and the seat is told what that did to it."""
+        """Handle a late answer: enforce the clocks of the session, then report the effect to the seat."""
         seat = answer.seat
 
         def make(session: Session) -> tuple[Reply, list[Entry]]:
@@ -318,7 +320,7 @@ class LiveSessions:
             if fault:
                 message = f"the answer came too late; seat {seat} was forfeited ({fault})"
                 return Late(SeatForfeited(message, seat=str(seat), fault=fault)), entries
-            # Another seat's clock ran out first and ended the game, or an outage of ours has excused this one since.
+            # Another seat's clock ran out first and ended the game, or an outage now excuses this seat.
             reply, more = session.answer(
                 seat, answer.turn, answer.choice, answer.note, self.now_ms(), answer.think_ms, question=answer.question
             )
@@ -333,9 +335,9 @@ class LiveSessions:
             self.submit(session_id, make, done)
 
     async def _connected(self, session: Session, speaking: int | None = None) -> list[bool]:
-        """By seat, whether a clock that ran out was slow, not away. An open seat has no stream to lose.
+        """Return by seat whether its bot is connected. An open seat has no stream, and counts as connected.
 
-        ``speaking``: a seat that we hear this very moment.
+        ``speaking``: a seat whose answer is being handled.
         """
         return [
             not bot or seat == speaking or await self._presence.is_connected(bot)
@@ -350,7 +352,7 @@ class LiveSessions:
             self._make(work, session)
 
     def _make(self, work: _PendingChange[Any], session: Session) -> None:
-        """Make a change on a session that nobody has touched since it was saved."""
+        """Apply a change to a session that equals the saved one."""
         before = _standing(session)
         since, mark = session.revision, session.mark
         result: Any
@@ -363,7 +365,7 @@ class LiveSessions:
                 return
         except SessionError as error:
             result = error
-            if session.revision != since:  # half done: what we remember is no longer what is stored
+            if session.revision != since:  # partly applied: the cached session is no longer the stored one
                 self.forget(work.session_id)
         except Exception as error:
             self.forget(work.session_id)
@@ -378,25 +380,25 @@ class LiveSessions:
         if error is None:
             self._remember(change.session)
             log = self._logs.get(work.session_id)
-            if log is not None:  # without its beginning it is too short for the revision, and is read anew
+            if log is not None:  # a log without its beginning is too short for the revision, and is read again
                 log += change.entries
             self._tell(change)
             self._end(work, result)
             return
-        self.forget(work.session_id)  # it is not what is stored, or its fate is unknown
+        self.forget(work.session_id)  # not the stored session, or it is unknown whether it was saved
         if not isinstance(error, Conflict):
             self._end(work, error)
             return
         self.conflicts += 1
         work.tries += 1
-        if work.tries < _TRIES:  # another copy was quicker: on what is there now the change may still be good
+        if work.tries < _TRIES:  # another copy saved first: the change may still be valid on the stored session
             self._spawn(self._make_on_stored(work))
         else:
             message = f"session {work.session_id} changes faster than this request can be applied; try again"
             self._end(work, Conflict(message, session=work.session_id))
 
     async def _confirm(self, work: _PendingChange[Any], mark: str, result: Any) -> None:
-        """A refusal of what this copy remembers stands if that is what is stored; else the change is made again."""
+        """Confirm a refusal: if the cached session is not the stored one, the change is made again."""
         try:
             is_current = await self.store.mark(work.session_id) == mark
         except BaseException as error:
@@ -431,8 +433,8 @@ class LiveSessions:
                 self._spawn(self._forfeit(work.session_id, work.answer, work.done))
             else:
                 work.done(result)
-        except Exception:  # a mistake of theirs must not keep the session's other work waiting; it is logged whole
-            _LOG.exception("what follows a change of session %s failed", work.session_id)
+        except Exception:  # an error in the callback must not block the session's queue
+            _LOG.exception("the callback of a change of session %s failed", work.session_id)
         self._queues.end(work.session_id)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -448,16 +450,16 @@ class LiveSessions:
         for listener in self._listeners:
             try:
                 listener(change)
-            except Exception:  # the change is saved, whatever a listener makes of it; its mistake is logged whole
-                _LOG.exception("a listener to session %s failed", change.session.header.id)
+            except Exception:  # the change is saved even if a listener fails
+                _LOG.exception("a listener of session %s failed", change.session.header.id)
 
     async def take_seat(self, session_id: str, seat: int) -> None:
-        """The seat has turned up."""
+        """Mark the seat as connected."""
         await self.change(session_id, lambda session: (None, session.take_seat(seat, self.now_ms())))
 
     # ----------------------------------------------------------------------------------------------------------- clocks
     async def expire_due(self) -> None:
-        """Forfeit the seats whose clocks have run out in sessions this copy knows."""
+        """Forfeit the seats whose clocks have run out in the cached sessions."""
         now = self.now_ms()
         due: set[str] = set()
         while self._timers and self._timers[0][0] <= now:
@@ -468,21 +470,21 @@ class LiveSessions:
         for session_id in due:
             session = self._cache.get(session_id)
             if session is None:
-                continue  # forgotten: whoever saved it last, or the deadline enforcer, looks after it
+                continue  # not cached: the copy that saved it last, or the deadline enforcer, checks it
             deadline = session.next_deadline_ms()
             if deadline and deadline < now:
                 try:
                     if await self.enforce(session_id) is not None and session_id in self._cache:
-                        self._set_timer(session_id, now + _AGAIN_MS)  # an outage of ours has not been counted
+                        self._set_timer(session_id, now + _AGAIN_MS)  # an outage has stopped the clock
                 except SessionError:
-                    raise  # the store is away, for all of them; the deadline enforcer looks after them when it is back
+                    raise  # the store is away for all sessions; the deadline enforcer checks them when it is back
                 except Exception:
                     _LOG.exception("the clocks of session %s cannot be enforced", session_id)
             else:
                 self._set_timer(session_id, deadline)
 
     async def enforce(self, session_id: str) -> Session | None:
-        """Forfeit every seat of a session whose clock has run out. Any copy may do it; saving decides who did."""
+        """Forfeit every seat of a session whose clock has run out. Any copy may do this; the save decides which one did."""
         try:
             session = await self.read(session_id)
             deadline = session.next_deadline_ms()
@@ -507,7 +509,7 @@ class LiveSessions:
 
 
 def _same_request(found: Header, asked: Header) -> bool:
-    """Whether two headers come from the same request; drawn seeds and the time of asking do not count."""
+    """Whether two headers come from the same request; random seeds and the time of the request are ignored."""
     facts: list[tuple[object, ...]] = []
     for header in (found, asked):
         options: dict[str, OptionValue] = header.options

@@ -1,4 +1,4 @@
-"""The log of a session as a viewer may read it. Watch and replays are made from this; nothing else decides it."""
+"""The log of a session as a viewer may read it. Only this file decides that; Watch and replays use it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,16 +10,16 @@ from service.games.log import Visibility, visibilities
 from service.sessions.entries import Acted, AutomatonActed, Entry, action_of
 from service.sessions.session import ACTIVE, Session
 
-#: The notation of an action that the reader may not know. No action of any game has an empty notation.
+#: The notation of an action that the viewer may not know. No real action has an empty notation.
 HIDDEN: Final = ""
 
 
 def readable(session: Session, entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
-    """The entries this viewer may read now. ``entries`` may begin anywhere in the log, and ends with its last entry.
+    """Return the entries this viewer may read now. ``entries`` may start anywhere in the log, and must end with its last entry.
 
-    The list stops before the first entry that must not be known of yet, because seats still choose secretly. An action that
-    stays secret is in it, so that revisions can be counted, with HIDDEN as its notation and without its note; everybody reads
-    it when the seeds are revealed.
+    The list stops before the first entry that is still secret because seats act simultaneously. An action that stays secret is
+    kept, so that revisions can be counted, with HIDDEN as its notation and without its note; it becomes readable for everybody
+    when the seeds are revealed.
     """
     is_secret = session.status == ACTIVE and session.game.is_secret(session.state)
     actions = [action_of(entry) for entry in entries]
@@ -33,7 +33,7 @@ def readable(session: Session, entries: Sequence[Entry], viewer: Viewer) -> list
 
 
 def hidden(entry: Entry) -> Entry:
-    """The entry without what the game keeps secret for longer than a phase."""
+    """Return the entry without what the game keeps secret until the seeds are revealed."""
     if isinstance(entry, Acted) and entry.lasting:
         return replace(entry, action=HIDDEN, note="")
     if isinstance(entry, AutomatonActed) and entry.lasting:
@@ -42,6 +42,6 @@ def hidden(entry: Entry) -> Entry:
 
 
 def is_hidden(entry: Entry) -> bool:
-    """Whether ``readable`` has taken the action out of this entry."""
+    """Whether ``readable`` has removed the action from this entry."""
     action = action_of(entry)
     return action is not None and action.lasting and action.action == HIDDEN

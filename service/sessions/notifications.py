@@ -1,4 +1,4 @@
-"""Notifications: notices through Redis pub/sub that something was saved. A lost one costs a poll, never the truth."""
+"""Notifications through Redis pub/sub that something was saved. A lost one only causes a delay: clients also poll."""
 
 import asyncio
 import contextlib
@@ -15,18 +15,18 @@ from service.sessions.redis_client import AWAY, cancel_task
 
 _LOG: Final = logging.getLogger(__name__)
 _PAUSE_S: Final = 0.5
-#: After so long a silence we ask whether anybody is there, and after as long again we believe that nobody is.
+#: After this silence a ping is sent; after the same time again the connection counts as lost.
 _QUIET_S: Final = 2.0
-#: A channel nobody rings: it keeps the subscription alive while no other is wanted.
+#: A channel without messages: it keeps the subscription alive while there is no other.
 _IDLE: Final = "rubble:idle"
 
 Listener = Callable[[str], None]
 
 
 class Notifications:
-    """One subscription for a whole process, shared by everybody who listens. It comes back by itself when Redis does.
+    """One subscription per process, shared by all listeners. It reconnects by itself.
 
-    Of several servers that carry the same notices one is listened to, and the next one when that is away.
+    If several servers carry the same messages, one is used, and the next one when it fails.
     """
 
     def __init__(self, *servers: Redis) -> None:
@@ -34,26 +34,26 @@ class Notifications:
         self._listeners: dict[str, list[Listener]] = {}
         self._pubsub: PubSub | None = None
         self._task: asyncio.Task[None] | None = None
-        #: Called after a lost subscription is back: whatever was rung in between has not been heard.
+        #: Called when a lost subscription is restored: messages sent in between were missed.
         self.on_return: list[Callable[[], None]] = []
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._task is not None:
             await cancel_task(self._task)
 
     async def add(self, channel: str, listener: Listener) -> None:
-        """Call the listener with every notice on the channel."""
+        """Call the listener with every message on the channel."""
         self._listeners.setdefault(channel, []).append(listener)
         if len(self._listeners[channel]) == 1:
             await self._tell_redis("subscribe", channel)
 
     async def remove(self, channel: str, listener: Listener) -> None:
-        """Call it no more."""
+        """Stop calling the listener."""
         listeners = self._listeners.get(channel, [])
         if listener in listeners:
             listeners.remove(listener)
@@ -62,7 +62,7 @@ class Notifications:
 
     async def _tell_redis(self, verb: str, channel: str) -> None:
         if self._pubsub is not None:
-            with contextlib.suppress(*AWAY):  # _run notices the lost connection and subscribes anew
+            with contextlib.suppress(*AWAY):  # _run detects the lost connection and subscribes again
                 await getattr(self._pubsub, verb)(channel)
 
     async def _run(self) -> None:
@@ -72,7 +72,7 @@ class Notifications:
                 async with redis.pubsub() as pubsub:
                     wanted = set(self._listeners)
                     await pubsub.subscribe(_IDLE, *wanted)
-                    self._pubsub = pubsub  # from here on whoever comes or goes tells Redis by itself
+                    self._pubsub = pubsub  # from now on add and remove subscribe directly
                     if came := set(self._listeners) - wanted:
                         await pubsub.subscribe(*came)
                     if left := wanted - set(self._listeners):
@@ -83,13 +83,13 @@ class Notifications:
                     first = False
                     await self._listen(pubsub)
             except AWAY as error:
-                _LOG.warning("notifications are silent (%s); trying again", type(error).__name__)
+                _LOG.warning("the connection for notifications failed (%s); trying again", type(error).__name__)
             finally:
                 self._pubsub = None
             await asyncio.sleep(_PAUSE_S)
 
     async def _listen(self, pubsub: PubSub) -> None:
-        """Hear until the connection breaks. A server that died without a word never breaks it: after a silence we ask."""
+        """Receive messages until the connection breaks. A dead server may not close it, so a ping is sent after a silence."""
         is_asked = False
         while True:
             message = await pubsub.get_message(timeout=_QUIET_S)
@@ -97,7 +97,7 @@ class Notifications:
                 is_asked = False
                 self._hear(message)
             elif is_asked:
-                raise RedisTimeoutError(f"nothing was heard for {2 * _QUIET_S:.0f} s")
+                raise RedisTimeoutError(f"nothing was received for {2 * _QUIET_S:.0f} s")
             else:
                 is_asked = True
                 await pubsub.ping()
@@ -109,10 +109,10 @@ class Notifications:
         for listener in list(self._listeners.get(channel, ())):
             try:
                 listener(data)
-            except Exception:  # one listener's mistake must not silence the others; it is logged whole
+            except Exception:  # an error in one listener must not stop the others
                 _LOG.exception("a listener on %s failed", channel)
 
 
 def _text(value: object) -> str:
-    """What was said. Bytes that are no text are noise; the listener finds that out, and the others go on listening."""
+    """Decode a message. Invalid bytes are replaced; the listener rejects such a message."""
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,7 +1,7 @@
-"""Outages of ours: times in which bots could not play through no fault of their own. Pure: time comes in as a number.
+"""Outages of the service: times in which bots could not play through no fault of their own. Pure: the time is a parameter.
 
-A question's clock stands still during an outage and for a moment after it, in which bots come back. A seat whose clock runs out
-all the same is forfeited, and the fault names the outage, so that nobody who reads it is misled.
+Clocks stand still during an outage and for a short time after it, in which bots reconnect. If a clock runs out anyway, the seat
+is forfeited and the fault names the outage.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,20 +9,20 @@ from typing import Final
 
 import msgspec
 
-#: A copy writes once a second; if it has not for so long, in milliseconds, bots cannot have played through it.
+#: A copy writes once a second; if it has not written for this long, in milliseconds, it counts as an outage.
 SILENCE_MS: Final = 3000
-#: How long bots have at most to come back after an outage; after a shorter one they have as long as it lasted.
+#: The longest time for bots to reconnect after an outage; after a shorter outage they have as long as it lasted.
 RETURN_MS: Final = 15_000
-#: For how long a copy that has fallen silent counts as an outage; its bots go to another one meanwhile.
+#: How long a copy that stopped writing counts as an outage; its bots connect to another copy meanwhile.
 SILENT_MS: Final = 15_000
-#: Outages are remembered as long as the longest session may last, and no more than so many of them.
+#: Outages are kept as long as the longest session may last, and at most KEPT of them.
 KEPT_MS: Final = 48 * 3600 * 1000
 KEPT: Final = 100
 _LONGEST_TEXT: Final = 300
 
 
 class Outage(msgspec.Struct, array_like=True, frozen=True):
-    """One outage: from when to when, and what was wrong."""
+    """One outage: its start, its end and its cause."""
 
     start_ms: int
     end_ms: int
@@ -30,7 +30,7 @@ class Outage(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def over_ms(self) -> int:
-        """When bots have had time to come back."""
+        """When the time to reconnect is over."""
         return self.end_ms + min(RETURN_MS, self.end_ms - self.start_ms)
 
     def __str__(self) -> str:
@@ -38,26 +38,26 @@ class Outage(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Outages:
-    """All outages that a copy knows of: those that ended, and the one that goes on."""
+    """All outages that a copy knows: those that ended, and the current one."""
 
     def __init__(self, now_ms: int = 0) -> None:
-        #: When this copy last wrote to the store; 0: it need not write, as in tests and tools.
+        #: When this copy last wrote to the store; 0 if it does not write, as in tests and tools.
         self.wrote_ms = now_ms
-        #: Why it cannot write; empty if nothing was heard of a reason.
+        #: Why it cannot write; empty if no reason is known.
         self.failure = ""
         self._ended: list[Outage] = []
-        #: The time in which moves could not be saved, as far as it has been seen; None if they can.
+        #: The time so far in which moves could not be saved; None if they can.
         self.failing: Outage | None = None
-        #: Other copies that have not written for a while, by their ids.
+        #: Other copies that have not written for a while, by id.
         self.silent: dict[str, Outage] = {}
 
     def add(self, outages: Iterable[Outage]) -> None:
-        """Remember outages that have ended; those that are known already are not doubled."""
+        """Add outages that have ended; known ones are not duplicated."""
         known = set(self._ended) | set(outages)
         self._ended = sorted(known, key=lambda outage: outage.end_ms)[-KEPT:]
 
     def own(self, now_ms: int) -> Outage | None:
-        """The outage that this copy is in at this moment, or has just come out of without having written since."""
+        """Return the outage of this copy at this moment; it lasts until the next successful write."""
         is_late = now_ms - self.wrote_ms > SILENCE_MS or self.failure
         if not self.wrote_ms or not is_late:
             return None
@@ -71,7 +71,7 @@ class Outages:
                 yield outage
 
     def lost_ms(self, since_ms: int, until_ms: int) -> int:
-        """How much of the time between two moments does not count against a bot."""
+        """Return how much of the time between two moments does not count against a bot."""
         lost, reached = 0, since_ms
         for outage in self._between(since_ms, until_ms):
             end = min(outage.over_ms, until_ms)
@@ -80,7 +80,7 @@ class Outages:
         return lost
 
     def told(self, since_ms: int, until_ms: int) -> str:
-        """What was wrong between two moments, in words; empty if nothing was."""
+        """Describe the outages between two moments; empty if there were none."""
         longest: dict[str, Outage] = {}
         for outage in self._between(since_ms, until_ms):
             known = longest.get(outage.what)

@@ -1,4 +1,4 @@
-"""Presence: which bots have a live stream, and on which copy of the service. Kept in Redis for as long as the copy says so."""
+"""Presence: which bots have a live stream, and on which copy of the service. Kept in Redis while the copy renews it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,16 +9,16 @@ import msgspec
 from service.sessions import keys
 from service.sessions.redis_client import RedisClient
 
-#: A copy that dies without a word is missed after this many seconds; a living one says so three times as often.
+#: Seconds after which a dead copy's streams expire; a running copy renews them three times as often.
 LIFE_S: Final = 15
 BEAT_S: Final = 5
 TAKEOVER: Final = "takeover "
-#: No session can be called so: a name has no exclamation mark.
+#: A prefix that no session id has: ids contain no exclamation mark.
 LOSS: Final = "!loss "
 
-#: Each compares and writes in one step: a stream that comes in between must not be overwritten by the one it took over from.
-#: A stream that is older than this one has been taken over already: the store has lost that, and is told again.
-#: KEYS: the bot's stream. ARGV: this stream, seconds to live, when this stream began.
+#: Each script compares and writes in one step, so that a stream that was taken over cannot overwrite its successor.
+#: If the stored stream is older than this one, the store has lost the takeover, and it is written again.
+#: KEYS: the bot's stream. ARGV: this stream, seconds to live, start of this stream.
 _BEAT: Final = """
 local found = redis.call('GET', KEYS[1])
 if found and found ~= ARGV[1] and cmsgpack.unpack(found).since_ms >= tonumber(ARGV[3]) then return 0 end
@@ -57,13 +57,13 @@ class Presence:
         return bot in self.here
 
     async def enter(self, stream: Connection) -> None:
-        """This stream is the bot's only one now; an older one hears of it through a notification."""
+        """Make this stream the bot's only one; an older stream is notified."""
         await self._client.ask(self._redis.set(keys.stream(stream.bot), _write(stream), ex=LIFE_S))
         await self._client.ask(self._redis.sadd(keys.CONNECTED, stream.bot))
         await self._client.ask(self._redis.publish(keys.bot_channel(stream.bot), TAKEOVER + stream.id))
 
     async def beat(self, stream: Connection) -> bool:
-        """Say that the stream lives; False if another one took over meanwhile."""
+        """Renew the stream; return False if another one has taken over."""
         key, since = keys.stream(stream.bot), stream.since_ms
         if not await self._client.run(_BEAT, 1, key, _write(stream), LIFE_S, since):
             return False
@@ -71,7 +71,7 @@ class Presence:
         return True
 
     async def leave(self, stream: Connection) -> None:
-        """The stream has ended; if another one took over, that one stays."""
+        """Remove the stream, unless another one has taken over."""
         if await self._client.run(_LEAVE, 1, keys.stream(stream.bot), _write(stream)):
             await self._client.ask(self._redis.srem(keys.CONNECTED, stream.bot))
 
@@ -92,7 +92,7 @@ class Presence:
         return [_read(stream) for stream in found.values() if stream is not None]
 
     async def games_of_all(self, bots: Sequence[str]) -> list[int]:
-        """How many sessions each of the bots may still be playing."""
+        """Return how many sessions each of the bots may still be playing."""
         if not bots:
             return []
         pipe: Any = self._redis.pipeline(transaction=False)
@@ -101,15 +101,15 @@ class Presence:
         return [int(count) for count in await self._client.ask(pipe.execute())]
 
     async def tell_loss(self, bot: str, session_id: str) -> None:
-        """The store has lost moves of this session: the copy that holds the bot's stream asks again."""
+        """Notify the copy that holds the bot's stream that the store has lost moves of this session."""
         await self._client.ask(self._redis.publish(keys.bot_channel(bot), LOSS + session_id))
 
     async def games(self, bot: str) -> list[str]:
-        """The sessions the bot may still be playing."""
+        """Return the sessions the bot may still be playing."""
         return sorted(_text(name) for name in await self._client.ask(self._redis.smembers(keys.games_of(bot))))
 
     async def drop_game(self, bot: str, session_id: str) -> None:
-        """The session is over for the bot."""
+        """Remove a session that is over for the bot."""
         await self._client.ask(self._redis.srem(keys.games_of(bot), session_id))
 
 

@@ -1,4 +1,4 @@
-"""One queue of work for every session: a piece of work begins when the one before it has ended."""
+"""One work queue per session: a piece of work starts when the one before it has ended."""
 
 import asyncio
 from collections import deque
@@ -7,22 +7,22 @@ from contextlib import asynccontextmanager
 
 
 class _Waiting(deque[Callable[[], None]]):
-    """The work that waits in one queue."""
+    """The waiting work of one session."""
 
     is_free = False
-    #: Work that ends at once must not start the next piece from within itself: a long queue would exhaust the stack.
+    #: Set while the queue is being drained: a recursive start would exhaust the stack if the queue is long.
     is_draining = False
 
 
 class SessionQueues:
-    """The queues of all sessions at which this copy is at work. A piece of work must not raise, and ends with ``end``."""
+    """The queues of all sessions that this copy is working on. Work must not raise, and must call ``end``."""
 
     def __init__(self) -> None:
-        #: By session at which somebody is at work: what waits behind it; None, as almost always, if nothing does.
+        #: By busy session: the waiting work; None, as almost always, if there is none.
         self._waiting: dict[str, _Waiting | None] = {}
 
     def add(self, session_id: str, start: Callable[[], None]) -> None:
-        """Call ``start`` when the session is free: now, if it is. Nothing else begins until ``end`` is called."""
+        """Call ``start`` when the session is free, possibly at once. Nothing else starts until ``end`` is called."""
         if session_id not in self._waiting:
             self._waiting[session_id] = None
             start()
@@ -33,7 +33,7 @@ class SessionQueues:
         waiting.append(start)
 
     def end(self, session_id: str) -> None:
-        """The piece of work that was begun last has ended."""
+        """End the current piece of work."""
         waiting = self._waiting[session_id]
         if waiting is None:
             del self._waiting[session_id]
@@ -51,12 +51,12 @@ class SessionQueues:
 
     @asynccontextmanager
     async def turn(self, session_id: str) -> AsyncIterator[None]:
-        """Wait until the session is free, and keep it. What follows the block, up to the next ``await``, is still undisturbed."""
+        """Wait until the session is free, and hold it during the block and up to the next ``await`` after it."""
         loop = asyncio.get_running_loop()
         granted: asyncio.Future[None] = loop.create_future()
 
         def start() -> None:
-            if granted.done():  # whoever asked was cancelled while it waited
+            if granted.done():  # the caller was cancelled while it waited
                 self.end(session_id)
             else:
                 granted.set_result(None)
@@ -65,7 +65,7 @@ class SessionQueues:
         try:
             await granted
         except asyncio.CancelledError:
-            if not granted.cancelled():  # granted and cancelled in the same moment
+            if not granted.cancelled():  # it was granted and cancelled at the same moment
                 self.end(session_id)
             raise
         try:

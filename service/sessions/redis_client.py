@@ -1,10 +1,10 @@
-"""The link to Redis: one address, four kinds of servers.
+"""The connection to Redis: one address, four kinds of servers.
 
 | address | server |
 |---|---|
 | ``redis://host:6379/0``, ``rediss://…`` (TLS) | one server |
 | ``unix:///path/to/socket`` | one server on this machine |
-| ``redis+sentinel://host:26379,host:26379/NAME`` | whichever server the sentinels call master of NAME |
+| ``redis+sentinel://host:26379,host:26379/NAME`` | the server that the sentinels name as master of NAME |
 | ``redis+cluster://host:7000,host:7001`` | a Redis Cluster |
 """
 
@@ -33,24 +33,24 @@ from redis.exceptions import (
 
 from service.sessions.errors import StoreUnavailable
 
-#: A server that says nothing for so long is given up: one that died without a word never closes its connections.
+#: A server that does not answer for this long counts as away: a dead one may never close its connections.
 TIMEOUT_S = 5.0
-#: To one server: when a crowd of bots comes at once, whoever finds all of them in use waits for one instead of being turned away.
+#: To one server: when many bots connect at once, further requests wait for a free connection.
 _CONNECTIONS = 64
-#: To servers whose clients cannot wait: more than a crowd will ever use at once.
+#: To servers whose clients cannot wait: more than will be used at once.
 _MANY_CONNECTIONS = 2000
-#: Questions under way at once. Each takes a connection, and one too many would be an error.
+#: Requests in progress at once. Each takes a connection, and one too many would be an error.
 _QUESTIONS = 64
-#: A task that was cancelled and goes on is cancelled again after so long.
+#: How soon a task that survived its cancellation is cancelled again.
 _AGAIN_S = 0.1
-#: What is raised when Redis is away, of whatever kind it is; redis-py gives a Cluster's troubles a family of their own.
+#: The exceptions raised when Redis is away; redis-py has separate ones for a Cluster.
 AWAY = (RedisError, RedisClusterException, OSError)
-#: What Redis calls a refusal, such as MISCONF (it cannot write its file) or NOREPLICAS.
+#: The code of a Redis error, such as MISCONF (it cannot write its file) or NOREPLICAS.
 _CODE = re.compile(r"\b[A-Z]{4,}\b")
 
 
 def describe_failure(error: Exception) -> str:
-    """Why the store takes no writes, in a few words."""
+    """Describe briefly why the store accepts no writes."""
     match error:
         case OutOfMemoryError():
             return "the store takes no writes: OOM, it has reached its maxmemory"
@@ -66,21 +66,20 @@ def describe_failure(error: Exception) -> str:
 
 
 class RedisClient:
-    """The one way to put questions to Redis: so many at once, each counted, and a Redis that is away is StoreUnavailable.
+    """Sends requests to Redis: limits how many run at once, measures each, and raises StoreUnavailable if Redis is away.
 
-    How long an answer may take is the connection's business: see ``connect``. Saves of moves have a connection of their own, in
-    ``redis_store``.
+    The connection sets the timeout, see ``connect``. Moves are saved over a separate connection, in ``redis_store``.
     """
 
     def __init__(self, redis: "Redis | RedisCluster") -> None:
         self.redis = redis
         self._slots = asyncio.Semaphore(_QUESTIONS)
         self._shas: dict[str, str] = {}
-        #: Called after every answer with the seconds it took.
+        #: Called after every answer with its duration in seconds.
         self.on_answer: Callable[[float], None] = lambda seconds: None
 
     async def ask(self, call: Any) -> Any:
-        """The answer to one command, or to one pipeline."""
+        """Return the answer to one command, or to one pipeline."""
         try:
             async with self._slots:
                 begin = time.perf_counter()
@@ -91,7 +90,7 @@ class RedisClient:
         return answer
 
     async def run(self, script: str, key_count: int, *arguments: Any) -> Any:
-        """The answer of a script, which Redis is sent once and then knows by its hash."""
+        """Run a script and return its answer. Redis gets the script once and then knows it by its hash."""
         try:
             if script not in self._shas:
                 self._shas[script] = await self.load(script)
@@ -99,19 +98,19 @@ class RedisClient:
         except StoreUnavailable as error:
             if not isinstance(error.__cause__, NoScriptError):
                 raise
-        self._shas[script] = await self.load(script)  # Redis was restarted or told to forget
+        self._shas[script] = await self.load(script)  # Redis was restarted, or its scripts were flushed
         return await self.ask(self.redis.evalsha(self._shas[script], key_count, *arguments))
 
     async def load(self, script: str) -> str:
-        """The hash by which Redis knows a script."""
+        """Load a script into Redis and return its hash."""
         return str(await self.ask(self.redis.script_load(script)))
 
 
 async def cancel_task(task: "asyncio.Task[None]") -> None:
-    """Cancel a task that may be talking to Redis, until it ends.
+    """Cancel a task that may be using Redis, and repeat that until it ends.
 
-    redis-py connects and writes within ``asyncio.wait_for``, which in Python 3.11 swallows a cancellation that comes just when the
-    inner work is done: asked once, the task may go on for ever.
+    redis-py connects and writes inside ``asyncio.wait_for``, which in Python 3.11 swallows a cancellation that arrives just as the
+    inner work ends: cancelled only once, the task may run for ever.
     """
     while not task.done():
         task.cancel()
@@ -121,24 +120,24 @@ async def cancel_task(task: "asyncio.Task[None]") -> None:
 
 
 class BadAddress(ValueError):
-    """An address that is no Redis. A password in it is not shown."""
+    """An address that is not a Redis address. A password in it is not shown."""
 
     def __init__(self, address: str, expected: str) -> None:
         super().__init__(f"redis: {_without_secrets(address)!r} is not possible; expected {expected}")
 
 
 def _without_secrets(address: str) -> str:
-    """The address as it may be shown: who connects, and what a query may say of it, is left out."""
+    """Return the address without user, password and query."""
     parts = urlsplit(address)
     who, at, where = parts.netloc.rpartition("@")
     return urlunsplit((parts.scheme, ("[hidden]" if who else "") + at + where, parts.path, "", ""))
 
 
 class _ToMaster(SentinelManagedConnection):
-    """Asks the sentinels again whenever it has to connect.
+    """Asks the sentinels again before every connection attempt.
 
-    redis-py does so only for a connection fresh from the pool: a command that is tried again goes back to the server it had,
-    and if that one hangs, all its tries are spent there while the next master waits.
+    redis-py does so only for a new connection from the pool: a retried command goes back to the same server, and if that server
+    hangs, all retries fail although there is a new master.
     """
 
     async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:
@@ -165,13 +164,13 @@ def _hosts(address: str, places: str, default_port: int) -> list[tuple[str, int]
     for place in places.split(","):
         host, _, port = place.rpartition(":") if ":" in place else (place, "", str(default_port))
         if not host or not port.isdigit():
-            raise BadAddress(address, f"host:port, and not {place!r}, between the commas")
+            raise BadAddress(address, f"host:port between the commas, not {place!r}")
         hosts.append((host.strip("[]"), int(port)))
     return hosts
 
 
 def connect(address: str) -> "Redis | RedisCluster":
-    """A client for the address; it connects when it is first used."""
+    """Return a client for the address; it connects on first use."""
     parts = urlsplit(address)
     where = parts.netloc.rpartition("@")[2]
     if parts.scheme in ("redis", "rediss", "unix"):
@@ -224,7 +223,7 @@ def connect(address: str) -> "Redis | RedisCluster":
 
 
 def connect_for_notifications(address: str) -> list[Redis]:
-    """Clients for pub/sub, of which one is used at a time: in a Cluster any node carries every notice, and any may die."""
+    """Return clients for pub/sub, to be used one at a time: in a Cluster every node carries every message, and any may fail."""
     client = connect(address)
     if isinstance(client, RedisCluster):
         who: dict[str, Any] = {name: client.connection_kwargs.get(name) for name in ("username", "password")}

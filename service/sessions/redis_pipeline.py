@@ -1,8 +1,8 @@
-"""One connection to Redis for nothing but moves: what is sent together is packed once, and all its answers are read in one go.
+"""A Redis connection used only for moves: commands sent together are packed once, and all their answers are read together.
 
-It is a connection of the client's own pool, so that addresses, passwords, TLS and Sentinel are the client's business. What is
-left out is what the client does around every pipeline: a connection taken and given back, a health check, and for each answer
-a chain of coroutines and a callback.
+The connection comes from the client's own pool, so the client handles addresses, passwords, TLS and Sentinel. What is skipped
+is the client's work around every pipeline: taking and returning a connection, a health check, and coroutines and a callback
+for each answer.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ _NOT_ENOUGH: Final = object()
 
 
 class _Answers(asyncio.Protocol):
-    """What comes back on a connection: the answers to one trip at a time."""
+    """Collects what arrives on a connection: the answers to one round trip at a time."""
 
     def __init__(self, parse_error: Any, before: asyncio.BaseProtocol) -> None:
-        """``parse_error`` makes the exception of an error that Redis sends; ``before`` is told when the connection is closed."""
+        """``parse_error`` makes the exception for an error that Redis sends; ``before`` is notified when the connection closes."""
         self._before = before
         self._reader = hiredis.Reader(protocolError=InvalidResponse, replyError=parse_error, notEnoughData=_NOT_ENOUGH)
         self._count = 0
@@ -32,7 +32,7 @@ class _Answers(asyncio.Protocol):
         self._ended: Exception | None = None
 
     def expect(self, count: int) -> "asyncio.Future[list[Any]]":
-        """The next answers, once all of them have come; an error among them that concerns the connection is raised."""
+        """Return the next answers once all have arrived; raises an error that concerns the connection."""
         self._count, self._answers = count, []
         self._waiting = asyncio.get_running_loop().create_future()
         if self._ended is not None:
@@ -45,9 +45,9 @@ class _Answers(asyncio.Protocol):
             while (answer := self._reader.gets(False)) is not _NOT_ENOUGH:
                 if isinstance(answer, RedisConnectionError):
                     raise answer
-                if not isinstance(answer, hiredis.PushNotification):  # which no trip has asked for
+                if not isinstance(answer, hiredis.PushNotification):  # push messages belong to no request
                     self._answers.append(answer)
-        except Exception as error:  # the trip ends with it, and the connection too
+        except Exception as error:  # ends the round trip and the connection
             self._fail(error)
             return
         if len(self._answers) == self._count and self._waiting is not None and not self._waiting.done():
@@ -64,7 +64,7 @@ class _Answers(asyncio.Protocol):
 
 
 class RedisPipeline:
-    """Sends commands and reads their answers; one trip at a time."""
+    """Sends commands and reads their answers, one round trip at a time."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -72,7 +72,7 @@ class RedisPipeline:
         self._answers: _Answers
 
     async def round_trip(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers, in order; a refused command has its error as answer. Raises if the connection fails."""
+        """Return the answers in order; the answer to a refused command is its error. Raises if the connection fails."""
         try:
             if self._connection is None:
                 await self._connect()
@@ -80,17 +80,17 @@ class RedisPipeline:
                 answers = self._answers.expect(len(commands))
                 self._connection._writer.transport.write(b"".join(map(hiredis.pack_command, commands)))
                 found = await answers
-        except BaseException:  # half a trip: the next one must not read the answers of this one
+        except BaseException:  # incomplete: the next round trip must not read these answers
             await self._drop()
             raise
         if any(isinstance(answer, ReadOnlyError) for answer in found):
-            await self._drop()  # it is a master no more; the pool may know a better address
+            await self._drop()  # no longer a master; the pool may know the new address
         return found
 
     async def _connect(self) -> None:
-        pool: Any = self._redis.connection_pool  # half typed by redis-py
+        pool: Any = self._redis.connection_pool  # partly typed by redis-py
         self._connection = await pool.get_connection()
-        # The client has made the connection and said who we are; from now on its bytes are ours. It has no public way to that.
+        # The client has connected and authenticated; from now on this class reads and writes. redis-py has no public API for it.
         transport = self._connection._writer.transport
         self._answers = _Answers(self._connection._parser.parse_error, transport.get_protocol())
         transport.set_protocol(self._answers)

@@ -1,8 +1,7 @@
-"""Sessions in Redis: one script a move, sent together with whatever else is waiting to be saved.
+"""Sessions in Redis: one script call per move, sent together with all other moves that wait to be saved.
 
-While one trip to Redis is under way the next batch gathers, so that moves which arrive together share a trip. Each session
-still has a script call of its own: in Redis Cluster they live in different slots, and one that fails must not fail its
-neighbours.
+While one round trip is in progress the next batch collects, so that moves which arrive together share one. Each session still
+has its own script call: in Redis Cluster sessions are in different slots, and one failure must not affect the others.
 """
 
 import asyncio
@@ -26,22 +25,21 @@ from service.sessions.store import NO_RECIPIENTS, Marks, Recipients, Saved, chan
 from service.sessions.stored import decode_entry, decode_header, decode_session, encode, encode_session
 
 _LOG: Final = logging.getLogger(__name__)
-#: A running session that nobody touches disappears after this time, an ended one after the other, in seconds.
+#: Lifetime of a running session that is not used, and of an ended one, in seconds.
 LIVE_TTL: Final = 24 * 3600
 ENDED_TTL: Final = 3600
-#: How late a deadline may be enforced after the copy that minded it died, in milliseconds.
+#: How late a deadline may be enforced if the copy responsible for it has died, in milliseconds.
 LATE_MS: Final = 2000
 _BATCH: Final = 128
-#: How long an archived session stays, in seconds: bots at other copies may still have to hear how the game ended, and the deadline
-#: enforcer
-#: takes it off their lists.
+#: How long an archived session stays, in seconds: bots on other copies may still need its result, and the deadline enforcer
+#: removes it from their lists.
 SOON_S: Final = 10
 
-#: The fields that tell where a session stands.
+#: The fields that identify the stored position.
 _MARK: Final = ["r", "w"]
 
-#: Write only if the mark is still the expected one. A missing session is a mismatch too; one that was created by an older version
-#: has no mark. KEYS: session, log. ARGV: expected mark, new revision, blob, mark of this save, seconds to live, notice, number of
+#: Write only if the stored mark is the expected one. A missing session is a mismatch too; a session of an older version has no
+#: mark. KEYS: session, log. ARGV: expected mark, new revision, blob, mark of this save, seconds to live, notice, number of
 #: channels, channels …, entries …
 SAVE: Final = """
 local have = redis.call('HMGET', KEYS[1], 'r', 'w')
@@ -57,7 +55,7 @@ for i = 8, 7 + channels do redis.call('PUBLISH', ARGV[i], ARGV[6]) end
 return {1}
 """
 
-#: Keep a new session unless the id is taken; a log that outlived an earlier session of this id goes.
+#: Store a new session unless the id is taken; delete the log of an earlier session with this id.
 #: KEYS: session, log. ARGV: header, blob, mark, seconds to live, notice, channels …
 CREATE: Final = """
 if redis.call('HSETNX', KEYS[1], 'h', ARGV[1]) == 0 then
@@ -70,8 +68,8 @@ for i = 6, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[5]) end
 return false
 """
 
-#: Session and log in one step: between two trips a store may lose its newest writes. The session is left out if it is the known
-#: one. KEYS: session, log. ARGV: known mark, revisions to skip.
+#: Read session and log in one step, because the store may lose its newest writes between two round trips. A session with the known
+#: mark is left out. KEYS: session, log. ARGV: known mark, revisions to skip.
 LOG: Final = """
 local found = redis.call('HMGET', KEYS[1], 'h', 'b', 'w')
 local mark = found[3] or ''
@@ -83,18 +81,18 @@ return {found[1], found[2], mark, entries}
 
 
 def notice(session_id: str, mark: str, at_ms: int) -> str:
-    """What a notification says: which session, the mark of its position, and when that was saved."""
+    """Return the text of a notification: the session, the mark of its position, and when it was saved."""
     return f"{session_id} {mark} {at_ms}"
 
 
 def read_notice(text: str) -> tuple[str, str, int]:
-    """The session, the mark of its position, and when it was saved."""
+    """Return the session, the mark of its position, and when it was saved."""
     session_id, mark, at_ms = text.rsplit(" ", 2)
     return session_id, mark, int(at_ms)
 
 
 class _Save:
-    """One session waiting to be written."""
+    """A session that waits to be written."""
 
     __slots__ = ("arguments", "saved", "session_id")
 
@@ -104,23 +102,23 @@ class _Save:
         self.saved = saved
 
     def end(self, error: Exception | None) -> None:
-        """Tell whoever waits. A mistake of theirs must not keep their neighbours waiting; it is logged whole."""
+        """Call the callback. Its errors are logged, so that they do not affect other saves."""
         try:
             self.saved(error)
         except Exception:
-            _LOG.exception("what follows a save of session %s failed", self.session_id)
+            _LOG.exception("the callback of a save of session %s failed", self.session_id)
 
     def problem(self, answer: Any) -> Exception | None:
-        """What the script's answer means: None if the session is saved."""
-        # A trip whose answer was lost is sent again: then the mark is ours already. The state would prove nothing: another
-        # copy may have made the very same move in the same millisecond.
+        """Return the error that the script's answer stands for; None if the session is saved."""
+        # After a lost answer the command is sent again, and the stored mark may already be this one. Comparing states would prove
+        # nothing: another copy may have made the same move in the same millisecond.
         if answer[0] == 1 or answer[1] == self.arguments[5].encode():
             return None
         return changed_meanwhile(self.session_id)
 
 
 class RedisStore:
-    """A store in a Redis, Valkey, Sentinel or Cluster."""
+    """A store in Redis or Valkey: a single server, Sentinel or Cluster."""
 
     def __init__(self, client: RedisClient) -> None:
         self._client = client
@@ -131,9 +129,9 @@ class RedisStore:
         self._writer: asyncio.Task[None] | None = None
         self._save_sha = ""
         self._marks = Marks()
-        #: Called after every trip that saved moves with its seconds, and how many moves it carried.
+        #: Called after every round trip that saved moves, with its seconds and the number of moves.
         self.on_save: Callable[[float, int], None] = lambda seconds, moves: None
-        #: Called with the reason for which a move could not be saved.
+        #: Called with the error when a move could not be saved.
         self.on_failure: Callable[[Exception], None] = lambda _: None
 
     # ------------------------------------------------------------------------------------------------------ store
@@ -150,12 +148,11 @@ class RedisStore:
             notice(header.id, session.mark, header.created_ms),
             *(keys.bot_channel(bot) for bot in recipients.bots),
         ]
-        # What only finds sessions again is written first: if we stop in between, an unknown id is found, and forgotten after
-        # a while.
+        # The indexes are written first: if the process stops in between, they hold an unknown id, which is removed later.
         for bot in {bot for bot in header.bots if bot}:
             await self._client.ask(self.redis.sadd(keys.games_of(bot), header.id))
-        # A session that is there already keeps its place: asked for once more, its clocks must not be looked at later. A
-        # new one is looked at soon, whatever its first deadline: when its seats turn up shorter ones begin.
+        # An existing session keeps its time: a repeated request must not delay its clock check. A new one is checked soon, whatever
+        # its first deadline: shorter deadlines start when its seats connect.
         await self._client.ask(self.redis.zadd(keys.DUE, {header.id: header.created_ms + LATE_MS}, nx=True))
         await self._client.ask(self.redis.zadd(keys.SESSIONS, {header.id: header.created_ms}, nx=True))
         found = await self._client.run(CREATE, 2, *arguments)
@@ -236,7 +233,7 @@ class RedisStore:
 
     # -------------------------------------------------------------------------------------------------- the trips
     async def _write(self) -> None:
-        """Send what is waiting, again and again, until nothing is."""
+        """Send batches until nothing is waiting."""
         while self._waiting:
             batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
             begin = time.perf_counter()
@@ -244,22 +241,22 @@ class RedisStore:
                 answers = await self._send(batch)
                 self.on_save(time.perf_counter() - begin, len(batch))
             except Exception as error:
-                # Whoever waits must hear of it, whatever it was; a bug is logged where it is answered.
-                told = self._away(error) if isinstance(error, AWAY) else error
+                # Every waiting save must get the error; a bug is logged where the request is answered.
+                failure = self._away(error) if isinstance(error, AWAY) else error
                 for save in batch:
-                    save.end(told)
+                    save.end(failure)
                 continue
             for save, answer in zip(batch, answers, strict=True):
                 save.end(self._away(answer) if isinstance(answer, Exception) else save.problem(answer))
 
     async def _send(self, batch: list[_Save]) -> list[Any]:
-        """One script call a session; a lost connection or an unknown script is answered by sending once more."""
+        """Send one script call per session; retry once after a lost connection or an unknown script."""
         if not self._save_sha:
             self._save_sha = await self._client.load(SAVE)
         answers = await self._round_trip(batch)
         again = [index for index, answer in enumerate(answers) if _is_worth_a_second_trip(answer)]
         if again:
-            # The script is compare-and-set: sent twice it is still applied once, and `save` recognises its own work.
+            # The script compares before it writes: sent twice it is applied once, and ``problem`` recognises its own mark.
             self._save_sha = await self._client.load(SAVE)
             for index, answer in zip(again, await self._round_trip([batch[index] for index in again]), strict=True):
                 answers[index] = answer
@@ -286,13 +283,13 @@ def _session(header: bytes, live: bytes, mark: bytes | None) -> Session:
 
 
 def _mark(found: list[bytes | None]) -> str | None:
-    """The mark among the fields ``_MARK``; empty for a session that was created by an older version, None for an unknown one."""
+    """Return the mark from the fields ``_MARK``; empty for a session of an older version, None for an unknown one."""
     revision, mark = found
     return None if revision is None else _text(mark)
 
 
 def _text(mark: bytes | None) -> str:
-    """A stored mark. Ours are digits; those of older versions are any bytes, each of which has a character in Latin-1."""
+    """Decode a stored mark. Marks are digits; those of older versions may be any bytes, which Latin-1 can decode."""
     return (mark or b"").decode("latin-1")
 
 

@@ -1,8 +1,8 @@
-"""Replay files: a whole session as lines of JSON that a person can read and nobody can quietly change.
+"""Replay files: a whole session as lines of JSON that a person can read and that cannot be changed unnoticed.
 
-Header, one line an entry, outcome, seeds. Each line carries the hash of the line before it, so that the last hash stands for
-the whole file. What is written only ever grows: the file of a running game is the beginning of the file of the finished one,
-and that one, while the seeds are held back, is the beginning of the file that has them. ``docs/replays.md`` is the format.
+A file has a header, one line per entry, the outcome and the seeds. Each line carries the hash of the line before it, so that the
+last hash covers the whole file. Files only grow: the file of a running game is a prefix of the file of the finished game, and
+that is a prefix of the file with the seeds. ``docs/replays.md`` describes the format.
 """
 
 import json
@@ -36,9 +36,9 @@ from service.sessions.entries import (
 from service.sessions.log_view import is_hidden, readable
 from service.sessions.session import ACTIVE, Header, Session, commitment
 
-#: Raised when the lines change their shape.
+#: Goes up when the form of the lines changes.
 REPLAY_FORMAT: Final = 1
-#: What the header names as the hash before it.
+#: The previous hash that the header names.
 NO_HASH: Final = "0" * 64
 _LINE_LIMIT: Final = 1_000_000
 
@@ -53,14 +53,14 @@ class _Object(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Line(_Object, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """What all lines have: their place in the chain, once they are in it."""
+    """The fields of all lines; ``prev`` and ``hash`` are set when the line is put into the chain."""
 
     prev: _Hash = ""
     hash: _Hash = ""
 
 
 class _Clocks(TimeControl, frozen=True, array_like=False, forbid_unknown_fields=True):
-    """A time control, with names."""
+    """A time control, as a JSON object."""
 
 
 class _Commitments(_Object, frozen=True):
@@ -69,7 +69,7 @@ class _Commitments(_Object, frozen=True):
 
 
 class HeaderLine(_Line, frozen=True, tag="header"):
-    """The first line: who plays what."""
+    """The first line: the game, the seats and the settings."""
 
     format: Count
     session: _Name
@@ -85,7 +85,7 @@ class HeaderLine(_Line, frozen=True, tag="header"):
 
 
 class _Sheet(_Object, frozen=True):
-    """The score of a seat: label and points of each line."""
+    """The score of a seat: label and points of each scoring line."""
 
     name: str
     lines: list[tuple[str, _Whole]]
@@ -97,7 +97,7 @@ class _HouseSheet(_Sheet, frozen=True):
 
 
 class OutcomeLine(_Line, frozen=True, tag="outcome"):
-    """How an ended session ended. A cancelled one has no ranks, no scores and no sheet."""
+    """The result of an ended session. A cancelled one has no ranks, scores or sheet."""
 
     status: Status
     ending: str
@@ -109,7 +109,7 @@ class OutcomeLine(_Line, frozen=True, tag="outcome"):
 
 
 class SeedsLine(_Line, frozen=True, tag="seeds"):
-    """The last line of a replay that has its seeds, as hex."""
+    """The last line of a replay with seeds, as hex."""
 
     revision: Place
     at_ms: Count
@@ -117,7 +117,7 @@ class SeedsLine(_Line, frozen=True, tag="seeds"):
     deck: _Hash
 
 
-#: By kind of entry: its line, which has the fields of the entry, its revision, and its place in the chain.
+#: By kind of entry: its line, with the fields of the entry, its revision, and the hashes.
 _ENTRY_LINES: Final[dict[type[Entry], Any]] = {
     kind: msgspec.defstruct(
         f"{kind.__name__}Line",
@@ -137,7 +137,7 @@ _ANY_LINE: Final[Any] = Union[(HeaderLine, OutcomeLine, SeedsLine, *_ENTRY_LINES
 
 
 class BadReplay(Exception):
-    """A replay that is not what it says: the first bad line, counted from 1, and what is wrong with it."""
+    """The replay is invalid: the first bad line, counted from 1, and what is wrong with it."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -147,7 +147,7 @@ class BadReplay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A replay as it was read: every line has its form and the chain holds. Whether the game went so is another question."""
+    """A replay whose lines and hash chain are valid. Whether the rules allow this game is not checked here."""
 
     session: str
     game: str
@@ -155,20 +155,20 @@ class Replay:
     options: dict[str, str | int]
     bots: tuple[str, ...]
     time_control: TimeControl
-    #: What was published of the table seed and the deck seed, as hex.
+    #: The published commitments to the table seed and the deck seed, as hex.
     commitments: tuple[str, str]
     hold_seeds: bool
     created_ms: int
-    #: The n-th (from 1) is revision n and stands on line n + 1. The reveal is not among them: see ``seeds``.
+    #: The n-th (from 1) has revision n and is on line n + 1. The reveal is not included: see ``seeds``.
     entries: tuple[Entry, ...]
     #: None if the game was still running.
     outcome: OutcomeLine | None
     seeds: SeedsLine | None
-    #: One hash a line.
+    #: One hash per line.
     hashes: tuple[str, ...]
 
     def header(self) -> Header:
-        """The header of the session; only a replay with seeds can tell it."""
+        """Return the header of the session; raises ValueError if the replay has no seeds."""
         if self.seeds is None:
             raise ValueError(f"the seeds of session {self.session} are held back")
         return Header(
@@ -185,15 +185,15 @@ class Replay:
         )
 
     def sheet(self) -> Outcome | None:
-        """The outcome as the file tells it; None if there is none, or the session was cancelled."""
-        told = self.outcome
-        if told is None or told.status is Status.CANCELLED:
+        """Return the outcome in the file; None if there is none, or the session was cancelled."""
+        line = self.outcome
+        if line is None or line.status is Status.CANCELLED:
             return None
         seats = [
-            _result(sheet, rank, score) for sheet, rank, score in zip(told.sheet, told.ranks, told.scores, strict=True)
+            _result(sheet, rank, score) for sheet, rank, score in zip(line.sheet, line.ranks, line.scores, strict=True)
         ]
-        house = [_result(sheet, sheet.rank, sheet.score) for sheet in told.house]
-        return Outcome(tuple(seats), told.ending, tuple(house))
+        house = [_result(sheet, sheet.rank, sheet.score) for sheet in line.house]
+        return Outcome(tuple(seats), line.ending, tuple(house))
 
 
 def _result(sheet: _Sheet, rank: int, score: int) -> Result:
@@ -201,33 +201,33 @@ def _result(sheet: _Sheet, rank: int, score: int) -> Result:
 
 
 # --------------------------------------------------------------------------------------------------------------- writing
-#: The one way to write a value as JSON: keys sorted, no spaces, letters as they are.
+#: Writes a value as canonical JSON: sorted keys, no spaces, no escapes for letters.
 canonical: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 def hash_of(fields: Mapping[str, Any]) -> str:
-    """The hash of a line: BLAKE2b-256 over the canonical JSON of everything but the hash itself, ``prev`` included."""
-    said = canonical({name: value for name, value in fields.items() if name != "hash"})
-    return blake2b(said, digest_size=32).hexdigest()
+    """Return the hash of a line: BLAKE2b-256 over the canonical JSON of all fields except the hash, ``prev`` included."""
+    content = canonical({name: value for name, value in fields.items() if name != "hash"})
+    return blake2b(content, digest_size=32).hexdigest()
 
 
 def write_replay(session: Session, entries: Sequence[Entry]) -> str:
-    """The replay file of a session as far as it goes: without an outcome while it runs, without seeds until they are revealed.
+    """Return the replay file of a session: without an outcome while it runs, without seeds until they are revealed.
 
-    ``entries`` is the log from revision 1 on. What was logged after ``session`` was loaded is left out. The file of a running
-    game stops before the first entry that a spectator may not read. That of an ended one is whole, for it could not be played
-    again otherwise: until the seeds are revealed it is for the operator alone.
+    ``entries`` is the log from revision 1 on; entries newer than ``session`` are left out. The file of a running game stops before
+    the first entry that a spectator may not read. The file of an ended game is complete, because it could not be replayed
+    otherwise: until the seeds are revealed, only the operator may have it.
     """
     header = session.header
     if len(entries) < session.revision:
         raise ValueError(f"revision {session.revision} of session {header.id} needs more than {len(entries)} entries")
-    told = list(entries[: session.revision])
+    shown = list(entries[: session.revision])
     is_over = session.status != ACTIVE
     if not is_over:
-        told = list(takewhile(lambda entry: not is_hidden(entry), readable(session, told, None)))
+        shown = list(takewhile(lambda entry: not is_hidden(entry), readable(session, shown, None)))
     lines: list[Struct] = [_header_line(session)]
     seeds: list[Struct] = []
-    for revision, entry in enumerate(told, 1):
+    for revision, entry in enumerate(shown, 1):
         if isinstance(entry, Revealed):
             table, deck = header.table_seed.hex(), header.deck_seed.hex()
             seeds.append(SeedsLine(revision=revision, at_ms=entry.at_ms, table=table, deck=deck))
@@ -239,7 +239,7 @@ def write_replay(session: Session, entries: Sequence[Entry]) -> str:
 
 
 def chain(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Lines with their hashes, as the text of a file. Whatever place they had in another chain is forgotten."""
+    """Return lines with their hashes, as the text of a file. Hashes of an earlier chain are replaced."""
     prev = NO_HASH
     texts = []
     for line in lines:
@@ -267,7 +267,7 @@ def _header_line(session: Session) -> HeaderLine:
 
 
 def outcome_line(session: Session) -> OutcomeLine:
-    """How an ended session ended."""
+    """Return the outcome line of an ended session."""
     outcome = session.outcome or Outcome((), Status.CANCELLED.value)
     return OutcomeLine(
         status=session.status,
@@ -286,7 +286,7 @@ def _points(result: Result) -> list[tuple[str, int]]:
 
 # --------------------------------------------------------------------------------------------------------------- reading
 def decode_replay(data: bytes) -> str:
-    """The text of a file, or BadReplay."""
+    """Return the text of a file; raises BadReplay if it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -294,11 +294,11 @@ def decode_replay(data: bytes) -> str:
 
 
 def read_replay(text: str) -> Replay:
-    """The replay in this text, if its form is right and its chain holds; else BadReplay."""
+    """Read a replay; raises BadReplay if its form or its chain is invalid."""
     header, *lines = _chained(text)
     seats = len(header.bots)
     if header.seats != seats:
-        raise BadReplay(1, f"seats is {header.seats}, and bots has {seats} names; expected one for each seat")
+        raise BadReplay(1, f"seats is {header.seats}, but bots has {seats} names; expected one for each seat")
     entries: list[Entry] = []
     outcome: OutcomeLine | None = None
     seeds: SeedsLine | None = None
@@ -313,7 +313,7 @@ def read_replay(text: str) -> Replay:
             continue
         expected = len(entries) + 1
         if line.revision != expected:
-            raise BadReplay(number, f"revision {line.revision} where {expected} should be")
+            raise BadReplay(number, f"revision {line.revision}; expected {expected}")
         if isinstance(line, SeedsLine):
             if outcome is None:
                 raise BadReplay(number, "seeds before the outcome")
@@ -322,7 +322,7 @@ def read_replay(text: str) -> Replay:
         if outcome is not None or (entries and isinstance(entries[-1], Ended)):
             raise BadReplay(number, f"{line.kind!r} after the end")
         if not isinstance(line, Ended) and line.seat >= seats:
-            raise BadReplay(number, f"seat {line.seat} of {seats}, which are counted from 0")
+            raise BadReplay(number, f"seat {line.seat}; expected 0 to {seats - 1}")
         entries.append(_entry(line))
     return Replay(
         header.session,
@@ -342,32 +342,32 @@ def read_replay(text: str) -> Replay:
 
 
 def _entry(line: Any) -> Entry:
-    """The entry of a line."""
+    """Return the entry of a line."""
     kind: Any = type(line).__base__
     entry: Entry = kind(*(getattr(line, name) for name in kind.__struct_fields__))
     return entry
 
 
 def _chained(text: str) -> list[Any]:
-    """The lines of a file, each with the fields of its kind and its place in the chain."""
+    """Return the lines of a file; raises BadReplay if their form or chain is invalid."""
     if not text:
         raise BadReplay(1, "the file is empty")
     *texts, rest = text.split("\n")
     lines = []
     prev = NO_HASH
-    for number, said in enumerate(texts, 1):
-        fields = _object(number, said)
+    for number, line_text in enumerate(texts, 1):
+        fields = _object(number, line_text)
         if number == 1:
             _check_format(fields)
         line = _line(number, fields)
         if line.prev != prev:
             raise BadReplay(number, "the chain is broken: prev is not the hash of the line before")
         if line.hash != hash_of(fields):
-            raise BadReplay(number, "the line was changed: its hash is not the hash of what it says")
+            raise BadReplay(number, "the line was changed: its hash does not match its content")
         prev = line.hash
         lines.append(line)
     if rest:
-        raise BadReplay(len(texts) + 1, "the file was cut: its last line has no end")
+        raise BadReplay(len(texts) + 1, "the file was cut: its last line is incomplete")
     return lines
 
 
@@ -377,7 +377,7 @@ def _object(number: int, text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text, parse_constant=_no_number)
         is_canonical = isinstance(fields, dict) and canonical(fields) == text.encode()
-    except UnicodeEncodeError:  # half a character, written as an escape
+    except UnicodeEncodeError:  # half of a surrogate pair, written as an escape
         is_canonical = False
     except (ValueError, RecursionError):
         raise BadReplay(number, "this is not JSON") from None
@@ -392,15 +392,15 @@ def _no_number(word: str) -> None:
 
 
 def _check_format(fields: dict[str, Any]) -> None:
-    """Told apart from damage, for whoever opens a file of another kind or of another time."""
+    """Detect files that are not replays, or that have another format, before they are reported as damaged."""
     if fields.get("kind") != "header" or type(fields.get("format")) is not int:
-        raise BadReplay(1, "this is not a replay: its first line is no header")
+        raise BadReplay(1, "this is not a replay: its first line is not a header")
     if fields["format"] != REPLAY_FORMAT:
         raise BadReplay(1, f"a replay of format {fields['format']}; this version reads format {REPLAY_FORMAT}")
 
 
 def _line(number: int, fields: dict[str, Any]) -> Any:
-    """The line with these fields, if it has all that its kind must have, nothing else, and nothing that goes without saying."""
+    """Return the line with these fields; raises BadReplay if a field is missing, unknown, invalid, or equal to its default."""
     try:
         line = msgspec.convert(fields, _ANY_LINE)
     except msgspec.ValidationError as error:
@@ -412,20 +412,20 @@ def _line(number: int, fields: dict[str, Any]) -> Any:
     return line
 
 
-def _reason(fields: dict[str, Any], told: str) -> str:
-    """What msgspec found wrong with a line, with the value that it does not tell."""
+def _reason(fields: dict[str, Any], problem: str) -> str:
+    """Describe a problem that msgspec found, with the value, which msgspec does not show."""
     kind = fields.get("kind")
-    expected, _, path = told.partition(" - at `$.")
+    expected, _, path = problem.partition(" - at `$.")
     name = re.split(r"[.\[`]", path)[0]
     if name == "kind" or "kind" not in fields:
-        return f"{kind!r:.40} is no kind of line"
+        return f"{kind!r:.40} is not a kind of line"
     if name:
         return f"{name!r} of {kind!r} cannot be {fields[name]!r:.60}: {expected}"
-    if missing := re.fullmatch("Object missing required field `(.*)`", told):
+    if missing := re.fullmatch("Object missing required field `(.*)`", problem):
         return f"{kind!r} without {missing[1]!r}"
-    if unknown := re.fullmatch("Object contains unknown field `(.*)`", told, re.DOTALL):
+    if unknown := re.fullmatch("Object contains unknown field `(.*)`", problem, re.DOTALL):
         return f"{kind!r} has no {unknown[1]!r:.40}"
-    return f"{kind!r}: {told}"
+    return f"{kind!r}: {problem}"
 
 
 def _check_outcome(
@@ -437,8 +437,8 @@ def _check_outcome(
     if not isinstance(end, Ended):
         raise BadReplay(number, "an outcome before the end")
     if line.status is not end.status:
-        raise BadReplay(number, f"status {line.status}, and the session ended as {end.status}")
+        raise BadReplay(number, f"status {line.status}, but the session ended as {end.status}")
     ranked = 0 if line.status is Status.CANCELLED else seats
     for name, length in (("faults", seats), ("ranks", ranked), ("scores", ranked), ("sheet", ranked)):
         if len(getattr(line, name)) != length:
-            raise BadReplay(number, f"{name!r} has {len(getattr(line, name))} places instead of {length}")
+            raise BadReplay(number, f"{name!r} has {len(getattr(line, name))} items; expected {length}")

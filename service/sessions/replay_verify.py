@@ -1,7 +1,7 @@
-"""Did it happen so? A replay with seeds is played again, by the very code that referees sessions.
+"""Verifies replays: a replay with seeds is played again by the code that referees sessions.
 
-Whatever a session writes follows from what was said to it: an answer brings on the automaton's moves, the next questions and the
-end. So each line that somebody caused is said to a fresh session, and what that one writes must stand in the file.
+Most entries follow from others: an answer causes the automaton's moves, the next questions and the end. So each entry that was
+caused from outside is applied to a new session, and the entries that this session writes must be in the file.
 """
 
 from collections.abc import Iterator
@@ -37,40 +37,40 @@ RUNNING: Final = "still running: game not replayed"
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of a check. ``line`` and ``reason`` name the first thing that is wrong; a good replay has line 0."""
+    """The result of a check. ``line`` and ``reason`` name the first problem; a valid replay has line 0."""
 
     ok: bool
     line: int
-    #: What is wrong, or for a good replay what was checked.
+    #: The problem, or what was checked if the replay is valid.
     reason: str
-    #: True if the whole game was played again from its seeds.
+    #: True if the whole game was replayed from its seeds.
     is_replayed: bool = False
     session: str = ""
     game: str = ""
     lines: int = 0
     actions: int = 0
-    #: The hash of the last line, which stands for the whole file.
+    #: The hash of the last line, which covers the whole file.
     hash: str = ""
-    #: The line up to which the file is the one whose hash was given; 0 if none was.
+    #: The line that has the given hash; 0 if none was given.
     pinned: int = 0
 
 
 def verify_replay(text: str, *, pin: str = "", allow_partial: bool = False) -> Verification:
-    """Check a replay: form, chain, commitments, and the whole game played again from its seeds.
+    """Check a replay: form, chain and commitments; then replay the whole game from its seeds.
 
-    ``pin`` is a hash that is known from elsewhere: the line that has it, and all before it, must be in the file. A file that
-    stops before the outcome is bad unless ``allow_partial`` says that the game may still be running.
+    ``pin`` is a hash known from another source: a line of the file must have it. A file that stops before the outcome is invalid
+    unless ``allow_partial`` is set, since the game may still be running.
     """
     try:
         replay = read_replay(text)
         pinned = _pinned(replay, pin)
-        told = _check(replay, allow_partial)
+        checked = _check(replay, allow_partial)
     except BadReplay as bad:
         return Verification(False, bad.line, bad.reason)
     return Verification(
         True,
         0,
-        told,
+        checked,
         replay.seeds is not None,
         replay.session,
         replay.game,
@@ -112,7 +112,7 @@ def _check(replay: Replay, allow_partial: bool) -> str:
 
 
 def game_of(replay: Replay) -> AnyGame:
-    """The game of a replay, if this installation can play it as it was played; else BadReplay."""
+    """Return the game of a replay; raises BadReplay if this installation cannot play it."""
     try:
         game = games.get(replay.game)
         complete = game.complete(len(replay.bots), replay.options)
@@ -124,12 +124,12 @@ def game_of(replay: Replay) -> AnyGame:
         )
     if complete != replay.options:
         missing = ", ".join(sorted(complete.keys() - replay.options.keys()))
-        raise BadReplay(1, f"the options do not say {missing}")
+        raise BadReplay(1, f"the options do not include {missing}")
     return game
 
 
 def tables(replay: Replay) -> Iterator[Any]:
-    """The state of the table before the first entry, and after each. The states are the caller's own.
+    """Yield the state before the first entry and after each one, as copies for the caller.
 
     The replay must have been verified.
     """
@@ -144,7 +144,7 @@ def tables(replay: Replay) -> Iterator[Any]:
 
 
 class _Referee:
-    """A fresh session that hears what the file says was said."""
+    """Replays the entries of the file on a new session."""
 
     def __init__(self, replay: Replay) -> None:
         assert replay.seeds is not None
@@ -154,11 +154,11 @@ class _Referee:
         self.session: Session = new_session(replay.header(), replay.created_ms)
 
     def run(self) -> None:
-        """Play it all again; BadReplay where the file says otherwise."""
+        """Replay all entries; raises BadReplay where the file differs."""
         place = 0
         while place < len(self.entries):
             try:
-                made = self._say(place)
+                made = self._apply(place)
             except SessionError as error:
                 raise BadReplay(self._line(place), str(error)) from None
             if not made:
@@ -169,56 +169,56 @@ class _Referee:
         self._compare_outcome()
 
     def _line(self, place: int) -> int:
-        """The line of an entry. The reveal is the seeds' line, which comes after the outcome's."""
+        """Return the line of an entry. The reveal is on the line of the seeds, after the outcome."""
         return place + (2 if place < len(self.entries) - 1 else 3)
 
-    def _say(self, place: int) -> list[Entry]:
-        """What the session writes when the entry at this place is what happened to it next."""
-        said, session = self.entries[place], self.session
-        now = said.at_ms
-        match said:
+    def _apply(self, place: int) -> list[Entry]:
+        """Apply the entry at this place to the session; return the entries that the session writes."""
+        entry, session = self.entries[place], self.session
+        now = entry.at_ms
+        match entry:
             case Seated():
-                return session.take_seat(said.seat, now)
+                return session.take_seat(entry.seat, now)
             case Acted():
-                reply, made = session.answer(said.seat, said.turn, said.action, said.note, now, said.think_ms)
+                reply, made = session.answer(entry.seat, entry.turn, entry.action, entry.note, now, entry.think_ms)
                 if isinstance(reply, Refused):
-                    reason = f"seat {said.seat} may not say {said.action!r} here: {reply.error}"
+                    reason = f"seat {entry.seat} may not play {entry.action!r} here: {reply.error}"
                     raise BadReplay(self._line(place), reason)
                 if not isinstance(reply, Accepted):
                     raise reply.error
                 return made
             case AnswerRefused():
-                refused = ActionRefused(said.reason, "", said.note, readable=True)
-                return session.refuse(said.seat, said.turn, refused, now)
-            case Forfeited() if said.fault in (Fault.RESIGNED, Fault.MATCH_LIMIT):
-                return session.resign(said.seat, now, said.fault)
+                refused = ActionRefused(entry.reason, "", entry.note, readable=True)
+                return session.refuse(entry.seat, entry.turn, refused, now)
+            case Forfeited() if entry.fault in (Fault.RESIGNED, Fault.MATCH_LIMIT):
+                return session.resign(entry.seat, now, entry.fault)
             case Forfeited():
                 return session.expire(
                     now, lambda seat: self._was_connected(seat, place), lambda seat: self._excuse(seat, place)
                 )
-            case AutomatonActed():  # nothing before it asked the automaton to move, so the operator did, for everybody
+            case AutomatonActed():  # nothing before it caused this move, so the operator let the automaton play all seats
                 return session.adjudicate([], now)
-            case Ended() if said.status is Status.CANCELLED:
-                return session.cancel(said.note, now)
+            case Ended() if entry.status is Status.CANCELLED:
+                return session.cancel(entry.note, now)
             case Ended() if self.outcome.ending == "ADJUDICATED":
                 return session.adjudicate(self.outcome.ranks, now)
             case Revealed():
                 return session.reveal(now)
-        raise BadReplay(self._line(place), "the end, though the game is not over and nobody decided it")
+        raise BadReplay(self._line(place), "the session ends here, but the game is not over and was not adjudicated")
 
     def _faults(self, seat: int, place: int) -> Iterator[Forfeited]:
-        """What the file has for the seat from this place on."""
+        """Yield the faults of the seat in the file, from this place on."""
         for entry in self.entries[place:]:
             if isinstance(entry, Forfeited) and entry.seat == seat:
                 yield entry
 
     def _was_connected(self, seat: int, place: int) -> bool:
-        """Whether the fault that the file has for the seat says so; nothing else in the file does."""
+        """Whether the seat was connected, according to its next fault in the file."""
         fault = next(self._faults(seat, place), None)
         return fault is not None and fault.fault is Fault.TIMEOUT
 
     def _excuse(self, seat: int, place: int) -> tuple[int, str]:
-        """What the file has for a seat whose clock has run out: its fault at this moment, or an outage that saved it."""
+        """Return the lost time and outage of a seat: none if its fault is at this moment, else enough to excuse it."""
         now = self.entries[place].at_ms
         for fault in self._faults(seat, place):
             if fault.at_ms == now:
@@ -226,26 +226,26 @@ class _Referee:
         return now, ""
 
     def _why_not(self, place: int) -> str:
-        said = self.entries[place]
-        match said:
+        entry = self.entries[place]
+        match entry:
             case Seated():
-                return f"seat {said.seat} cannot take its place here"
+                return f"seat {entry.seat} cannot connect here"
             case Acted():
-                return f"turn {said.turn} of seat {said.seat} was answered before"
+                return f"turn {entry.turn} of seat {entry.seat} was answered before"
             case AnswerRefused():
-                return f"turn {said.turn} is not an open question of seat {said.seat}"
+                return f"turn {entry.turn} is not an open question of seat {entry.seat}"
             case Forfeited():
-                return f"{said.fault} of seat {said.seat}, and no clock had run out"
-        return f"{said.kind!r} cannot happen here"
+                return f"{entry.fault} of seat {entry.seat}, but its clock had not run out"
+        return f"{entry.kind!r} cannot happen here"
 
     def _compare(self, place: int, made: Entry) -> None:
-        """The file must have this entry at this place."""
-        line, said = self._line(place), self.entries[place]
-        if said == made:
+        """Check that the file has this entry at this place."""
+        line, entry = self._line(place), self.entries[place]
+        if entry == made:
             return
-        if type(said) is not type(made):
-            raise BadReplay(line, f"{_shown(said)}, where the game brings {_shown(made)}")
-        _compare_fields(line, said, made)
+        if type(entry) is not type(made):
+            raise BadReplay(line, f"{_shown(entry)}; the game gives {_shown(made)}")
+        _compare_fields(line, entry, made)
 
     def _compare_outcome(self) -> None:
         made = outcome_line(self.session)
@@ -254,18 +254,18 @@ class _Referee:
         )
 
 
-def _compare_fields(line: int, said: Struct, made: Struct) -> None:
-    """BadReplay, if the file does not say what the game brings."""
-    for name in said.__struct_fields__:
-        there, here = to_builtins(getattr(said, name)), to_builtins(getattr(made, name))
+def _compare_fields(line: int, found: Struct, made: Struct) -> None:
+    """Raise BadReplay if a field in the file differs from the replayed game."""
+    for name in found.__struct_fields__:
+        there, here = to_builtins(getattr(found, name)), to_builtins(getattr(made, name))
         if there != here:
-            raise BadReplay(line, f"{name} is {there!r:.80}, where the game brings {here!r:.80}")
+            raise BadReplay(line, f"{name} is {there!r:.80}; the game gives {here!r:.80}")
 
 
 def _shown(entry: Entry) -> str:
-    """An entry in a few words."""
+    """Describe an entry briefly."""
     if isinstance(entry, Revealed):
         return "the seeds"
     facts = asdict(entry)
-    said = [f" {str(facts[name])!r}" for name in ("action", "reason", "fault", "status") if name in facts]
-    return f"{entry.kind!r}{''.join(said)}" + (f" of seat {facts['seat']}" if "seat" in facts else "")
+    values = [f" {str(facts[name])!r}" for name in ("action", "reason", "fault", "status") if name in facts]
+    return f"{entry.kind!r}{''.join(values)}" + (f" of seat {facts['seat']}" if "seat" in facts else "")

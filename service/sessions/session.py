@@ -1,8 +1,7 @@
-"""The life of a session: questions, answers, clocks, faults, and the end. Pure: time comes in as a number.
+"""The life of a session: questions, answers, clocks, faults and the end. Pure: the current time is a parameter.
 
-A session is its seeds, its options and what was said; the state kept beside them is only a cache of their replay. Every
-method that changes something returns the log entries it wrote, one for each revision; whoever calls it saves them or
-forgets the session.
+A session is its seeds, its options and its answers; the state is only a cache of their replay. Every method that changes
+something returns the log entries it wrote, one per revision. The caller saves them, or drops the session.
 """
 
 from collections.abc import Callable
@@ -41,14 +40,14 @@ from service.sessions.errors import (
 
 NOTE_LIMIT: Final = 1000
 REFUSAL_LIMIT: Final = 3
-#: Raised when stored sessions change their shape; the first item of a stored header.
+#: Goes up when the form of stored sessions changes; the first item of a stored header.
 FORMAT: Final = 2
-#: Asked for several times a move, and slow to find on its class.
+#: A constant because it is used several times per move, and an enum attribute is slow.
 ACTIVE: Final = Status.ACTIVE
 
 
 class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
-    """What never changes in a session."""
+    """The part of a session that never changes."""
 
     id: str
     game: str
@@ -61,9 +60,9 @@ class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
     bots: tuple[str, ...]
     hold_seeds: bool
     created_ms: int
-    #: Other sessions have the same cards: only the operator and its seats may look before the seeds are revealed.
+    #: Other sessions have the same cards: only the operator and its seats may read it before the seeds are revealed.
     sealed: bool = False
-    #: Drawn when the session was created: another session may have its id later. Empty if an older version created it.
+    #: Drawn at creation, because a later session may have the same id. Empty if an older version created the session.
     creation_id: str = ""
 
     @property
@@ -76,13 +75,13 @@ class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
 
 
 def commitment(seed: bytes) -> bytes:
-    """What is published of a seed before the first move."""
+    """Return the commitment to a seed that is published before the first move."""
     return blake2b(seed, digest_size=32).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An answer that stands: where, and what it was."""
+    """The answer was accepted; says at which revision, and the action."""
 
     revision: int
     text: str
@@ -91,48 +90,48 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The rules refuse the answer, or it cannot be read; the refusal is counted."""
+    """The rules refuse the answer, or it cannot be parsed; the refusal is counted."""
 
     error: ActionRefused
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """The answer was heard after the seat's clock had run out."""
+    """The answer was received after the seat's clock had run out."""
 
     error: SeatForfeited
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """There is no such open question: it was answered, never asked, or the seat or the session plays no more."""
+    """The question is not open: it was answered or never asked, or the seat or the session has ended."""
 
     error: StaleTurn | NotYourTurn | SeatForfeited | SessionEnded
 
 
-#: What comes of an answer.
+#: The result of an answer.
 Reply: TypeAlias = Accepted | Refused | Late | Stale
 
 
 class Seat(Struct, array_like=True):
-    """One seat's questions, clock and record."""
+    """One seat's questions, clock and faults."""
 
     clock: Clock
-    #: How many questions were put to this seat; the last one is open if its clock says so.
+    #: Number of questions asked of this seat; the last one is open if its clock says so.
     turn: int = 0
     refusals: int = 0
     fault: Fault = Fault.NONE
-    #: The place of its fault in the order of faults.
+    #: The position of its fault among all faults.
     fault_order: int = 0
-    #: The last accepted answer: its turn, its text, its place among the legal actions, its revision.
+    #: The last accepted answer: its turn, its text, its index among the legal actions, its revision.
     answered_turn: int = 0
     answered_text: str = ""
     answered_index: int = 0
     answered_revision: int = 0
-    #: The mark of the save that put the open question; empty until it is saved, and once it is answered. After a loss in the
-    #: store the same turn may be asked in another position: its number is the same, its mark is not.
+    #: The mark of the save that asked the open question; empty before it is saved and after the answer. If the store lost writes,
+    #: the same turn number may be asked in another position, with another mark.
     question: str = ""
-    #: If it was forfeited although an outage of ours fell into the time it had: which outage.
+    #: The outage that overlapped its time to answer, if it was forfeited anyway.
     outage: str = ""
 
     @property
@@ -141,9 +140,9 @@ class Seat(Struct, array_like=True):
         return self.clock.asked_ms != 0
 
 
-#: By seat: how much of its question's time, up to now, was lost to outages of ours, and which these were.
+#: By seat: how much of the time for its question was lost to outages, and a description of them.
 Excuse: TypeAlias = Callable[[int], tuple[int, str]]
-#: How much of the time between two moments was lost to outages of ours, in milliseconds.
+#: How much of the time between two moments was lost to outages, in milliseconds.
 LostTime: TypeAlias = Callable[[int, int], int]
 
 
@@ -157,7 +156,7 @@ class Session:
         self.game = game
         self.state = state
         self.revision = 0
-        #: The identity of this position in its store, unique to the save that wrote it; empty before the first one.
+        #: Identifies this position in the store, unique to the save that wrote it; empty before the first save.
         self.mark = ""
         self.status: Status = ACTIVE
         control = header.time_control
@@ -168,13 +167,13 @@ class Session:
 
     # ---------------------------------------------------------------------------------------------------------- asking
     def open_seats(self) -> list[int]:
-        """The seats with an open question."""
+        """Return the seats with an open question."""
         return [number for number, seat in enumerate(self.seats) if seat.clock.asked_ms]
 
     def next_deadline_ms(self) -> int:
-        """The earliest moment at which a clock runs out; 0 if none runs."""
+        """Return the earliest moment at which a clock runs out; 0 if none is running."""
         earliest = 0
-        for seat in self.seats:  # a loop, for this is asked after every move
+        for seat in self.seats:  # a loop for speed: this runs after every move
             if seat.clock.asked_ms:
                 deadline = seat.clock.deadline_ms
                 if not earliest or deadline < earliest:
@@ -182,16 +181,16 @@ class Session:
         return earliest
 
     def legal_texts(self, seat: int) -> list[str]:
-        """What the seat may answer, in the order an index counts."""
+        """Return the legal actions of the seat, in the order of their indexes."""
         return [self.game.text(action) for action in self.game.legal_actions(self.state, seat)]
 
     # --------------------------------------------------------------------------------------------------------- changing
     def begin(self, now_ms: int) -> None:
-        """Put the first questions."""
+        """Ask the first questions."""
         self._ask(now_ms)
 
     def stamp(self, mark: str) -> str:
-        """Give this position, and every question that it opens, the mark of the save that writes it; the mark it replaces."""
+        """Give this position, and every question it opens, the mark of the save that writes it; return the previous mark."""
         before, self.mark = self.mark, mark
         for seat in self.seats:
             if not seat.question and seat.clock.asked_ms:
@@ -199,7 +198,7 @@ class Session:
         return before
 
     def take_seat(self, seat: int, now_ms: int) -> list[Entry]:
-        """The seat has turned up: from now on its clock runs. Nothing happens the second time."""
+        """Mark the seat as connected and start its clock; has no effect the second time."""
         record = self.seats[seat]
         if record.clock.is_seated or self.status != ACTIVE or record.fault:
             return []
@@ -219,18 +218,17 @@ class Session:
         question: str | None = None,
         lost_ms: LostTime = lambda since_ms, until_ms: 0,
     ) -> tuple[Reply, list[Entry]]:
-        """Answer the open question of a seat; only Accepted and Refused change something.
+        """Answer the open question of a seat; only Accepted and Refused change the session.
 
-        ``think_ms`` is what the service measured around the question; without it the time since the question was put counts.
-        ``heard_ms``: when the answer came. What was heard in time is in time, however long it has waited since; without it the
-        answer is in time. ``question``: the mark of the question that the seat was sent, if that is known. ``lost_ms``: how much
-        of the time between two moments was lost to outages of ours.
+        ``think_ms``: the measured thinking time; None: the time since the question was asked. ``heard_ms``: when the answer was
+        received, which decides whether it is late; without it, it is in time. ``question``: the mark of the question that the
+        seat was sent, if known. ``lost_ms``: returns how much of the time between two moments was lost to outages.
         """
         self._known(seat)
         if len(note) > NOTE_LIMIT:
             raise BadRequest("note", f"{len(note)} characters", f"at most {NOTE_LIMIT}")
         record = self.seats[seat]
-        # First of all: the answer that ended the game, or the seat's last one, may be the one whose reply was lost.
+        # Repeats are checked first: this may be the last answer of the game or the seat, sent again after a lost reply.
         closed = self._repeat(record, turn, choice) or self._closed(seat, turn, question)
         if closed is not None:
             return closed, []
@@ -263,7 +261,7 @@ class Session:
             raise BadRequest("seat", seat, f"0 to {len(self.seats) - 1}")
 
     def _out(self, seat: int) -> SeatForfeited | SessionEnded | None:
-        """Why the seat plays no more; None if it does."""
+        """Return why the seat no longer plays; None if it does."""
         fault = self.seats[seat].fault
         if fault:
             message = f"seat {seat} was forfeited ({fault}); the automaton plays it"
@@ -274,7 +272,7 @@ class Session:
         return SessionEnded(f"session {self.header.id} has ended", session=self.header.id, revision=str(self.revision))
 
     def _closed(self, seat: int, turn: int, question: str | None) -> Stale | None:
-        """Why this turn of the seat is no open question; None if it is one."""
+        """Return why this turn of the seat is not open; None if it is."""
         out = self._out(seat)
         if out is not None:
             return Stale(out)
@@ -295,30 +293,30 @@ class Session:
         return Stale(StaleTurn(message, seat=str(seat), turn=str(turn), expected=expected, revision=str(self.revision)))
 
     def _repeat(self, record: Seat, turn: int, choice: int | str) -> Accepted | Stale | None:
-        """The first reply again, if this very answer was accepted before; Stale if another one was."""
+        """Return the first reply again if this answer was accepted before, and Stale if a different one was."""
         if not turn or turn != record.answered_turn:
             return None
-        said = record.answered_text
+        accepted = record.answered_text
         if isinstance(choice, str):
             try:
-                same = self.game.text(self.game.read(choice)) == said
+                same = self.game.text(self.game.read(choice)) == accepted
             except Unreadable:
                 same = False
         else:
             same = choice == record.answered_index
         if same:
-            return Accepted(record.answered_revision, said, True)
+            return Accepted(record.answered_revision, accepted, True)
         return Stale(
             StaleTurn(
-                f"turn {turn} was answered with {said!r}",
+                f"turn {turn} was answered with {accepted!r}",
                 turn=str(turn),
-                stands=said,
+                stands=accepted,
                 revision=str(record.answered_revision),
             )
         )
 
     def _find(self, seat: int, choice: int | str) -> tuple[int, Any] | ActionRefused:
-        """The action meant and its place among the legal ones, or why there is none."""
+        """Return the chosen action and its index among the legal ones, or why there is none."""
         actions = self.game.legal_actions(self.state, seat)
         if isinstance(choice, int):
             if 0 <= choice < len(actions):
@@ -353,9 +351,9 @@ class Session:
     def expire(
         self, now_ms: int, is_connected: Callable[[int], bool], excuse: Excuse = lambda _: (0, "")
     ) -> list[Entry]:
-        """Forfeit every seat whose clock has run out, in the order in which they ran out: the earlier fault is the lower.
+        """Forfeit every seat whose clock has run out, in the order in which they ran out: an earlier fault ranks lower.
 
-        What was lost to outages of ours is not counted.
+        Time lost to outages is not counted.
         """
         entries: list[Entry] = []
         for number in sorted(self.open_seats(), key=lambda number: self.seats[number].clock.deadline_ms):
@@ -369,7 +367,7 @@ class Session:
         return entries
 
     def resign(self, seat: int, now_ms: int, fault: Fault = Fault.RESIGNED) -> list[Entry]:
-        """The seat gives up, or the operator takes it away for another cause."""
+        """Forfeit the seat because it resigns, or for another fault named by the operator."""
         self._known(seat)
         out = self._out(seat)
         if out is not None:
@@ -377,12 +375,14 @@ class Session:
         return self._forfeit([seat], fault, now_ms)
 
     def adjudicate(self, ranks: list[int], now_ms: int) -> list[Entry]:
-        """End the session now: with these ranks, or with those the automaton reaches by playing every seat to the end."""
+        """End the session now, with these ranks, or with those that result when the automaton plays every seat to the end."""
         self._running()
         if ranks:
             good = sorted(ranks) == sorted(1 + sum(other < rank for other in ranks) for rank in ranks)
             if len(ranks) != len(self.seats) or not good:
-                expected = f"one rank for each of {len(self.seats)} seats, such as 1 1 3: equals share the better rank"
+                expected = (
+                    f"one rank for each of {len(self.seats)} seats, such as 1 1 3: tied seats share the better rank"
+                )
                 raise BadRequest("ranks", ranks, expected)
             outcome = self._bare_outcome(ranks)
         else:
@@ -401,7 +401,7 @@ class Session:
         return self._end(Status.CANCELLED, None, now_ms, reason)
 
     def reveal(self, now_ms: int) -> list[Entry]:
-        """Publish the seeds of an ended session. Nothing happens the second time."""
+        """Publish the seeds of an ended session; has no effect the second time."""
         if self.status == ACTIVE:
             raise SessionRunning(f"session {self.header.id} is still being played", session=self.header.id)
         if self.revealed:
@@ -441,7 +441,7 @@ class Session:
             entries += self._automaton_move(absent[0], now_ms)
 
     def _automaton_move(self, seat: int, now_ms: int) -> list[Entry]:
-        """One decision by the automaton; its chance is keyed, so that a replay finds the same one."""
+        """Make one decision by the automaton; its random numbers are keyed, so that a replay gives the same decision."""
         draws = Draws(self.header.deck_seed, f"house/{self.revision}")
         action = self.game.automaton(self.state, seat, draws)
         secret, lasting = self.game.is_secret(self.state), self.game.stays_secret(self.state, seat, action)
@@ -458,19 +458,19 @@ class Session:
             record.outage = outage
             entries += self._wrote(Forfeited(now_ms, seat, record.turn, fault, outage))
         if sum(not record.fault for record in self.seats) < min(2, len(self.seats)):
-            # Nobody is left to play against: the ranking is settled, and so is a solo game without its player.
+            # At most one seat still plays, so the ranking is decided; a solo game without its player ends too.
             ranks = [1] * len(self.seats)
             outcome = self._with_faults(replace(self._bare_outcome(ranks), ending="FORFEIT"))
             return entries + self._end(Status.FINISHED, outcome, now_ms)
         return entries + self._go_on(now_ms)
 
     def _bare_outcome(self, ranks: list[int]) -> Outcome:
-        """A result without a score sheet."""
+        """Return an outcome without a score sheet."""
         results = [Result(f"seat {seat}", rank, 0, ()) for seat, rank in enumerate(ranks)]
         return Outcome(tuple(results), "")
 
     def _with_faults(self, outcome: Outcome) -> Outcome:
-        """Those who played are ranked among themselves; the forfeited come after them, the earliest fault last."""
+        """Rank the seats that still play among themselves; forfeited seats follow, the earliest fault last."""
         if not any(record.fault for record in self.seats):
             return outcome
         playing = [result.rank for seat, result in enumerate(outcome.seats) if not self.seats[seat].fault]
@@ -479,7 +479,9 @@ class Session:
             record = self.seats[seat]
             if record.fault:
                 later = sum(other.fault_order > record.fault_order for other in self.seats)
-                rank = 1 + len(playing) + later if len(self.seats) > 1 else 2  # alone: nobody won but the game
+                rank = (
+                    1 + len(playing) + later if len(self.seats) > 1 else 2
+                )  # a forfeited solo player has lost to the game
             else:
                 rank = 1 + sum(other < result.rank for other in playing)
             results.append(replace(result, rank=rank))
@@ -496,7 +498,7 @@ class Session:
 
 
 def new_session(header: Header, now_ms: int) -> Session:
-    """A table laid as the header says, with its first questions put."""
+    """Create a session from its header and ask the first questions."""
     game = games.get(header.game)
     state = game.new(header.seats, header.options, header.seeds)
     session = Session(header, game, state)

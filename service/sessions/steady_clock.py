@@ -1,6 +1,6 @@
-"""The clock of one copy of the service: it begins with the time of day, and then only counts.
+"""The clock of one copy of the service: it starts at the time of day and then counts steadily.
 
-Session clocks must not jump when the machine's time of day is set, or when a laptop wakes from its sleep.
+Session clocks must not jump when the machine's time is set, or when a laptop wakes up.
 """
 
 import time
@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 
 class SteadyClock:
-    """Milliseconds since 1970, as the machine had them when this clock was made, counted on by a clock that nobody sets.
+    """Milliseconds since 1970: the time of day when this clock was made, plus the time on a monotonic clock.
 
-    All copies that share a Redis should agree on the time of day to a few milliseconds when they start.
+    All copies that share a Redis should have the same time of day, to a few milliseconds, when they start.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class SteadyClock:
         return (self._anchor_ns + self._steady_ns()) // 1_000_000
 
     def step_ms(self) -> int:
-        """By how much the time of day has moved against this clock since this was last asked."""
+        """Return how far the time of day has moved against this clock since the last call."""
         away_ms = self._time_of_day_ns() // 1_000_000 - self()
         step, self._away_ms = away_ms - self._away_ms, away_ms
         return step

@@ -1,4 +1,4 @@
-"""Where sessions are kept: what every store promises, and one that keeps them in memory for tests and tools."""
+"""The interface of session stores, and a store in memory for tests and tools."""
 
 import itertools
 import secrets
@@ -14,7 +14,7 @@ from service.sessions.stored import decode_header, decode_session, encode, encod
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Who hears of a change: bots by name."""
+    """The bots to notify of a change, by name."""
 
     bots: tuple[str, ...] = ()
 
@@ -23,72 +23,71 @@ NO_RECIPIENTS: Final = Recipients()
 
 
 def changed_meanwhile(session_id: str) -> Conflict:
-    """What a save meets that was made on a position which is no longer the stored one."""
-    return Conflict(f"session {session_id} is no longer as this change found it", session=session_id)
+    """Return the error of a save whose session is no longer the stored one."""
+    return Conflict(f"session {session_id} was changed by another request meanwhile", session=session_id)
 
 
-#: Called when a save has ended: with None if it is saved, else with what went wrong.
+#: Called when a save has ended: with None if it succeeded, else with the error.
 Saved: TypeAlias = Callable[[Exception | None], None]
 
 
 class Marks:
-    """Draws marks: numbers in decimal that no other save of any copy has."""
+    """Draws marks: decimal numbers that no other save of any copy has."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(secrets.randbits(64) << 32)
 
     def draw(self) -> str:
-        """The next mark."""
+        """Return the next mark."""
         return str(next(self._numbers))
 
 
 class Store(Protocol):
-    """A store compares the mark and writes in one step; nothing is announced before it is saved.
+    """Stores sessions. A save compares the mark and writes in one step; notifications follow only after it.
 
-    Every save gives the session a mark that no other save has. Revisions only count: a store that lost its newest writes (a
-    power cut, a failover) reaches the same number again with another history.
+    Every save gives the session a unique mark. A revision is not enough: a store that lost its newest writes (a power cut, a
+    failover) reaches the same revision again with another history.
     """
 
     async def create(self, session: Session, recipients: Recipients = NO_RECIPIENTS) -> Header | None:
-        """Keep a new session. If the id is taken nothing is changed, and the header that is there is returned."""
+        """Store a new session. If the id is taken, change nothing and return the header that is there."""
 
     async def load(self, session_id: str) -> Session:
-        """The session as it was last saved; UnknownSession."""
+        """Return the session as last saved; raises UnknownSession."""
 
     async def mark(self, session_id: str) -> str:
-        """The mark of the stored position; UnknownSession."""
+        """Return the mark of the stored position; raises UnknownSession."""
 
     async def marks(self, session_ids: Sequence[str]) -> list[str | None]:
-        """The marks of the stored positions, in one trip; None for a session that is unknown."""
+        """Return the marks of the stored positions, in one round trip; None for an unknown session."""
 
     def save(self, session: Session, entries: Sequence[Entry], recipients: Recipients, saved: Saved) -> None:
-        """Write the session and append the entries, if its mark is the stored one; ``saved`` is told of a Conflict if it is not.
+        """Write the session and append the entries if its mark is the stored one; otherwise ``saved`` gets a Conflict.
 
-        The session has a new mark afterwards, and must stay as it is until ``saved`` is called. If the save fails, the session is
-        of no use any more.
+        The session gets a new mark, and must not change until ``saved`` is called. If the save fails, the session must be dropped.
         """
 
     async def log(self, session_id: str, after: int, known: Session | None = None) -> tuple[Session, list[Entry]]:
-        """The session and its log from revision ``after`` + 1 on, both read in one step; UnknownSession.
+        """Return the session and its log from revision ``after`` + 1 on, read in one step; raises UnknownSession.
 
-        ``known`` is returned if it is what is stored.
+        ``known`` is returned if it is the stored session.
         """
 
     async def live(self) -> int:
-        """How many sessions are being played, in the whole arena."""
+        """Return the number of running sessions in the whole arena."""
 
     async def session_ids(self, start: int, count: int) -> list[str]:
-        """Ids of sessions in the order of their creation, from the start-th on; some may have expired."""
+        """Return ids of sessions in order of creation, from index ``start`` on; some may have expired."""
 
     async def forget(self, session_id: str) -> None:
         """Remove a session and its log."""
 
     async def expire_soon(self, session_id: str) -> None:
-        """Let an ended session that somebody has archived disappear after a few seconds; until then it is read as before."""
+        """Let an ended, archived session expire after a few seconds; until then it can be read."""
 
 
 class MemoryStore:
-    """Sessions in a dict, as bytes, so that nobody shares an object with the store."""
+    """Keeps sessions in a dict as bytes, so that no object is shared with callers."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[bytes, bytes, str]] = {}

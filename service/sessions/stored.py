@@ -1,4 +1,4 @@
-"""Sessions as they are stored: arrays that msgspec writes and reads. New fields stand last, with a default."""
+"""The stored form of sessions: arrays written and read by msgspec. New fields are added last, with a default."""
 
 from hashlib import blake2b
 from typing import Any, Final
@@ -16,7 +16,7 @@ from service.sessions.session import ACTIVE, FORMAT, Header, Seat, Session
 
 
 class _Live(Struct, frozen=True, array_like=True, tag=f"v{FORMAT}"):
-    """What changes in a session. Its state is what the game's ``to_plain`` says."""
+    """The part of a session that changes. The state is the game's ``to_plain``."""
 
     revision: int
     status: Status
@@ -27,7 +27,7 @@ class _Live(Struct, frozen=True, array_like=True, tag=f"v{FORMAT}"):
     revealed: bool
 
 
-#: Writes a header or a log entry.
+#: Encodes a header or a log entry.
 encode: Final = msgspec.msgpack.Encoder().encode
 _header: Final = msgspec.msgpack.Decoder(Header).decode
 _live: Final = msgspec.msgpack.Decoder(_Live).decode
@@ -36,7 +36,7 @@ _plain: Final = msgspec.msgpack.Decoder().decode
 
 
 def decode_header(data: bytes) -> Header:
-    """The header that ``encode`` wrote, or version 0.1 did; UnreadableSession."""
+    """Decode a header of this version or of version 0.1; raises UnreadableSession."""
     try:
         return _header(data)
     except ValidationError:
@@ -44,7 +44,7 @@ def decode_header(data: bytes) -> Header:
 
 
 def encode_session(session: Session) -> bytes:
-    """What changes in a session, as it is stored."""
+    """Encode the part of a session that changes."""
     state = session.game.to_plain(session.state)
     return encode(
         _Live(
@@ -54,14 +54,14 @@ def encode_session(session: Session) -> bytes:
 
 
 def decode_session(header: Header, data: bytes) -> Session:
-    """The session with this header that ``encode_session`` wrote, or version 0.1 did; UnreadableSession."""
+    """Decode a session of this version or of version 0.1; raises UnreadableSession."""
     try:
         live = _live(data)
     except ValidationError:
         live = _live_of_format_1(header, _plain(data))
     game = games.get(header.game)
     if live.status == ACTIVE and header.version != game.version:
-        # Played on by other rules, its log would lead to no position at all.
+        # Under other rules its log could lead to an impossible position.
         raise UnreadableSession(
             f"session {header.id} was begun by version {header.version} of {game.id}; this service plays version {game.version}"
         )
@@ -76,7 +76,7 @@ def decode_session(header: Header, data: bytes) -> Session:
 
 
 def decode_entry(data: bytes) -> Entry:
-    """The entry that ``encode`` wrote, or version 0.1 did."""
+    """Decode an entry of this version or of version 0.1."""
     try:
         return _entry.decode(data)
     except ValidationError:
@@ -84,12 +84,12 @@ def decode_entry(data: bytes) -> Entry:
 
 
 def entry_mark(header: Header, entry: Entry) -> int:
-    """The identity of an entry, never 0: whatever takes its place after a loss in the store has another time, at least.
+    """Return an identifier of an entry, never 0: an entry that replaces it after a loss in the store has at least another time.
 
-    It is public, so it does not depend on what the game keeps secret: trying all actions would find the one that was said.
+    It is public, so it does not depend on secrets: otherwise trying all actions would reveal the chosen one.
     """
-    said = encode((header.creation_id, hidden(entry)))
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little") or 1
+    content = encode((header.creation_id, hidden(entry)))
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
 
 
 # ------------------------------------------------------------------------------------------------------- format 1, of 0.1
@@ -107,7 +107,7 @@ def _header_of_format_1(plain: list[Any]) -> Header:
 
 def _live_of_format_1(header: Header, plain: list[Any]) -> _Live:
     revision, status, state, old_seats, ended_ms, old_outcome, revealed, *rest = plain
-    questions, outages = rest or ([""] * len(old_seats), None)  # the first sessions had neither
+    questions, outages = rest or ([""] * len(old_seats), None)  # the oldest sessions have neither
     seats = []
     for number, old in enumerate(old_seats):
         turn, asked_ms, bank_ms, refusals, fault, fault_order, is_seated, *answered, used_ms = old

@@ -90,7 +90,7 @@ def test_an_address_in_use_is_not_reported_as_a_bug(capfd: pytest.CaptureFixture
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         assert rubble(["bot", "check", "--key", "any", "--listen", where]) == 2
-    assert f"cannot listen on {where}: it is in use, or no address of this machine" in capfd.readouterr().err
+    assert f"cannot listen on {where}: it is in use, or is not an address of this machine" in capfd.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------------ what is noticed

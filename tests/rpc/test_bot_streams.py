@@ -1,4 +1,4 @@
-"""Bot streams, with a real Valkey behind it: what a bot is told when things happen in the wrong order."""
+"""Bot streams on a real Valkey: what a bot is sent when things happen in an unusual order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -43,7 +43,7 @@ async def _bot_streams(server: EmbeddedRedis) -> AsyncIterator[BotStreams]:
 
 
 async def _started(stream: BotStream) -> str:
-    """The next game that the bot is told of."""
+    """The next game start that the bot is sent."""
     while True:
         for event in bot_pb2.PlayResponse.FromString(await stream.next_batch()).events:
             if event.HasField("game_start"):
@@ -59,7 +59,7 @@ async def _ended(stream: BotStream) -> str:
 
 
 async def _turn(stream: BotStream) -> bot_pb2.Turn:
-    """The next question that the bot is asked, of all it has not read yet; the events behind it are put back."""
+    """The bot's next question among its unread events; the events after it are put back."""
     while True:
         batch = bot_pb2.PlayResponse.FromString(await stream.next_batch()).events
         for game, event in enumerate(batch):
@@ -70,7 +70,7 @@ async def _turn(stream: BotStream) -> bot_pb2.Turn:
 
 
 def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: EmbeddedRedis) -> None:
-    """A bot that plays one game at a time has two more waiting, of which the first disappears without a word."""
+    """A bot that plays one game at a time has two more waiting, and the first of these expires."""
 
     async def scenario() -> None:
         async with _bot_streams(server) as bot_streams:
@@ -90,8 +90,8 @@ def test_a_waiting_game_that_expired_does_not_block_those_behind_it(server: Embe
     asyncio.run(scenario())
 
 
-def test_a_bot_that_comes_back_is_told_of_the_game_it_plays_before_one_that_waits(server: EmbeddedRedis) -> None:
-    """It plays one game at a time. The clock of the one runs; if the other took its place, nobody would ever ask it again."""
+def test_a_bot_that_reconnects_is_sent_its_running_game_before_a_waiting_one(server: EmbeddedRedis) -> None:
+    """It plays one game at a time. If the waiting game took the place, the clock of the running one would run out."""
 
     async def scenario() -> None:
         async with _bot_streams(server) as bot_streams:
@@ -114,7 +114,7 @@ def test_a_bot_that_comes_back_is_told_of_the_game_it_plays_before_one_that_wait
     asyncio.run(scenario())
 
 
-def test_games_that_have_begun_are_told_even_if_they_are_more_than_the_bot_now_wants(server: EmbeddedRedis) -> None:
+def test_games_that_have_started_are_sent_even_beyond_the_limit_of_the_bot(server: EmbeddedRedis) -> None:
     async def scenario() -> None:
         async with _bot_streams(server) as bot_streams:
             for number in (1, 2, 3):
@@ -132,8 +132,8 @@ def test_games_that_have_begun_are_told_even_if_they_are_more_than_the_bot_now_w
     asyncio.run(scenario())
 
 
-def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRedis) -> None:
-    """A failover may lose what was saved last. The bot believes that its answer stands, and would wait until its clock runs out."""
+def test_a_question_whose_answer_the_store_has_lost_is_asked_again(server: EmbeddedRedis) -> None:
+    """A failover may lose the newest saves. The bot takes its answer for accepted, and would wait until its clock runs out."""
 
     async def scenario() -> None:
         async with _bot_streams(server) as bot_streams, Redis.from_url(server.url) as client:
@@ -141,7 +141,7 @@ def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRe
             stream = await bot_streams.connect("ada", "test", 1)
             games = (keys.session("relief-1"), keys.log("relief-1"))
             asked_ms = 1
-            while asked_ms:  # until the other one is to speak: from then on nothing new is asked
+            while asked_ms:  # until it is the other seat's turn: from then on nothing new is asked
                 asked = await _turn(stream)
                 before = [await client.dump(game) for game in games]
                 stream.choose(bot_pb2.Choice(session="relief-1", turn=asked.turn, index=0), START)
@@ -156,14 +156,14 @@ def test_an_answer_that_the_store_has_lost_is_asked_for_again(server: EmbeddedRe
             again = await _turn(stream)
             assert (again.session, again.turn) == ("relief-1", asked.turn)
             await bot_streams._resync(stream)
-            assert not stream._queue, "it is asked once more, not again and again"
+            assert not stream._queue, "it is asked only once more"
             await bot_streams.disconnect(stream)
 
     asyncio.run(scenario())
 
 
-def test_an_answer_that_another_copy_overtook_is_made_again(server: EmbeddedRedis) -> None:
-    """Both seats may speak at once; the other one's copy was quicker, and this one has not heard of it."""
+def test_an_answer_saved_after_one_of_another_copy_is_applied_again(server: EmbeddedRedis) -> None:
+    """Both seats may act at once; the other copy saved first, and this one does not know of it."""
 
     async def scenario() -> None:
         async with _bot_streams(server) as bot_streams, Redis.from_url(server.url) as client:

@@ -1,4 +1,4 @@
-"""Bounds of requests: told by their bytes alone, and never stricter than what the calls allow."""
+"""Limits of requests: checked on their bytes alone, and never stricter than what the calls allow."""
 
 import random
 
@@ -27,7 +27,7 @@ _PLAY = Shape.of(bot_pb2.PlayRequest.DESCRIPTOR)
         session_pb2.CancelSessionRequest(session="s", reason="r" * 10_000),
     ],
 )
-def test_what_a_call_allows_is_within_bounds(message: Message) -> None:
+def test_every_request_that_a_call_allows_is_within_bounds(message: Message) -> None:
     Shape.of(message.DESCRIPTOR).check(message.SerializeToString())
 
 
@@ -51,15 +51,15 @@ def test_the_first_field_beyond_its_bounds_is_named_and_shown_shortened(message:
     assert len(str(caught.value)) < 400
 
 
-def test_unknown_fields_count_and_groups_are_no_message() -> None:
+def test_unknown_fields_count_and_groups_are_refused() -> None:
     with pytest.raises(BadRequest):
         _PLAY.check(b"\xf8\x01\x00" * (MOST_FIELDS + 1))  # field 31, a number
     with pytest.raises(IndexError):
         _PLAY.check(b"\xfb\x01\xfc\x01")  # field 31, a group
 
 
-def test_whatever_the_bytes_are_the_walk_ends_and_accepts_only_what_can_be_parsed() -> None:
-    """A message that the walk lets through and the parser does not is refused there; the other way round would be a mistake."""
+def test_the_check_of_any_bytes_ends_and_accepts_what_can_be_parsed() -> None:
+    """The parser may refuse a message that the check accepts, but not the other way round."""
     chance = random.Random(1906)
     good = bot_pb2.PlayRequest(
         hello=bot_pb2.Hello(bot_key="key", sdk="sdk"),

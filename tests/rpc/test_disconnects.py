@@ -1,4 +1,4 @@
-"""A caller that hangs up in the midst of its call: what was begun is seen through, and paid for."""
+"""A caller that disconnects during its call: the work is finished, and charged."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ from tests.sessions.scripted_sessions import START, header_of
 
 
 class SlowStore(MemoryStore):
-    """Saves at once, and answers when it is told to."""
+    """Saves at once, and answers when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,8 +49,8 @@ def _limits() -> Limits:
     return Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=500, live_sessions=10_000)
 
 
-def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None:
-    """Else their clocks would run for as long as it takes a poll to find it, as often as a rival cares to hang up."""
+def test_bots_are_notified_of_a_move_whose_caller_has_gone() -> None:
+    """Otherwise their clocks would run until a poll finds the move, and a rival could cause that by disconnecting."""
 
     async def scenario() -> None:
         store = SlowStore()
@@ -76,7 +76,7 @@ def test_a_move_whose_caller_has_gone_is_told_to_those_who_wait_for_it() -> None
 
 
 class Held:
-    """Work in a thread that ends when it is told to."""
+    """Work in a thread that ends when the test allows it."""
 
     def __init__(self) -> None:
         self.began = threading.Event()
@@ -85,14 +85,14 @@ class Held:
     def __call__(self, *arguments: Any) -> Any:
         self.began.set()
         assert self.may_end.wait(60)
-        end = time.thread_time() + 0.01  # it does some work
+        end = time.thread_time() + 0.01  # some work
         while time.thread_time() < end:
             pass
         return simulation_pb2.SimulationResult(), None, None
 
 
-def test_simulations_are_paid_for_also_by_those_who_hang_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work is done all the same; if it cost nothing, hanging up would be a way around the budget."""
+def test_simulations_are_charged_even_if_the_caller_disconnects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is done anyway; otherwise disconnecting would be a way around the budget."""
     work = Held()
     monkeypatch.setattr(simulation, "_run", work)
 
@@ -120,10 +120,10 @@ def test_simulations_are_paid_for_also_by_those_who_hang_up(monkeypatch: pytest.
     asyncio.run(scenario())
 
 
-def test_one_caller_has_one_simulation_under_way_and_the_others_wait_their_turn(
+def test_each_caller_has_one_simulation_at_a_time_and_the_callers_take_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """There is one thread for all. Whoever sends a hundred requests at once must not be before everybody else a hundred times."""
+    """There is one thread for all. A caller with a hundred requests must not be served a hundred times before the others."""
     order: list[str] = []
     released = threading.Event()
 
@@ -167,8 +167,8 @@ def _asked_for(playouts: int, signer: Signer, caller: Caller) -> simulation_pb2.
     return simulation_pb2.SimulateRequest(simulations=[simulation])
 
 
-def test_whoever_wants_many_playouts_holds_nobody_up_and_stops_when_it_hangs_up() -> None:
-    """A thousand playouts take minutes of the one thread there is; somebody else's single one must not wait for them all."""
+def test_many_playouts_block_no_other_caller_and_stop_when_the_caller_disconnects() -> None:
+    """A thousand playouts take minutes of the one thread; the single playout of another caller must not wait for all of them."""
 
     async def scenario() -> None:
         signer = Signer(["s" * 32])
@@ -189,14 +189,14 @@ def test_whoever_wants_many_playouts_holds_nobody_up_and_stops_when_it_hangs_up(
             await long
         async with asyncio.timeout(60):
             await asyncio.get_running_loop().run_in_executor(servicer._pool, int)
-        assert servicer._pool._work_queue.empty(), "nothing is computed for somebody who has gone"
+        assert servicer._pool._work_queue.empty(), "nothing is computed for a caller that has gone"
         servicer.close()
 
     asyncio.run(scenario())
 
 
 def test_playouts_in_slices_are_the_same_playouts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However they are cut, and however long the caller has to wait in between until it can pay."""
+    """However they are sliced, and however long the caller waits in between for its budget."""
 
     async def scenario(slice_s: float, per_second: int) -> simulation_pb2.SimulateResponse:
         monkeypatch.setattr(simulation, "_SLICE_S", slice_s)

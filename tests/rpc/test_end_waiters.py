@@ -1,4 +1,4 @@
-"""Waiting for the end of a session: woken by it, and by nothing before it."""
+"""Waiting for the end of a session: only the end wakes the caller."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ async def _cancel(live_sessions: LiveSessions, session_id: str) -> None:
 def _waiting(
     scenario: Callable[[LiveSessions, LiveSessions, EndWaiters, "asyncio.Task[Session]"], Awaitable[None]],
 ) -> None:
-    """Two copies with one store; somebody waits at the first one."""
+    """Two copies with one store; a caller waits at the first one."""
 
     async def tell() -> None:
         store = MemoryStore()
@@ -44,7 +44,7 @@ def _waiting(
     asyncio.run(tell())
 
 
-def test_the_end_is_told_at_once_where_it_was_saved() -> None:
+def test_a_caller_at_the_copy_that_saved_the_end_is_answered_at_once() -> None:
     async def scenario(
         here: LiveSessions, there: LiveSessions, waiting_here: EndWaiters, waiting: "asyncio.Task[Session]"
     ) -> None:
@@ -55,7 +55,7 @@ def test_the_end_is_told_at_once_where_it_was_saved() -> None:
     _waiting(scenario)
 
 
-def test_another_copy_tells_by_a_notice() -> None:
+def test_an_end_saved_by_another_copy_comes_as_a_notification() -> None:
     async def scenario(
         here: LiveSessions, there: LiveSessions, waiting_here: EndWaiters, waiting: "asyncio.Task[Session]"
     ) -> None:
@@ -67,7 +67,7 @@ def test_another_copy_tells_by_a_notice() -> None:
     _waiting(scenario)
 
 
-def test_a_lost_notice_costs_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_notification_is_made_up_by_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(end_waiters, "_POLL_S", 0.01)
 
     async def scenario(
@@ -79,7 +79,7 @@ def test_a_lost_notice_costs_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     _waiting(scenario)
 
 
-def test_who_waits_is_answered_when_the_copy_stops() -> None:
+def test_a_waiting_caller_is_answered_when_the_copy_stops() -> None:
     async def scenario(
         here: LiveSessions, there: LiveSessions, waiting_here: EndWaiters, waiting: "asyncio.Task[Session]"
     ) -> None:
@@ -90,7 +90,7 @@ def test_who_waits_is_answered_when_the_copy_stops() -> None:
     _waiting(scenario)
 
 
-def test_the_session_as_it_stands_is_told_when_the_time_is_over() -> None:
+def test_the_running_session_is_returned_when_the_time_is_over() -> None:
     async def scenario(
         here: LiveSessions, there: LiveSessions, waiting_here: EndWaiters, waiting: "asyncio.Task[Session]"
     ) -> None:

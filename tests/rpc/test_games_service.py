@@ -1,4 +1,4 @@
-"""GameService, asked through a real channel: what a stranger can learn about the games without reading our code."""
+"""GameService through a real channel: what a client can learn about the games without reading the code."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def asked(question: "Callable[[game_pb2_grpc.GameServiceAsyncStub], Awaitable[T]]") -> T:  # known to the stubs only
-    """The answer of a server that lives as long as the question."""
+    """The answer of a server that runs during the request."""
 
     async def ask() -> T:
         add = partial(game_pb2_grpc.add_GameServiceServicer_to_server, GameService())
@@ -38,7 +38,7 @@ def test_every_game_is_listed_with_its_seats_and_version() -> None:
     ]
 
 
-def test_options_come_with_their_defaults_and_good_values() -> None:
+def test_options_come_with_their_defaults_and_valid_values() -> None:
     listed = asked(lambda stub: stub.ListGames(game_pb2.ListGamesRequest()))
     solo = next(game for game in listed.games if game.id == "sf1906-2e")
     options = {option.name: option for option in solo.options}
@@ -51,7 +51,7 @@ def test_options_come_with_their_defaults_and_good_values() -> None:
     assert options["map"].about
 
 
-def test_a_range_says_from_where_to_where() -> None:
+def test_a_range_has_its_limits() -> None:
     salvage = next(subject.game for subject in subjects() if subject.game.id == "salvage")
     (rounds,) = describe(salvage).game.options
 
@@ -61,7 +61,7 @@ def test_a_range_says_from_where_to_where() -> None:
 
 
 @pytest.mark.parametrize("game_id", list(all_games()))
-def test_the_whole_box_is_told_value_by_value_with_its_mark(game_id: str) -> None:
+def test_all_components_are_listed_value_by_value_with_their_marks(game_id: str) -> None:
     told = asked(lambda stub: stub.GetGame(game_pb2.GetGameRequest(game=game_id)))
     game = get(game_id)
 
@@ -80,6 +80,6 @@ def test_the_whole_box_is_told_value_by_value_with_its_mark(game_id: str) -> Non
     assert told.game.id == game_id
 
 
-def test_an_unknown_game_is_refused_with_the_good_ids() -> None:
+def test_an_unknown_game_is_refused_with_the_valid_ids() -> None:
     with pytest.raises(BadSetup, match="sf1906-2e"):
         asyncio.run(GameService().GetGame(game_pb2.GetGameRequest(game="chess"), None))

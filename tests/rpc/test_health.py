@@ -1,4 +1,4 @@
-"""Health is told whatever those do who listen."""
+"""Health is reported even if some listeners do not read."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ _STATES = health_pb2.HealthCheckResponse
 
 
 class Context:
-    """A caller that reads nothing, until it does."""
+    """A caller that reads nothing until the test allows it."""
 
     def __init__(self) -> None:
         self.reads = asyncio.Event()
@@ -25,7 +25,7 @@ class Context:
         self.heard.append(response.status)
 
 
-def test_a_listener_that_does_not_read_keeps_nobody_from_telling() -> None:
+def test_a_listener_that_does_not_read_blocks_no_update() -> None:
     async def scenario() -> None:
         health = Health()
         await health.set("", _STATES.SERVING)
@@ -35,7 +35,7 @@ def test_a_listener_that_does_not_read_keeps_nobody_from_telling() -> None:
         async with asyncio.timeout(10):
             await health.set("", _STATES.NOT_SERVING)
             context.reads.set()
-            await until(lambda: context.heard == [_STATES.SERVING, _STATES.NOT_SERVING], "it has heard both states")
+            await until(lambda: context.heard == [_STATES.SERVING, _STATES.NOT_SERVING], "it has received both states")
         listening.cancel()
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""What a game keeps secret for ever is told to nobody by any call before the seeds are revealed."""
+"""No call shows what a game keeps secret before the seeds are revealed."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ async def _watched(client: Client, session: str) -> list[session_pb2.WatchEvent]
     return [event async for response in client.watch(session) for event in response.events]
 
 
-def test_a_buried_card_is_told_to_nobody_before_the_seeds_are_revealed(
+def test_a_buried_card_is_not_shown_before_the_seeds_are_revealed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = {**games.all_games(), CELLAR.id: CELLAR}

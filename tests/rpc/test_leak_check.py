@@ -1,4 +1,4 @@
-"""The leak check: quiet over honest games, and sure to see a planted leak."""
+"""The leak check: silent for correct games, and sure to find a planted leak."""
 
 import asyncio
 import dataclasses
@@ -29,7 +29,7 @@ def viewers(table: ScriptedSession) -> list[Viewer]:
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_an_honest_game_passes_from_its_first_move_to_its_last(game: str, seats: int) -> None:
+def test_a_correct_game_passes_from_its_first_move_to_its_last(game: str, seats: int) -> None:
     table = ScriptedSession(game, seats)
     table.seat_all()
     checks, found = counted("rubble_leak_checks_total", game), counted("rubble_leaks_total", game)
@@ -46,7 +46,7 @@ def test_an_honest_game_passes_from_its_first_move_to_its_last(game: str, seats:
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_a_view_that_shows_hidden_cards_is_counted(game: str, seats: int, caplog: pytest.LogCaptureFixture) -> None:
-    """The view has the whole state in its first text."""
+    """The view contains the whole state in its first text."""
     table = ScriptedSession(game, seats)
     table.seat_all()
     honest = table.session.game
@@ -62,10 +62,12 @@ def test_a_view_that_shows_hidden_cards_is_counted(game: str, seats: int, caplog
         assert not all(leak_check.check(table.session, viewer, draws("shown", number)) for number in range(TRIES))
         assert counted("rubble_leaks_total", game) > found
     assert "LEAK" in caplog.text and "spectator" in caplog.text
-    assert str(games.get(game).to_plain(table.session.state)) not in caplog.text, "a log must not show the cards either"
+    assert str(games.get(game).to_plain(table.session.state)) not in caplog.text, (
+        "the log must not show the cards either"
+    )
 
 
-def test_legal_actions_that_tell_of_hidden_cards_are_counted() -> None:
+def test_legal_actions_that_reveal_hidden_cards_are_counted() -> None:
     table = ScriptedSession("relief", 2)
     table.seat_all()
     session = table.session
@@ -79,7 +81,7 @@ def test_legal_actions_that_tell_of_hidden_cards_are_counted() -> None:
     assert not all(leak_check.check(session, seat, draws("offered", number)) for number in range(TRIES))
 
 
-def test_the_watch_checks_what_moved_last_and_nothing_twice() -> None:
+def test_the_session_that_changed_last_is_checked_once() -> None:
     table = ScriptedSession("relief", 2)
     table.seat_all()
     watch = leak_check.LeakCheck()

@@ -1,4 +1,4 @@
-"""What a bot says and the rules refuse is told to that bot alone, as a call would be told: no secret in it becomes public."""
+"""Only the bot itself is sent the text of its refused answer, as in a unary call: no secret in it becomes public."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,14 +22,14 @@ PASSWORD = "the-password-of-the-store-0001"
 
 
 class _Playing:
-    """A bot's stream: its events one by one."""
+    """A bot's stream, read event by event."""
 
     def __init__(self, call: Any) -> None:
         self._call = call
         self._events: list[bot_pb2.PlayEvent] = []
 
     async def next(self, kind: str) -> Any:
-        """The next event of a kind; others wait until they are asked for."""
+        """The next event of a kind; others are kept until they are requested."""
         while True:
             for place, event in enumerate(self._events):
                 if event.WhichOneof("event") == kind:
@@ -45,7 +45,7 @@ class _Playing:
 
 @asynccontextmanager
 async def _bot(service: Running, operator: Client, name: str) -> AsyncIterator[tuple[str, _Playing]]:
-    """A bot that is connected, and its key."""
+    """A connected bot, and its key."""
     key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
     async with service.client(key) as client:
         call = client.play()
@@ -58,8 +58,8 @@ async def _bot(service: Running, operator: Client, name: str) -> AsyncIterator[t
             call.cancel()
 
 
-def test_a_secret_pasted_as_an_answer_is_repeated_to_nobody(tmp_path: Path) -> None:
-    """A key and a seat token not even to the one that sent them; what only the log knows to be a secret, to that one alone."""
+def test_a_secret_pasted_as_an_answer_is_not_repeated(tmp_path: Path) -> None:
+    """Keys and seat tokens are not repeated even to their sender; secrets that only the log knows, to the sender alone."""
 
     async def scenario() -> None:
         with EmbeddedRedis(tmp_path / "valkey") as server, captured(hidden=(PASSWORD,)) as log:
@@ -96,7 +96,7 @@ def test_a_secret_pasted_as_an_answer_is_repeated_to_nobody(tmp_path: Path) -> N
     run(scenario)
 
 
-def test_a_bot_is_told_of_a_refusal_what_a_call_would_be_told(tmp_path: Path) -> None:
+def test_a_refusal_on_a_stream_equals_that_of_a_unary_call(tmp_path: Path) -> None:
     async def scenario() -> None:
         with EmbeddedRedis(tmp_path / "valkey") as server:
             async with (
@@ -119,7 +119,7 @@ def test_a_bot_is_told_of_a_refusal_what_a_call_would_be_told(tmp_path: Path) ->
     run(scenario)
 
 
-def test_a_bug_of_ours_is_told_as_one_and_the_question_stays_open(
+def test_a_bug_in_the_service_is_reported_as_one_and_the_question_stays_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Memory for requests: bounded for each caller and in total, in turns, and always given back."""
+"""Memory for requests: limited per caller and in total, shared in turns, and always released."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ _MIB = 1 << 20
 
 
 class Peer:
-    """A caller's address, as gRPC writes it."""
+    """A caller's address in gRPC's notation."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -42,7 +42,7 @@ def test_a_stranger_is_known_by_its_address_without_the_port(address: str, name:
     assert peer_of(Peer(address)) == name
 
 
-def test_a_caller_has_so_much_and_the_others_are_served_beside_it() -> None:
+def test_a_caller_at_its_limit_does_not_block_the_others() -> None:
     async def scenario() -> None:
         pool = RequestBytes(_MIB, 2 * _MIB, 4 * _MIB)
         first, second = await pool.reserve("ada"), await pool.reserve("ada")
@@ -52,7 +52,7 @@ def test_a_caller_has_so_much_and_the_others_are_served_beside_it() -> None:
         assert not third.done()
         first.shrink(10)
         await asyncio.sleep(0)
-        assert not third.done(), "what is left of the first is not enough"
+        assert not third.done(), "the first caller's remaining memory is not enough"
         second.release()
         held = await third
         for each in (first, second, second, eve, held):
@@ -62,7 +62,7 @@ def test_a_caller_has_so_much_and_the_others_are_served_beside_it() -> None:
     asyncio.run(scenario())
 
 
-def test_callers_that_wait_have_their_turns_whatever_each_has_sent() -> None:
+def test_waiting_callers_take_turns_however_much_each_has_sent() -> None:
     async def scenario() -> None:
         pool = RequestBytes(_MIB, 2 * _MIB, 2 * _MIB)
         order: list[str] = []
@@ -87,7 +87,7 @@ def test_callers_that_wait_have_their_turns_whatever_each_has_sent() -> None:
     asyncio.run(scenario())
 
 
-def test_too_many_calls_that_wait_are_told_to_come_back() -> None:
+def test_too_many_waiting_calls_are_refused() -> None:
     async def scenario() -> None:
         pool = RequestBytes(_MIB, _MIB, 2 * _MIB)
         held = await pool.reserve("ada")
@@ -108,7 +108,7 @@ def test_too_many_calls_that_wait_are_told_to_come_back() -> None:
     asyncio.run(scenario())
 
 
-def test_whatever_is_given_up_in_the_middle_all_memory_comes_back() -> None:
+def test_all_memory_is_released_whichever_calls_are_cancelled() -> None:
     async def scenario(seed: int) -> None:
         chance = random.Random(seed)
         pool = RequestBytes(_MIB, 3 * _MIB, 7 * _MIB)
@@ -135,7 +135,7 @@ def test_whatever_is_given_up_in_the_middle_all_memory_comes_back() -> None:
         asyncio.run(scenario(seed))
 
 
-def test_of_too_many_half_open_streams_the_oldest_of_the_most_crowded_address_ends() -> None:
+def test_too_many_half_open_streams_end_the_oldest_of_the_address_with_the_most() -> None:
     async def scenario() -> None:
         half_open = HalfOpen(per_address=2, total=3)
         ended: list[str] = []
@@ -154,7 +154,7 @@ def test_of_too_many_half_open_streams_the_oldest_of_the_most_crowded_address_en
                 opened.append(tasks.create_task(stream(name, address)))
                 while len(ended) < {"a3": 1, "c1": 2}.get(name, 0):
                     await asyncio.sleep(0)
-            assert ended == ["a1", "a2"], "first for one of its own address, then for one of another"
+            assert ended == ["a1", "a2"], "first for a stream of its own address, then for one of another"
             assert [task.done() for task in opened] == [True, True, False, False, False]
             never.set()
         assert ended == ["a1", "a2"]
@@ -163,7 +163,7 @@ def test_of_too_many_half_open_streams_the_oldest_of_the_most_crowded_address_en
 
 
 def test_a_request_that_is_announced_and_never_sent_does_not_keep_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All players share one memory: a few keys with such calls would keep everybody's answers out."""
+    """All players share one memory: a few keys with such calls would block everybody's answers."""
     monkeypatch.setattr(request_reader, "_READ_S", 0.2)
     method = "/rubble.v1.SessionService/Resign"
 

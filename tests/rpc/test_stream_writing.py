@@ -1,4 +1,4 @@
-"""Callers that do not read: their streams are ended on our side too, whatever they do on theirs."""
+"""Callers that do not read: the server ends their streams, whatever the callers do."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ def _calls() -> int:
 def test_the_stream_of_a_caller_that_does_not_read_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """First its message is not taken, then not even the status behind it."""
+    """First its message is not taken, then not even the status after it."""
     monkeypatch.setattr(stream_writing, "_STATUS_S", 0.2)
     monkeypatch.setattr(stream_writing, "_PAUSE_S", 0.1)
     begun = 0
@@ -44,8 +44,8 @@ def test_the_stream_of_a_caller_that_does_not_read_is_cut_off(
         ) as channel:
             open_stream: Any = channel.unary_stream(_METHOD)
             calls = [open_stream(b"") for _ in range(_DEAF)]
-            # The server itself holds on to the last ones it took, and to the one it waits for.
-            await until(lambda: begun >= _DEAF and _calls() <= before + 3, "the calls are given up")
+            # The server itself holds the last calls it accepted, and the one it waits for.
+            await until(lambda: begun >= _DEAF and _calls() <= before + 3, "the calls are released")
             cut_off = 0
             for call in calls:
                 with pytest.raises(grpc.aio.AioRpcError):

@@ -1,4 +1,4 @@
-"""Watchers: what many watch is looked up once, and nobody is shown less for it."""
+"""Watchers: what many watch is read once, and every watcher still sees everything."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from tests.sessions.scripted_sessions import START, accepted, header_of
 
 
 class Stage:
-    """What is watched: a number that rises. Whoever looks sees it as it was when the look began."""
+    """A rising number to be watched. A read returns its value at the start of the read."""
 
     def __init__(self) -> None:
         self.revision = 1
@@ -32,7 +32,7 @@ class Stage:
         return seen - after
 
 
-def test_a_crowd_looks_once_and_one_that_leaves_takes_nothing_along() -> None:
+def test_many_watchers_share_one_read_and_one_that_leaves_does_not_cancel_it() -> None:
     async def scenario() -> None:
         stage = Stage()
         watchers = Watchers(LiveSessions(MemoryStore(), lambda: START), Notifications(Redis()), stage.look)
@@ -46,15 +46,15 @@ def test_a_crowd_looks_once_and_one_that_leaves_takes_nothing_along() -> None:
             assert await asyncio.gather(*crowd[1:]) == [1] * 49
             assert stage.looks == 1
             assert await watched.read(1) == 0
-            assert stage.looks == 2, "what is over is not remembered"
+            assert stage.looks == 2, "a finished read is not cached"
             assert 0 < watched.pause_s < 0.1
         assert not watchers._by_session
 
     asyncio.run(scenario())
 
 
-def test_who_comes_after_a_notice_does_not_join_a_look_that_began_before_it() -> None:
-    """It would see the old, wait for the next notice, and that may be a long time coming."""
+def test_a_watcher_that_comes_after_a_notification_does_not_join_an_earlier_read() -> None:
+    """It would see the old state, and wait for the next notification, which may take long."""
 
     async def scenario() -> None:
         stage = Stage()
@@ -70,13 +70,13 @@ def test_who_comes_after_a_notice_does_not_join_a_look_that_began_before_it() ->
             await asyncio.sleep(0)
             stage.may_end.set()
             assert (await early, await late) == (1, 2)
-            assert next_change.is_set(), "who was shown the old knows that there is more"
+            assert next_change.is_set(), "a watcher that saw the old state knows that there is more"
             assert not watched.next_change.is_set()
 
     asyncio.run(scenario())
 
 
-def test_what_this_copy_has_saved_is_shown_without_asking_the_store() -> None:
+def test_a_change_saved_by_this_copy_is_shown_without_reading_the_store() -> None:
     async def scenario() -> None:
         stage, live_sessions = Stage(), LiveSessions(MemoryStore(), lambda: START)
         stage.may_end.set()
@@ -91,7 +91,7 @@ def test_what_this_copy_has_saved_is_shown_without_asking_the_store() -> None:
             await watched.read(0)
             next_change = watched.next_change
             watched.hear(notice("game", (await live_sessions.read("game")).mark, START))
-            assert not next_change.is_set(), "its own notice has come back"
+            assert not next_change.is_set(), "its own notification has come back"
             await watched.read(0)
             assert (stage.looks, stage.trips) == (3, 1)
             watched.hear(notice("game", "another's", START))
@@ -104,7 +104,7 @@ def test_what_this_copy_has_saved_is_shown_without_asking_the_store() -> None:
     asyncio.run(scenario())
 
 
-def test_a_look_that_failed_is_made_up_for() -> None:
+def test_a_read_that_failed_is_repeated() -> None:
     async def scenario() -> None:
         asked: list[bool] = []
 

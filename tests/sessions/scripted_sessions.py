@@ -1,4 +1,4 @@
-"""Tables for tests: a session with the log it wrote, and somebody to answer its questions."""
+"""Sessions for tests: a session with its log, and a random player that answers its questions."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from service.sessions.session import ACTIVE, Accepted, Header, Refused, Reply, S
 from service.sessions.store import NO_RECIPIENTS, Recipients, Store
 
 E = TypeVar("E", bound=Entry)
-#: When every test begins, in milliseconds.
+#: When every test starts, in milliseconds.
 START = 1_000_000
 CONTROL = TimeControl(move_ms=1_000, bank_ms=5_000, increment_ms=0, seating_ms=20_000)
 
@@ -37,7 +37,7 @@ def header_of(game: str = "relief", seats: int = 2, number: int = 1, **changes: 
 
 
 class ScriptedSession:
-    """A session, its whole log, a clock that ticks, and chance for whoever answers."""
+    """A session, its whole log, a manual clock, and random numbers for the answers."""
 
     def __init__(self, game: str = "relief", seats: int = 2, number: int = 1, **changes: Any) -> None:
         self.session = new_session(header_of(game, seats, number, **changes), START)
@@ -84,7 +84,7 @@ class ScriptedSession:
 
     # ------------------------------------------------------------------------------------------------------ changing
     def wrote(self, entries: list[Entry]) -> list[Entry]:
-        """Whatever is written has the revision of its place."""
+        """Add entries, and check that each one's revision is its position in the log."""
         self.entries += entries
         assert len(self.entries) == self.session.revision
         return entries
@@ -107,7 +107,7 @@ class ScriptedSession:
         return reply
 
     def answer_wrongly(self, seat: int, choice: int | str = 10_000) -> str:
-        """An answer that is refused, and counted; the reason."""
+        """Give an answer that is refused and counted; return the reason."""
         self.now += 1
         reply, entries = self.session.answer(seat, self.turn(seat), choice, "", self.now)
         self.wrote(entries)
@@ -138,7 +138,7 @@ class ScriptedSession:
         return self.wrote(self.session.adjudicate(list(ranks), self.now))
 
     def ended_well(self) -> bool:
-        """The end is the end, and the seeds follow unless they are held back."""
+        """The session has ended, and the seeds follow unless they are held back."""
         last: list[type[Entry]] = (
             [Ended] if self.session.header.hold_seeds and not self.session.revealed else [Ended, Revealed]
         )
@@ -146,7 +146,7 @@ class ScriptedSession:
 
 
 async def answer(live_sessions: LiveSessions, session_id: str, seat: int, turn: int, choice: int | str = 0) -> Reply:
-    """What comes of an answer that is heard now."""
+    """Return the reply to an answer that is received now."""
     replies: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
     live_sessions.answer(
         session_id, Answer(seat, turn, choice, "", live_sessions.now_ms()), partial(set_result, replies)
@@ -165,7 +165,7 @@ async def accepted(
 async def save(
     store: Store, session: Session, entries: Sequence[Entry], recipients: Recipients = NO_RECIPIENTS
 ) -> None:
-    """Save, and wait for it."""
+    """Save, and wait until it is done."""
     saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     store.save(session, entries, recipients, partial(set_result, saved))
     await saved

@@ -1,6 +1,4 @@
-"""What goes on beside the calls, on a real Valkey: notifications that nobody misses, and a deadline enforcer that one bad session
-does not stop.
-"""
+"""Background work on a real Valkey: no notification is missed, and one bad session does not stop the deadline enforcer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -41,7 +39,7 @@ def _with(server: EmbeddedRedis, scenario: Callable[["Redis"], Awaitable[None]])
 
 
 async def _heard(heard: list[str], ring: Callable[[], Awaitable[Any]]) -> bool:
-    """Ring until it is heard."""
+    """Publish until it is received."""
     end = asyncio.get_running_loop().time() + 5
     while not heard and asyncio.get_running_loop().time() < end:
         await ring()
@@ -50,10 +48,10 @@ async def _heard(heard: list[str], ring: Callable[[], Awaitable[Any]]) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------------------------ notifications
-def test_who_begins_to_listen_while_the_subscription_is_being_made_is_notified(
+def test_a_listener_added_while_the_subscription_is_being_made_is_notified(
     server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crowd of bots comes when a copy starts, or comes back: none of them may live by polls alone."""
+    """Many bots connect when a copy starts or returns: none of them may depend on polls alone."""
 
     async def scenario(client: "Redis") -> None:
         asked, go_on = asyncio.Event(), asyncio.Event()
@@ -98,10 +96,10 @@ def test_noise_on_a_channel_does_not_stop_notifications(server: EmbeddedRedis) -
 
 
 # ------------------------------------------------------------------------------------------------------------ the deadline enforcer
-def test_a_session_that_cannot_be_read_does_not_keep_the_sweep_from_the_others(
+def test_a_session_that_cannot_be_read_does_not_stop_the_deadline_enforcer(
     server: EmbeddedRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It may have been written by a newer copy, in a format or of a game that this one does not know."""
+    """It may have been written by a newer copy, in a format or for a game that this one does not know."""
 
     async def scenario(client: "Redis") -> None:
         now = [START]
@@ -116,13 +114,15 @@ def test_a_session_that_cannot_be_read_does_not_keep_the_sweep_from_the_others(
         await enforcer.once()
         assert (await live_sessions.read("relief-2")).status == Status.FINISHED
         assert (await live_sessions.read("relief-3")).status == Status.FINISHED
-        assert await client.zscore(keys.DUE, "relief-1") == now[0] + LATE_MS  # it is not lost: another copy may know it
+        assert (
+            await client.zscore(keys.DUE, "relief-1") == now[0] + LATE_MS
+        )  # not lost: another copy may be able to read it
         assert "relief-1" in caplog.text
 
     _with(server, scenario)
 
 
-def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_others(server: EmbeddedRedis) -> None:
+def test_a_clock_that_cannot_be_enforced_does_not_stop_the_timers_of_other_sessions(server: EmbeddedRedis) -> None:
     async def scenario(client: "Redis") -> None:
         now = [START]
         live_sessions = LiveSessions(RedisStore(RedisClient(client)), lambda: now[0])
@@ -140,14 +140,14 @@ def test_a_clock_that_cannot_be_enforced_now_does_not_keep_the_alarms_from_the_o
 
 
 # --------------------------------------------------------------------------------------------------------------- presence
-def test_a_store_that_remembers_an_older_stream_is_told_of_the_one_that_lives(server: EmbeddedRedis) -> None:
-    """It has lost its newest writes: the bot that came back just before must not be sent away for a stream that is gone."""
+def test_a_store_that_went_back_to_an_older_stream_is_given_the_live_one(server: EmbeddedRedis) -> None:
+    """The store lost its newest writes: a bot that has just reconnected must not be disconnected for a stream that is gone."""
 
     async def scenario(client: "Redis") -> None:
         presence = Presence(RedisClient(client))
         older, newer = Connection("ada", "older", "test", 1, START), Connection("ada", "newer", "test", 1, START + 1)
         await presence.enter(newer)
-        await presence.enter(older)  # as if the store had gone back to when it was written
+        await presence.enter(older)  # as if the store had lost the newer stream
         assert await presence.beat(newer)
         assert not await presence.beat(older)
         assert await presence.connected() == [newer]
@@ -155,7 +155,7 @@ def test_a_store_that_remembers_an_older_stream_is_told_of_the_one_that_lives(se
     _with(server, scenario)
 
 
-def test_a_stream_that_was_taken_over_neither_beats_nor_leaves_for_the_newer_one(server: EmbeddedRedis) -> None:
+def test_a_stream_that_was_taken_over_cannot_renew_or_remove_the_newer_one(server: EmbeddedRedis) -> None:
     async def scenario(client: "Redis") -> None:
         presence = Presence(RedisClient(client))
         older, newer = (Connection("ada", name, "test", 1, START) for name in ("older", "newer"))

@@ -1,4 +1,4 @@
-"""A clock as a value: what it says, and what becomes of it."""
+"""The clock of a seat as a value."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ FRESH = Clock(CONTROL, CONTROL.bank_ms)
 _times = st.integers(0, 10_000)
 
 
-def test_until_a_seat_turns_up_only_the_time_to_do_so_runs() -> None:
+def test_until_a_seat_connects_only_the_seating_time_runs() -> None:
     asked = FRESH.ask(100)
     assert asked.deadline_ms == 100 + CONTROL.seating_ms + LAG_MS
     assert (asked.left(9_000), asked.used(9_000)) == ((CONTROL.move_ms, CONTROL.bank_ms), 0)
@@ -19,7 +19,7 @@ def test_until_a_seat_turns_up_only_the_time_to_do_so_runs() -> None:
     assert FRESH.take_seat(9_000).deadline_ms == 0, "nothing is asked"
 
 
-def test_what_exceeds_the_time_of_a_move_is_taken_from_the_bank() -> None:
+def test_time_beyond_the_time_per_move_is_taken_from_the_bank() -> None:
     asked = FRESH.take_seat(1).ask(100)
     assert asked.left(100 + 1_400) == (0, CONTROL.bank_ms - 400)
     answered = asked.spend(1_400)
@@ -27,7 +27,7 @@ def test_what_exceeds_the_time_of_a_move_is_taken_from_the_bank() -> None:
     assert asked.spend(99).bank_ms == CONTROL.bank_ms + 30
 
 
-def test_an_answer_is_late_after_bank_and_lag_and_what_was_lost() -> None:
+def test_an_answer_is_late_after_bank_lag_and_lost_time() -> None:
     asked = FRESH.take_seat(1).ask(100)
     end = 100 + CONTROL.move_ms + CONTROL.bank_ms + LAG_MS
     assert [asked.is_late(end), asked.is_late(end + 1), asked.is_late(end + 1, 1), asked.is_late(end + 2, 1)] == [

@@ -1,4 +1,4 @@
-"""The embedded Redis: one a folder, and never two on the same data."""
+"""The embedded Redis: one server per folder."""
 
 import os
 import select
@@ -16,12 +16,12 @@ from service.embedded import EmbeddedError, EmbeddedRedis, InUse
 
 
 def test_a_folder_has_one_server(tmp_path: Path) -> None:
-    """The second one is told how to join the first."""
+    """The error of the second one says how to use the first."""
     with EmbeddedRedis(tmp_path) as first, pytest.raises(EmbeddedError, match=f"join it with --redis {first.url}"):
         EmbeddedRedis(tmp_path).start()
 
 
-def test_what_was_written_is_there_after_a_stop_and_after_a_power_cut(tmp_path: Path) -> None:
+def test_written_data_survives_a_stop_and_a_power_cut(tmp_path: Path) -> None:
     server = EmbeddedRedis(tmp_path, fsync="always")
     server.start()
     redis.Redis.from_url(server.url).set("kept", "yes")
@@ -39,7 +39,7 @@ def test_what_was_written_is_there_after_a_stop_and_after_a_power_cut(tmp_path: 
 
 @contextmanager
 def _killed_owner(folder: Path) -> Iterator[int]:
-    """The number of a server whose owner was killed this moment."""
+    """The process id of a server whose owner has just been killed."""
     script = (
         "import sys; from pathlib import Path; import redis; from service.embedded import EmbeddedRedis\n"
         "server = EmbeddedRedis(Path(sys.argv[1])); server.start(); redis.Redis.from_url(server.url).set('kept', 'yes')\n"
@@ -56,11 +56,11 @@ def _killed_owner(folder: Path) -> Iterator[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
-def test_a_server_ends_with_its_owner_even_if_that_one_is_killed(tmp_path: Path) -> None:
-    """Nothing it was told is lost."""
-    with _killed_owner(tmp_path) as server, suppress(ProcessLookupError):  # it has ended already
+def test_a_server_ends_with_its_owner_even_if_the_owner_is_killed(tmp_path: Path) -> None:
+    """No written data is lost."""
+    with _killed_owner(tmp_path) as server, suppress(ProcessLookupError):  # ended already
         descriptor = os.pidfd_open(server)
-        assert select.select([descriptor], [], [], 30)[0], "the server lives on"
+        assert select.select([descriptor], [], [], 30)[0], "the server is still running"
         os.close(descriptor)
 
     with EmbeddedRedis(tmp_path) as again:
@@ -74,8 +74,8 @@ def test_a_server_whose_owner_was_killed_is_stopped_before_another_one_starts(tm
         assert redis.Redis.from_url(server.url).ping()
 
 
-def test_whoever_comes_while_a_server_is_starting_stops_nobody(tmp_path: Path) -> None:
-    """The folder's last server was killed with its owner, and its number now belongs to somebody else."""
+def test_a_second_start_while_a_server_is_starting_stops_no_process(tmp_path: Path) -> None:
+    """The folder's last server was killed with its owner, and its process id now belongs to another process."""
     bystander = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()

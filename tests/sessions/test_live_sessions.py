@@ -1,4 +1,4 @@
-"""The arena between callers and a store: who is told what, and whom a clock is held against."""
+"""Live sessions between callers and a store: replies, notifications and late answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,7 +23,7 @@ class Clock:
 
 
 class Connected:
-    """Everybody is connected, elsewhere, except those in ``away``."""
+    """Every bot is connected to another copy, except those in ``away``."""
 
     def __init__(self, *away: str) -> None:
         self.away = set(away)
@@ -39,7 +39,7 @@ class Connected:
 def _in_the_leader_phase(
     seats: int, scenario: Callable[[LiveSessions, Clock, str], Awaitable[None]], *, away: Sequence[str] = ()
 ) -> None:
-    """Relief with everybody seated, in the phase in which all may speak at once, each asked a second after the one before."""
+    """Relief with all seats connected, in the phase in which all may act at once, each asked a second after the previous one."""
 
     async def tell() -> None:
         clock = Clock()
@@ -60,8 +60,8 @@ def _past(session: Session, seat: int) -> int:
     return session.seats[seat].clock.deadline_ms + 1
 
 
-def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -> None:
-    """Both clocks have run out. The first one's fault ended the game, so the second seat was never forfeited."""
+def test_a_seat_that_is_late_after_another_seat_has_won_and_gets_session_ended() -> None:
+    """Both clocks have run out. The first fault ended the game, so the second seat was not forfeited."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         session = await live_sessions.read(session_id)
@@ -75,7 +75,7 @@ def test_who_is_late_after_the_other_was_has_won_and_is_told_that_it_is_over() -
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_late_answer_says_nothing_about_whether_the_others_are_connected() -> None:
+def test_a_late_answer_does_not_make_the_other_seats_count_as_connected() -> None:
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         session = await live_sessions.read(session_id)
         clock.now = _past(session, 1)
@@ -96,7 +96,7 @@ def test_a_clock_has_run_out_only_after_the_lag() -> None:
 
 
 class SlowStore(MemoryStore):
-    """What is saved is under way until somebody says so; it may fail then."""
+    """A save stays pending until the test ends it; it may fail then."""
 
     def __init__(self, sessions: Store) -> None:
         super().__init__()
@@ -111,8 +111,8 @@ class SlowStore(MemoryStore):
             self.under_way.append(lambda: super(SlowStore, self).save(session, entries, recipients, saved))
 
 
-def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait() -> None:
-    """Another seat's move is being saved, and the store takes its time: that is ours, not the bot's."""
+def test_an_answer_that_came_in_time_is_not_late_because_it_waited() -> None:
+    """The move of another seat is being saved, and the store is slow: that must not count against the bot."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         store = live_sessions.store = SlowStore(live_sessions.store)
@@ -139,8 +139,8 @@ def test_an_answer_that_came_in_time_is_not_late_because_it_had_to_wait() -> Non
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_move_that_was_not_saved_was_not_made() -> None:
-    """The store fails. What this copy has in hand is then a move ahead of what is stored, and must not be believed."""
+def test_a_move_that_was_not_saved_does_not_count() -> None:
+    """The store fails. The cached session is then a move ahead of the stored one, and must not be used."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         turn = (await live_sessions.read(session_id)).seats[0].turn
@@ -150,15 +150,17 @@ def test_a_move_that_was_not_saved_was_not_made() -> None:
         with pytest.raises(StoreUnavailable):
             await answer(live_sessions, session_id, 0, turn)
         live_sessions.store = working
-        again = await accepted(live_sessions, session_id, 0, turn)  # the very same: a repeat would be taken for granted
+        again = await accepted(
+            live_sessions, session_id, 0, turn
+        )  # the same answer again: a cached move would make it a repeat
         assert not again.repeated
         assert (await working.load(session_id)).revision == before + 1
 
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_move_made_on_an_old_guess_is_made_again_on_what_is_stored() -> None:
-    """Two copies; both know the same. Each takes an answer, and both answers stand."""
+def test_a_move_on_an_outdated_session_is_repeated_on_the_stored_one() -> None:
+    """Two copies have the same session cached. Each takes an answer, and both answers count."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         other = LiveSessions(live_sessions.store, clock)
@@ -173,8 +175,8 @@ def test_a_move_made_on_an_old_guess_is_made_again_on_what_is_stored() -> None:
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_refusal_based_on_an_old_guess_is_not_believed() -> None:
-    """This copy remembers that it is not the seat's turn. Meanwhile it is, thanks to another copy."""
+def test_a_refusal_based_on_an_outdated_session_is_checked() -> None:
+    """In the cached session it is not the seat's turn, but another copy has saved a move since."""
 
     async def scenario() -> None:
         store, clock = MemoryStore(), Clock()
@@ -190,8 +192,8 @@ def test_a_refusal_based_on_an_old_guess_is_not_believed() -> None:
     asyncio.run(scenario())
 
 
-def test_whom_we_hear_is_slow_and_not_away() -> None:
-    """It has no stream: it answers call by call."""
+def test_a_seat_that_answers_late_counts_as_slow_and_not_as_away() -> None:
+    """It has no stream: it answers with unary calls."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         session = await live_sessions.read(session_id)
@@ -204,8 +206,8 @@ def test_whom_we_hear_is_slow_and_not_away() -> None:
     _in_the_leader_phase(2, scenario, away=["bot-0", "bot-1"])
 
 
-def test_a_session_and_its_log_are_of_the_same_moment() -> None:
-    """Another copy has saved a move since this one looked: a watcher must not see a move without its view."""
+def test_a_session_and_its_log_are_read_at_the_same_revision() -> None:
+    """Another copy has saved a move since: a watcher must not see a move without its view."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         other = LiveSessions(live_sessions.store, clock)
@@ -219,7 +221,7 @@ def test_a_session_and_its_log_are_of_the_same_moment() -> None:
     _in_the_leader_phase(2, scenario)
 
 
-def test_an_answer_is_told_and_shown_only_when_it_is_saved() -> None:
+def test_an_answer_is_confirmed_and_shown_only_when_it_is_saved() -> None:
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         store = live_sessions.store = SlowStore(live_sessions.store)
         told: list[Change] = []
@@ -243,8 +245,8 @@ def test_an_answer_is_told_and_shown_only_when_it_is_saved() -> None:
     _in_the_leader_phase(2, scenario)
 
 
-def test_answers_are_taken_in_the_order_in_which_they_came() -> None:
-    """Two answers to one question in one message: the first counts, and the second is told which one stands."""
+def test_answers_are_taken_in_order_of_arrival() -> None:
+    """Two answers to one question in one message: the first counts, and the error of the second names it."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         turn = (await live_sessions.read(session_id)).seats[1].turn
@@ -260,7 +262,7 @@ def test_answers_are_taken_in_the_order_in_which_they_came() -> None:
 
 
 @pytest.mark.parametrize("case", ["another turn", "no such index", "no such seat", "unknown", "said before"])
-def test_what_is_not_accepted_changes_nothing_but_the_count_of_refusals(case: str) -> None:
+def test_an_answer_that_is_not_accepted_changes_only_the_count_of_refusals(case: str) -> None:
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         session = await live_sessions.read(session_id)
         seat, turn, index, of = 1, session.seats[1].turn, 0, session_id
@@ -294,8 +296,8 @@ def test_what_is_not_accepted_changes_nothing_but_the_count_of_refusals(case: st
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_change_goes_on_when_its_caller_has_left() -> None:
-    """A seat token's bot hangs up while its answer is being saved: the next seat is asked all the same."""
+def test_a_change_continues_when_its_caller_has_left() -> None:
+    """A caller disconnects while its answer is being saved: the next seat is still asked."""
 
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         store = live_sessions.store = SlowStore(live_sessions.store)
@@ -314,7 +316,7 @@ def test_a_change_goes_on_when_its_caller_has_left() -> None:
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_reader_that_gives_up_does_not_hold_up_those_behind_it() -> None:
+def test_a_cancelled_reader_does_not_block_those_behind_it() -> None:
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         store = live_sessions.store = SlowStore(live_sessions.store)
         session = await live_sessions.read(session_id)
@@ -334,7 +336,7 @@ def test_a_reader_that_gives_up_does_not_hold_up_those_behind_it() -> None:
     _in_the_leader_phase(2, scenario)
 
 
-def test_a_listener_that_fails_does_not_keep_the_session(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_listener_that_fails_does_not_block_the_session(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(live_sessions: LiveSessions, clock: Clock, session_id: str) -> None:
         def fail(change: Change) -> None:
             raise KeyError("a mistake")
@@ -348,8 +350,8 @@ def test_a_listener_that_fails_does_not_keep_the_session(caplog: pytest.LogCaptu
     _in_the_leader_phase(2, scenario)
 
 
-def test_the_log_of_a_watched_session_is_read_from_memory_and_is_whole() -> None:
-    """Also when another copy has moved in between, so that what this copy has written since does not fit to what it knew."""
+def test_the_log_of_a_watched_session_is_read_from_memory_and_complete() -> None:
+    """Also when another copy has saved a move in between, so that the entries of this copy do not follow its cached log."""
 
     class Counting(MemoryStore):
         trips = 0
@@ -389,6 +391,6 @@ def test_the_log_of_a_watched_session_is_read_from_memory_and_is_whole() -> None
         assert store.trips == 2
         live_sessions.drop_log(session_id)
         await looks_whole()
-        assert store.trips == 3, "nobody watches it any more"
+        assert store.trips == 3, "it is no longer watched"
 
     asyncio.run(scenario())

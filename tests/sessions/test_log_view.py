@@ -1,4 +1,4 @@
-"""One function says which entries of a log a viewer may read, and replays keep to it."""
+"""Which entries of a log a viewer may read; replays follow it."""
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from tests.sessions.scripted_sessions import START, ScriptedSession
 
 @pytest.fixture(autouse=True)
 def _cellar(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The game with a lasting secret is found like any other."""
+    """Register the game with a lasting secret, so that it is found like any other."""
     found = {**games.all_games(), CELLAR.id: CELLAR}
     monkeypatch.setattr(games, "all_games", lambda: found)
 
@@ -24,7 +24,7 @@ def _texts(entries: list[Entry]) -> list[tuple[int, str]]:
     return [(entry.seat, entry.action) for entry in entries if isinstance(entry, ACTIONS)]
 
 
-def test_what_a_seat_says_secretly_is_shown_when_all_have_spoken() -> None:
+def test_a_secret_action_is_shown_when_all_seats_have_acted() -> None:
     table = ScriptedSession("relief", 2)
     table.seat_all()
     table.answer()
@@ -57,7 +57,7 @@ def test_a_lasting_secret_is_shown_without_its_text_until_the_seeds_are_revealed
 
 
 def test_a_secret_that_lasts_does_not_hide_again_what_an_earlier_phase_has_revealed() -> None:
-    """Said openly in turn, it says nothing about whether an earlier secret phase is over."""
+    """An action in turn says nothing about whether an earlier secret phase is over."""
     table = ScriptedSession("cellar", 2)
     table.answer(0, 0)
     revealed = Acted(START, 1, 1, "lay 1", 1, secret=True)
@@ -73,7 +73,7 @@ def test_the_automaton_keeps_the_secret_of_a_seat_it_plays() -> None:
     assert is_hidden(readable(table.session, table.entries, None)[-1])
 
 
-def test_the_mark_of_a_secret_tells_nothing_of_it_and_stays_when_it_is_revealed() -> None:
+def test_the_mark_of_a_secret_reveals_nothing_and_stays_when_it_is_revealed() -> None:
     table = ScriptedSession("cellar", 2)
     table.answer(0, 0)
     entry = table.last(Acted)
@@ -108,5 +108,5 @@ def test_a_replay_whose_secrets_are_not_marked_is_bad() -> None:
     assert (verification.ok, verification.line, verification.reason) == (
         False,
         2,
-        "lasting is False, where the game brings True",
+        "lasting is False; the game gives True",
     )

@@ -1,4 +1,4 @@
-"""Notifications when one of several servers is away: the next one is listened to."""
+"""Notifications when one of several servers is away: the next one is used."""
 
 import asyncio
 import os
@@ -16,10 +16,10 @@ from service.sessions.notifications import Notifications
 from service.sessions.redis_client import connect_for_notifications
 
 
-def test_a_server_that_is_away_is_passed_over(tmp_path: Path) -> None:
+def test_a_server_that_is_away_is_skipped(tmp_path: Path) -> None:
     async def scenario() -> None:
         with socket.socket() as holder, EmbeddedRedis(tmp_path) as store:
-            holder.bind(("127.0.0.1", 0))  # held and never listened at: nobody answers there
+            holder.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
             away: Redis = Redis(port=holder.getsockname()[1], retry=Retry(NoBackoff(), 0))
             there: Redis = Redis.from_url(store.url)
             heard: list[str] = []
@@ -30,7 +30,7 @@ def test_a_server_that_is_away_is_passed_over(tmp_path: Path) -> None:
                 async with asyncio.timeout(60):
                     while not heard:
                         await there.publish("notification", "ding")
-                        await asyncio.sleep(0.02)  # until it is listened to, nobody hears it
+                        await asyncio.sleep(0.02)  # published again until the subscription exists
             finally:
                 await notifications.stop()
                 await away.aclose()
@@ -40,8 +40,8 @@ def test_a_server_that_is_away_is_passed_over(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_server_that_hangs_is_left_for_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It closes no connection and refuses none; only its silence tells."""
+def test_a_server_that_hangs_is_replaced_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It neither closes nor refuses connections; only its silence shows that it hangs."""
     monkeypatch.setattr("service.sessions.notifications._QUIET_S", 0.2)
 
     async def scenario() -> None:
@@ -55,8 +55,8 @@ def test_a_server_that_hangs_is_left_for_the_next_one(tmp_path: Path, monkeypatc
                 async with asyncio.timeout(60):
                     while "one" not in heard:
                         await clients[0].publish("notification", "one")
-                        await asyncio.sleep(0.02)  # until it is listened to, nobody hears it
-                    while heard[-1] != "late":  # a silence that is no death costs nothing
+                        await asyncio.sleep(0.02)  # published again until the subscription exists
+                    while heard[-1] != "late":  # a server that is only quiet is kept
                         await asyncio.sleep(0.7)
                         await clients[0].publish("notification", "late")
                     os.kill(first.pid, signal.SIGSTOP)
@@ -72,8 +72,8 @@ def test_a_server_that_hangs_is_left_for_the_next_one(tmp_path: Path, monkeypatc
     asyncio.run(scenario())
 
 
-def test_whoever_stops_while_it_connects_stops_all_the_same(tmp_path: Path) -> None:
-    """redis-py swallows a cancellation that comes at a bad moment: copies of the service that were stopped at once never ended."""
+def test_a_stop_during_connecting_takes_effect(tmp_path: Path) -> None:
+    """redis-py may swallow a cancellation: copies of the service that were stopped right after their start never ended."""
 
     async def scenario() -> None:
         with EmbeddedRedis(tmp_path) as store:
@@ -82,10 +82,10 @@ def test_whoever_stops_while_it_connects_stops_all_the_same(tmp_path: Path) -> N
                 notifications = Notifications(client)
                 await notifications.start()
                 for _ in range(ticks):
-                    await asyncio.sleep(0)  # one step further into the connection
+                    await asyncio.sleep(0)  # one step further into connecting
                 stopping = asyncio.create_task(notifications.stop())
                 await asyncio.wait([stopping], timeout=10)
-                assert stopping.done(), f"stopped after {ticks} steps, and still there"
+                assert stopping.done(), f"stopped after {ticks} steps, but still running"
                 await client.aclose()
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""Outages of ours: whose clock stands still, for how long, and what is said of it. And the clock they are measured with."""
+"""Outages of the service: which clocks stand still, for how long, and how outages are described. And the steady clock."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ FULL = "the store takes no writes: OOM"
 
 
 class Ticking:
-    """A machine whose two clocks are set by hand, in milliseconds."""
+    """A machine whose two clocks the test sets, in milliseconds."""
 
     def __init__(self) -> None:
         self.time_of_day = START
@@ -41,7 +41,7 @@ class Ticking:
 
 
 # ------------------------------------------------------------------------------------------------------------------ the clock
-def test_a_clock_that_is_set_two_hours_ahead_moves_no_clock_of_ours() -> None:
+def test_setting_the_time_of_day_two_hours_ahead_moves_no_session_clock() -> None:
     machine = Ticking()
     clock = machine.clock()
     assert clock() == START
@@ -57,21 +57,21 @@ def test_a_clock_that_is_set_two_hours_ahead_moves_no_clock_of_ours() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------- what is lost
-def test_what_overlaps_is_lost_once_and_bots_have_time_to_come_back() -> None:
+def test_overlapping_outages_count_once_and_bots_have_time_to_reconnect() -> None:
     outages = Outages()
     outages.add([Outage(START + 1000, START + 4000, FULL), Outage(START + 3000, START + 5000, "another copy says")])
 
     assert outages.lost_ms(START, START + 900) == 0
     assert outages.lost_ms(START, START + 3500) == 2500
-    assert outages.lost_ms(START, START + 100_000) == 6000  # to 4 s, and as long again to come back
+    assert outages.lost_ms(START, START + 100_000) == 6000  # up to 4 s, and as long again to reconnect
     assert outages.lost_ms(START + 6900, START + 100_000) == 100
     assert outages.lost_ms(START + 7000, START + 100_000) == 0
     assert outages.told(START, START + 100_000) == f"{FULL} for 3 s; another copy says for 2 s"
     assert outages.told(START + 7000, START + 100_000) == ""
 
 
-def test_the_outage_that_goes_on_counts_before_anybody_has_written_it_down() -> None:
-    """After a stall the clocks may be looked at first."""
+def test_the_current_outage_counts_before_it_is_stored() -> None:
+    """After a stall the clocks may be checked first."""
     outages = Outages(START)
     assert outages.lost_ms(START, START + SILENCE_MS) == 0
     assert outages.lost_ms(START, START + 60_000) == 60_000
@@ -87,7 +87,7 @@ def test_outages_are_bounded() -> None:
 
 # ------------------------------------------------------------------------------------------------------------------- sessions
 class _Late:
-    """A table at which both seats have a question and nobody answers, and an arena that knows of outages."""
+    """A session in which both seats have a question and do not answer, and live sessions that know of outages."""
 
     def __init__(self) -> None:
         self.now = START
@@ -107,7 +107,7 @@ class _Late:
         return [clock.fault for clock in session.seats]
 
 
-def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
+def test_a_clock_stands_still_during_an_outage_and_its_fault_names_the_outage() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         deadline = (await table.live_sessions.read(table.id)).seats[0].clock.deadline_ms
@@ -131,7 +131,7 @@ def test_a_clock_stands_still_during_an_outage_and_its_end_is_named() -> None:
     asyncio.run(scenario())
 
 
-def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -> None:
+def test_an_answer_after_an_outage_is_in_time_and_costs_only_its_own_time() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         session = await table.live_sessions.read(table.id)
@@ -146,7 +146,7 @@ def test_an_answer_after_an_outage_is_in_time_and_pays_for_its_own_time_only() -
     asyncio.run(scenario())
 
 
-def test_who_was_late_without_us_is_late() -> None:
+def test_an_outage_before_the_question_excuses_no_seat() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         table.outages.add([Outage(START - 60_000, START - 50_000, FULL)])
@@ -168,8 +168,8 @@ def test_a_replay_is_good_in_which_one_of_two_late_seats_was_saved_by_an_outage(
     assert verify_replay(write_replay(table.session, table.entries)).ok
 
 
-def test_an_outage_that_took_no_time_excuses_nobody() -> None:
-    """One save that failed and was made again cost the bot nothing: its fault names no outage, so the match counts."""
+def test_an_outage_that_took_no_time_excuses_no_seat() -> None:
+    """A save that failed and was repeated cost the bot nothing: its fault names no outage, so the match counts."""
 
     async def scenario() -> None:
         table = await _Late().open()
@@ -182,7 +182,7 @@ def test_an_outage_that_took_no_time_excuses_nobody() -> None:
     asyncio.run(scenario())
 
 
-def test_a_clock_that_stood_still_for_an_outage_is_looked_at_again_soon() -> None:
+def test_a_clock_that_stood_still_for_an_outage_is_checked_again_soon() -> None:
     async def scenario() -> None:
         table = await _Late().open()
         deadline = (await table.live_sessions.read(table.id)).seats[0].clock.deadline_ms
@@ -205,7 +205,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedRedis]:
 
 
 class _Copy:
-    """A copy of the service, as far as its heartbeat goes."""
+    """The heartbeat of one copy of the service."""
 
     def __init__(self, redis: Redis, machine: Ticking) -> None:
         clock = machine.clock()
@@ -213,7 +213,7 @@ class _Copy:
         self.heartbeat = Heartbeat(redis, clock, self.outages)
 
 
-def test_a_full_store_is_found_by_writing_and_comes_back_by_itself(server: EmbeddedRedis) -> None:
+def test_a_full_store_is_detected_by_writing_and_recovers_by_itself(server: EmbeddedRedis) -> None:
     async def scenario() -> None:
         async with Redis.from_url(server.url) as redis:
             machine = Ticking()
@@ -234,7 +234,7 @@ def test_a_full_store_is_found_by_writing_and_comes_back_by_itself(server: Embed
             await other.heartbeat.beat()
 
             assert copy.heartbeat.failure == ""
-            assert "OOM" in other.outages.told(START, START + 200_000), "the others learn of it"
+            assert "OOM" in other.outages.told(START, START + 200_000), "the other copies know it too"
             started_later = _Copy(redis, machine)
             await started_later.heartbeat.beat()
             assert "OOM" in started_later.outages.told(START, START + 200_000)
@@ -253,8 +253,8 @@ def test_a_store_that_is_away_is_neither_readable_nor_writable(tmp_path: Path) -
     asyncio.run(scenario())
 
 
-def test_a_copy_that_falls_silent_is_missed_by_the_others_for_a_while(server: EmbeddedRedis) -> None:
-    """Their clocks are hours apart, which must not look like silence."""
+def test_a_copy_that_stops_writing_counts_as_an_outage_for_a_while(server: EmbeddedRedis) -> None:
+    """Their clocks differ by hours, which must not look like an outage."""
 
     async def scenario() -> None:
         async with Redis.from_url(server.url) as redis:
@@ -282,13 +282,15 @@ def test_a_copy_that_falls_silent_is_missed_by_the_others_for_a_while(server: Em
             for _ in range(10):
                 machine.wait(1000)
                 await copy.heartbeat.beat()
-            assert copy.outages.told(START, machine.time_of_day) == told, "who stops of its own accord is not missed"
+            assert copy.outages.told(START, machine.time_of_day) == told, (
+                "a copy that stops on purpose is not an outage"
+            )
 
     asyncio.run(scenario())
 
 
-def test_a_long_failure_is_one_outage_and_drives_out_no_other(server: EmbeddedRedis) -> None:
-    """In a Cluster the node of the heartbeat may be well while moves fail for hours."""
+def test_a_long_failure_is_one_outage_and_displaces_no_other(server: EmbeddedRedis) -> None:
+    """In a Cluster the heartbeat's node may work while moves fail for hours."""
 
     async def scenario() -> None:
         async with Redis.from_url(server.url) as redis:
@@ -300,7 +302,7 @@ def test_a_long_failure_is_one_outage_and_drives_out_no_other(server: EmbeddedRe
                 copy.heartbeat.failed(OutOfMemoryError("OOM"))
                 await copy.heartbeat.beat()
                 await other.heartbeat.beat()
-            assert copy.outages.lost_ms(START, machine.time_of_day) >= KEPT * 1000, "while it goes on"
+            assert copy.outages.lost_ms(START, machine.time_of_day) >= KEPT * 1000, "while it lasts"
             for _ in range(5):
                 machine.wait(1000)
                 await copy.heartbeat.beat()
@@ -312,7 +314,7 @@ def test_a_long_failure_is_one_outage_and_drives_out_no_other(server: EmbeddedRe
     asyncio.run(scenario())
 
 
-def test_when_the_time_of_day_was_set_bots_have_time_to_come_back_once(server: EmbeddedRedis) -> None:
+def test_after_a_change_of_the_time_of_day_bots_have_time_to_reconnect_once(server: EmbeddedRedis) -> None:
     async def scenario() -> None:
         async with Redis.from_url(server.url) as redis:
             machine = Ticking()
@@ -329,7 +331,7 @@ def test_when_the_time_of_day_was_set_bots_have_time_to_come_back_once(server: E
     asyncio.run(scenario())
 
 
-def test_the_time_in_which_nobody_ran_is_an_outage(server: EmbeddedRedis) -> None:
+def test_the_time_in_which_no_copy_ran_is_an_outage(server: EmbeddedRedis) -> None:
     async def scenario() -> None:
         async with Redis.from_url(server.url) as redis:
             machine = Ticking()
@@ -343,7 +345,7 @@ def test_the_time_in_which_nobody_ran_is_an_outage(server: EmbeddedRedis) -> Non
     asyncio.run(scenario())
 
 
-def test_a_refusal_is_called_what_redis_calls_it() -> None:
+def test_a_refused_write_is_described_with_the_code_of_redis() -> None:
     assert describe_failure(OutOfMemoryError("command not allowed")).startswith("the store takes no writes: OOM")
     assert describe_failure(ReadOnlyError("You can't write")).startswith("the store takes no writes: READONLY")
     assert (

@@ -1,4 +1,4 @@
-"""The queue of a session: one thing after another, in order, whoever gives up."""
+"""The work queue of a session: one piece after another, in order, also when a caller is cancelled."""
 
 import asyncio
 from functools import partial
@@ -20,7 +20,7 @@ def test_work_begins_when_the_work_before_it_has_ended() -> None:
     assert begun[3:] == ["three"]
 
 
-def test_a_long_queue_of_work_that_ends_at_once_needs_no_deep_stack() -> None:
+def test_a_long_queue_of_short_work_does_not_exhaust_the_stack() -> None:
     queues, done = SessionQueues(), list[int]()
 
     def work(number: int) -> None:
@@ -32,11 +32,11 @@ def test_a_long_queue_of_work_that_ends_at_once_needs_no_deep_stack() -> None:
         queues.add("a", partial(work, number))
     queues.end("a")
     assert done == list(range(10_000))
-    assert queues._waiting == {}, "nothing is kept of a session with nothing to do"
+    assert queues._waiting == {}, "an idle session has no queue"
 
 
 @pytest.mark.parametrize("moment", ["while it waits", "when it is granted"])
-def test_whoever_is_cancelled_passes_its_turn_on(moment: str) -> None:
+def test_a_cancelled_caller_passes_its_turn_on(moment: str) -> None:
     async def scenario() -> None:
         queues, begun = SessionQueues(), list[str]()
         queues.add("a", partial(begun.append, "first"))
@@ -60,7 +60,7 @@ def test_whoever_is_cancelled_passes_its_turn_on(moment: str) -> None:
     asyncio.run(scenario())
 
 
-def test_nothing_begins_before_the_one_whose_turn_it_was_has_looked_at_what_it_got() -> None:
+def test_no_work_starts_before_the_reader_has_used_its_result() -> None:
     async def scenario() -> None:
         queues, state = SessionQueues(), ["saved"]
 
@@ -70,7 +70,7 @@ def test_nothing_begins_before_the_one_whose_turn_it_was_has_looked_at_what_it_g
 
         async def reader() -> None:
             found = await read()
-            assert found == state[0], "the next piece of work had already touched it"
+            assert found == state[0], "the next piece of work had already changed it"
 
         reading = asyncio.create_task(reader())
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Replay files: what is written, and that nothing in them can be changed unseen."""
+"""Replay files: their content, and that no change goes unnoticed."""
 
 import json
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def lines_of(text: str) -> Lines:
 
 
 def rechained(text: str, change: Callable[[Lines], Any]) -> str:
-    """The file as somebody would forge it: lines changed, and the chain computed anew."""
+    """The file as a forger would write it: lines changed, and the chain computed again."""
     lines = lines_of(text)
     change(lines)
     return chain([{name: value for name, value in line.items() if name not in {"prev", "hash"}} for line in lines])
@@ -55,7 +55,7 @@ def first(lines: Lines, kind: str, place: int = 0) -> dict[str, Any]:
 
 @cache
 def eventful() -> str:
-    """A game of three with all that can happen: notes, secrets, refusals, a late seat, the automaton."""
+    """A game of three seats with everything that can happen: notes, secrets, refusals, a late seat, the automaton."""
     table = ScriptedSession("relief", 3)
     table.seat_all()
     table.answer(note="north, then a park – why not?\nsecond line\u2028third")
@@ -74,7 +74,7 @@ def eventful() -> str:
 
 @cache
 def duel() -> str:
-    """A quick game of two without any event."""
+    """A quick game of two seats without special events."""
     return written(ScriptedSession("sf1906-2e", 2).finish())
 
 
@@ -86,7 +86,7 @@ def refused(verification: Verification) -> str:
 
 
 def short() -> str:
-    """The example of docs/replays.md: two moves, and seat 1 gives up."""
+    """The example of docs/replays.md: two moves, then seat 1 resigns."""
     table = ScriptedSession("sf1906-2e", 2, id="example", bots=("ada", "bob"))
     table.seat_all()
     table.answer(0, 0, after=412, note="money first")
@@ -98,7 +98,7 @@ def short() -> str:
 
 # --------------------------------------------------------------------------------------------------------- what is written
 @pytest.mark.parametrize(("game", "seats"), [(g.id, seats) for g in all_games().values() for seats in g.seats])
-def test_a_replay_of_any_game_is_good(game: str, seats: int) -> None:
+def test_a_replay_of_any_game_is_valid(game: str, seats: int) -> None:
     table = ScriptedSession(game, seats).finish()
     verification = verify_replay(written(table))
 
@@ -115,7 +115,7 @@ def test_a_replay_of_any_game_is_good(game: str, seats: int) -> None:
     )
 
 
-def test_everything_that_can_happen_is_good() -> None:
+def test_a_replay_with_every_kind_of_event_is_valid() -> None:
     assert verify_replay(eventful()).is_replayed
 
 
@@ -135,7 +135,7 @@ def test_canonical_json_sorts_keys_leaves_no_spaces_and_keeps_letters() -> None:
     )
 
 
-def test_a_replay_tells_what_the_session_was() -> None:
+def test_a_replay_describes_its_session() -> None:
     table = ScriptedSession("relief", 2, bots=("ada", ""), options={"objectives": "own"}).finish()
     header, *_, outcome, seeds = lines_of(written(table))
 
@@ -147,7 +147,7 @@ def test_a_replay_tells_what_the_session_was() -> None:
     assert seeds["table"] == table.session.header.table_seed.hex()
 
 
-def test_what_was_read_is_what_was_written() -> None:
+def test_a_replay_is_read_as_it_was_written() -> None:
     table = ScriptedSession("relief", 3)
     table.seat_all()
     table.answer(note="a note")
@@ -191,7 +191,7 @@ def test_a_log_with_holes_cannot_be_written() -> None:
 
 # ------------------------------------------------------------------------------------------------------------ while it runs
 def test_a_file_only_ever_grows() -> None:
-    """Whoever noted a hash on the way finds it in the finished file."""
+    """A hash noted during the game is found in the finished file."""
     table = ScriptedSession("relief", 3, hold_seeds=True)
     table.seat_all()
     before = ""
@@ -232,7 +232,7 @@ def test_a_game_that_has_just_begun_has_a_header() -> None:
     assert verify_replay(written(ScriptedSession()), allow_partial=True).lines == 1
 
 
-def test_what_is_said_in_secret_stays_out_until_the_seats_speak_openly() -> None:
+def test_secret_actions_are_left_out_until_the_phase_is_over() -> None:
     table = ScriptedSession("relief", 3)
     table.seat_all()
     table.play_until(lambda session: len(session.open_seats()) == 3)
@@ -256,8 +256,8 @@ def test_a_secret_is_in_the_file_once_the_game_is_over() -> None:
     assert verify_replay(written(table)).is_replayed
 
 
-def test_a_refused_text_is_not_repeated_and_files_that_repeat_one_are_still_good() -> None:
-    """Version 0.1.0 wrote what could not be read into the note."""
+def test_a_refused_text_is_not_repeated_and_files_that_repeat_one_are_still_valid() -> None:
+    """Version 0.1.0 wrote unreadable text into the note."""
     table = ScriptedSession("sf1906-2e", 2)
     table.answer_wrongly(table.open[0], "sing")
     table.finish()
@@ -403,7 +403,7 @@ def test_a_file_cut_at_any_line_is_caught() -> None:
         assert refused(verify_replay("".join(lines[:count])))
 
 
-def test_a_cut_line_and_a_missing_last_newline_are_told_apart_from_nothing() -> None:
+def test_a_cut_line_a_missing_last_newline_and_an_empty_file_are_named() -> None:
     assert "was cut" in refused(verify_replay(duel()[:-1]))
     assert "was cut" in refused(verify_replay(duel()[:-30]))
     assert "empty" in refused(verify_replay(""))
@@ -428,14 +428,14 @@ def test_a_cut_line_and_a_missing_last_newline_are_told_apart_from_nothing() -> 
         ("x" * 1_000_001 + "\n", "1,000,001 characters"),
     ],
 )
-def test_what_is_no_replay_is_told_so(text: str, reason: str) -> None:
+def test_a_file_that_is_not_a_replay_is_reported_as_such(text: str, reason: str) -> None:
     verification = verify_replay(text)
 
     assert reason in refused(verification)
     assert verification.line == 1
 
 
-def test_what_is_not_utf8_names_its_line() -> None:
+def test_a_file_that_is_not_utf8_is_refused_with_its_line() -> None:
     with pytest.raises(BadReplay, match="line 3: this is not UTF-8"):
         decode_replay(b"{}\n{}\n\xff\n")
 
@@ -581,7 +581,7 @@ def end_early(lines: Lines) -> None:
 
 
 def end_early_by_decree(lines: Lines) -> None:
-    """Cut, and called adjudicated: the score sheet gives it away."""
+    """Cut and marked as adjudicated: the score sheet shows the forgery."""
     end_early(lines)
     change_ending(lines)
 
@@ -618,7 +618,7 @@ def drop_end(lines: Lines) -> None:
 
 
 def hold_back(lines: Lines) -> None:
-    """The seeds of a session that holds them back are not revealed in the same step, so this alone is not seen."""
+    """A session that holds its seeds back does not reveal them in the same step, so this change alone is not noticed."""
     lines[0]["hold_seeds"] = True
     lines[-1]["revision"] += 1
 
@@ -710,7 +710,7 @@ def renumber(lines: Lines) -> None:
         another_kind,
     ],
 )  # fmt: skip
-def test_a_forgery_with_a_good_chain_is_caught(forge: Callable[[Lines], None]) -> None:
+def test_a_forgery_with_a_valid_chain_is_caught(forge: Callable[[Lines], None]) -> None:
     forged = rechained(eventful(), forge)
 
     assert forged != eventful()
@@ -728,7 +728,7 @@ NOT_HEX = r"Expected `str` matching regex '\\A[0-9a-f]{64}\\Z'"
         ("act", {"turn": 0}, "'turn' of 'act' cannot be 0: Expected `int` >= 1"),
         ("act", {"seat": True}, "'seat' of 'act' cannot be True: Expected `int`, got `bool`"),
         ("act", {"mood": "good"}, "'act' has no 'mood'"),
-        ("act", {"kind": "sing"}, "'sing' is no kind of line"),
+        ("act", {"kind": "sing"}, "'sing' is not a kind of line"),
         ("fault", {"fault": "BORED"}, "'fault' of 'fault' cannot be 'BORED': Invalid enum value 'BORED'"),
         ("fault", {"fault": ""}, "'fault': a seat is forfeited for a fault, and 'fault' is ''"),
         ("end", {"status": "ACTIVE"}, "'end': a session ends as FINISHED or CANCELLED, and 'status' is 'ACTIVE'"),
@@ -752,7 +752,7 @@ NOT_HEX = r"Expected `str` matching regex '\\A[0-9a-f]{64}\\Z'"
 def test_a_wrong_field_is_named_with_its_value_and_what_was_expected(
     kind: str, change: dict[str, Any], reason: str
 ) -> None:
-    """The form is checked whether or not the game can be played again."""
+    """The form is checked even if the game cannot be replayed."""
     number = 1 + lines_of(eventful()).index(first(lines_of(eventful()), kind))
     verification = verify_replay(rechained(eventful(), lambda lines: first(lines, kind).update(change)))
 
@@ -766,7 +766,7 @@ def test_a_chain_recomputed_over_the_same_lines_is_the_same_chain() -> None:
 @settings(max_examples=40)
 @given(st.data())
 def test_another_legal_action_anywhere_is_caught(data: st.DataObject) -> None:
-    """Whatever else the seat might have said there: a move later at the latest, or in the score, the file contradicts it."""
+    """Any other action of the seat contradicts the file, at the latest in the next move or in the score."""
     text = duel()
     replay = read_replay(text)
     place = data.draw(st.integers(0, len(replay.entries) - 2))
@@ -783,20 +783,20 @@ def test_another_legal_action_anywhere_is_caught(data: st.DataObject) -> None:
         lines[place + 1]["action"] = other
 
     verification = verify_replay(rechained(text, change))
-    if verification.ok:  # two ways to say what makes no difference to anybody: then the pinned hash is what tells
+    if verification.ok:  # two actions with the same effect: then only the pinned hash shows the change
         assert not verify_replay(rechained(text, change), pin=read_replay(text).hashes[-1]).ok
     else:
         assert verification.line > place
 
 
 # --------------------------------------------------------------------------------------- what only a known hash can catch
-#: As docs/replays.md lists them.
+#: As listed in docs/replays.md.
 UNPROVEN = {"at_ms", "think_ms", "note", "reason", "bots", "session", "created_ms", "time_control", "hold_seeds"}
 
 
 @settings(max_examples=60)
 @given(st.data())
-def test_any_other_value_changed_is_caught_even_with_a_good_chain(data: st.DataObject) -> None:
+def test_any_other_value_changed_is_caught_even_with_a_valid_chain(data: st.DataObject) -> None:
     lines = lines_of(eventful())
     line = lines[data.draw(st.one_of(st.integers(0, len(lines) - 1), st.sampled_from([0, len(lines) - 2])))]
     name = data.draw(st.sampled_from(sorted(line.keys() - {"prev", "hash"})))
@@ -841,14 +841,14 @@ def another_reason(lines: Lines) -> None:
 
 
 def disconnected(lines: Lines) -> None:
-    """Whether the bot was connected when its clock ran out stands nowhere else, except in the outcome."""
+    """Only the fault and the outcome say whether the bot was connected when its clock ran out."""
     first(lines, "fault")["fault"] = "DISCONNECTED"
     faults = first(lines, "outcome")["faults"]
     faults[faults.index("TIMEOUT")] = "DISCONNECTED"
 
 
 @pytest.mark.parametrize("forge", [quicker, another_note, another_bot, another_session, another_reason, disconnected])
-def test_what_nothing_contradicts_is_caught_by_the_pinned_hash(forge: Callable[[Lines], None]) -> None:
+def test_a_change_without_a_contradiction_is_caught_by_the_pinned_hash(forge: Callable[[Lines], None]) -> None:
     """As docs/replays.md says."""
     hashes = read_replay(eventful()).hashes
     forged = rechained(eventful(), forge)
@@ -858,7 +858,7 @@ def test_what_nothing_contradicts_is_caught_by_the_pinned_hash(forge: Callable[[
     assert verify_replay(eventful(), pin=hashes[-1].upper()).pinned == len(hashes)
 
 
-def test_held_back_seeds_leave_only_form_and_chain() -> None:
+def test_without_seeds_only_form_and_chain_are_checked() -> None:
     table = ScriptedSession("sf1906-2e", 2, hold_seeds=True).finish()
     text = written(table)
     forged = rechained(text, change_scores)
@@ -878,7 +878,7 @@ def test_a_revealed_replay_without_its_last_line_says_that_nothing_was_replayed(
     assert refused(verify_replay(cut, pin=read_replay(whole).hashes[-1]))
 
 
-def test_the_example_in_the_docs_is_a_real_one() -> None:
+def test_the_example_in_the_docs_is_a_real_replay() -> None:
     """If the format or the game has changed, put ``short()`` into docs/replays.md."""
     page = (Path(__file__).parents[2] / "docs" / "replays.md").read_text(encoding="utf-8")
     example = page.split("```jsonl\n")[1].split("```")[0]
@@ -888,7 +888,7 @@ def test_the_example_in_the_docs_is_a_real_one() -> None:
 
 
 def test_a_made_up_end_is_caught_by_the_pinned_hash_or_not_at_all() -> None:
-    """As docs/replays.md says: what only its writer knew, the file cannot prove."""
+    """As docs/replays.md says: the file cannot prove what only its writer knew."""
     whole = ScriptedSession("sf1906-2e", 2)
     whole.play(20)
     noted = read_replay(written(whole)).hashes[-1]

@@ -40,12 +40,12 @@ WHOLE_BANK = CONTROL.move_ms + CONTROL.bank_ms + LAG_MS
 
 
 def is_together(session: Session) -> bool:
-    """All seats of the table have an open question."""
+    """All seats of the session have an open question."""
     return len(session.open_seats()) == session.header.seats
 
 
 def together(seats: int = 3, number: int = 1) -> ScriptedSession:
-    """A table of relief at which everybody has been asked at once, for the leader."""
+    """A session of relief in which all seats have been asked at once, for the leader."""
     table = ScriptedSession("relief", seats, number)
     table.seat_all()
     table.play_until(is_together)
@@ -53,7 +53,7 @@ def together(seats: int = 3, number: int = 1) -> ScriptedSession:
 
 
 def ordinary(game: str = "sf1906-2e", seats: int = 2, **changes: Any) -> ScriptedSession:
-    """A table at which one seat at a time is asked, with everybody seated."""
+    """A session in which one seat at a time is asked, with all seats connected."""
     table = ScriptedSession(game, seats, **changes)
     table.seat_all()
     return table
@@ -70,7 +70,7 @@ def test_a_game_is_played_to_its_end(game: str) -> None:
     assert table.session.revealed
 
 
-def test_the_first_question_is_put_when_the_table_is_laid() -> None:
+def test_the_first_question_is_asked_when_the_session_is_created() -> None:
     table = ScriptedSession("sf1906-2e", 3)
 
     assert len(table.open) == 1
@@ -79,7 +79,7 @@ def test_the_first_question_is_put_when_the_table_is_laid() -> None:
 
 
 def _stale(table: ScriptedSession, seat: int, turn: int, choice: int | str) -> SessionError:
-    """Why an answer meets no open question; nothing has been written then."""
+    """Why an answer has no open question; nothing is written then."""
     reply, entries = table.session.answer(seat, turn, choice, "", table.now)
     assert isinstance(reply, Stale)
     assert entries == []
@@ -110,7 +110,7 @@ def test_a_repeat_gets_the_first_reply() -> None:
 
 
 @pytest.mark.parametrize("other", [1, "no such words"])
-def test_another_answer_to_an_answered_turn_is_stale_and_told_what_stands(other: int | str) -> None:
+def test_another_answer_to_an_answered_turn_is_stale_and_its_error_names_the_accepted_one(other: int | str) -> None:
     table = ordinary()
     seat = table.open[0]
     first = table.answer(seat, 0)
@@ -122,7 +122,7 @@ def test_another_answer_to_an_answered_turn_is_stale_and_told_what_stands(other:
 
 
 def test_the_answer_that_ended_the_game_may_be_repeated_too() -> None:
-    """Its reply is the one most easily lost: the arena hangs up after it."""
+    """Its reply is the one most easily lost, because the stream ends after it."""
     table = ordinary().finish()
     last = table.last(Acted)
 
@@ -134,7 +134,7 @@ def test_the_answer_that_ended_the_game_may_be_repeated_too() -> None:
     assert entries == []
 
 
-def test_a_seat_forfeited_since_may_still_hear_its_first_reply() -> None:
+def test_a_seat_forfeited_later_still_gets_its_first_reply() -> None:
     table = ordinary(seats=3)
     seat = table.open[0]
     first = table.answer(seat, 0)
@@ -153,7 +153,7 @@ def test_a_wrong_turn_is_stale(turn: int) -> None:
     assert stale.facts["expected"] == "1"
 
 
-def test_a_seat_without_a_question_is_told_so() -> None:
+def test_an_answer_of_a_seat_without_a_question_is_refused() -> None:
     table = ordinary()
     other = 1 - table.open[0]
 
@@ -161,7 +161,7 @@ def test_a_seat_without_a_question_is_told_so() -> None:
 
 
 @pytest.mark.parametrize("seat", [-1, 2])
-def test_there_is_no_such_seat(seat: int) -> None:
+def test_a_seat_that_does_not_exist_is_refused(seat: int) -> None:
     table = ordinary()
 
     with pytest.raises(BadRequest):
@@ -182,7 +182,7 @@ def test_nothing_has_changed_after_a_wrong_answer() -> None:
 
 
 @pytest.mark.parametrize("choice", [-1, 999, "sing"])
-def test_only_the_refusal_is_counted_after_an_answer_that_is_refused(choice: int | str) -> None:
+def test_a_refused_answer_changes_only_the_count_of_refusals(choice: int | str) -> None:
     table = ordinary()
     seat = table.open[0]
     before = table.session.game.to_plain(table.session.state)
@@ -197,7 +197,7 @@ def test_only_the_refusal_is_counted_after_an_answer_that_is_refused(choice: int
     )
 
 
-def test_an_answer_that_was_heard_after_the_clock_ran_out_is_late_and_changes_nothing() -> None:
+def test_an_answer_received_after_the_clock_ran_out_is_late_and_changes_nothing() -> None:
     table = ordinary()
     seat = table.open[0]
     before = encode_session(table.session)
@@ -209,7 +209,7 @@ def test_an_answer_that_was_heard_after_the_clock_ran_out_is_late_and_changes_no
     assert isinstance(excused, Accepted)
 
 
-def test_every_question_has_the_mark_of_the_save_that_put_it() -> None:
+def test_every_question_has_the_mark_of_the_save_that_asked_it() -> None:
     table = ordinary()
     seat = table.open[0]
     table.session.stamp("first")
@@ -229,7 +229,7 @@ def test_a_note_is_kept_up_to_its_limit() -> None:
     assert table.last(Acted).note == "é" * NOTE_LIMIT
 
 
-def test_nothing_can_be_said_after_the_end() -> None:
+def test_nothing_can_be_done_after_the_end() -> None:
     table = ordinary().finish()
 
     for seat in range(2):
@@ -260,7 +260,7 @@ def test_several_seats_answer_in_any_order() -> None:
     assert {entry.seat for entry in table.actions if entry.secret} == {0, 1, 2}
 
 
-def test_the_answer_of_another_does_not_make_mine_stale() -> None:
+def test_the_answer_of_one_seat_does_not_make_that_of_another_stale() -> None:
     table = together()
     turn = table.turn(0)
     table.answer(1)
@@ -279,7 +279,7 @@ def test_a_repeat_in_secret_gets_the_first_reply() -> None:
     assert isinstance(_stale(table, 1, turn, 1), StaleTurn)
 
 
-def test_the_automaton_speaks_secretly_for_a_forfeited_seat() -> None:
+def test_the_automaton_acts_secretly_for_a_forfeited_seat() -> None:
     table = together()
     table.resign(1)
 
@@ -290,7 +290,7 @@ def test_the_automaton_speaks_secretly_for_a_forfeited_seat() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------- clocks
-def test_a_seat_that_has_not_turned_up_has_the_seating_time() -> None:
+def test_a_seat_that_has_not_connected_has_the_seating_time() -> None:
     table = ScriptedSession("sf1906-2e", 2)
     seat = table.open[0]
 
@@ -299,7 +299,7 @@ def test_a_seat_that_has_not_turned_up_has_the_seating_time() -> None:
     assert table.session.seats[1 - seat].clock.deadline_ms == 0
 
 
-def test_the_clock_begins_when_the_seat_turns_up() -> None:
+def test_the_clock_starts_when_the_seat_connects() -> None:
     table = ScriptedSession("sf1906-2e", 2)
     seat = table.open[0]
     table.now += 15_000
@@ -311,7 +311,7 @@ def test_the_clock_begins_when_the_seat_turns_up() -> None:
     assert table.session.take_seat(seat, table.now + 1) == []
 
 
-def test_whoever_answers_has_turned_up() -> None:
+def test_a_seat_that_answers_counts_as_connected() -> None:
     table = ScriptedSession("sf1906-2e", 2)
     seat = table.open[0]
     table.answer(seat, after=19_000)
@@ -348,7 +348,7 @@ def test_the_bank_is_never_overdrawn_and_the_increment_comes_after() -> None:
     assert table.session.seats[seat].clock.bank_ms == 30
 
 
-def test_what_the_service_measured_counts() -> None:
+def test_the_measured_thinking_time_counts() -> None:
     table = ordinary()
     seat = table.open[0]
     _, entries = table.session.answer(seat, 1, 0, "", START + 5_000, think_ms=1_200)
@@ -368,7 +368,7 @@ def test_the_clock_runs_out_after_the_lag_and_not_before() -> None:
 
 
 @pytest.mark.parametrize(("is_there", "fault"), [(True, Fault.TIMEOUT), (False, Fault.DISCONNECTED)])
-def test_an_empty_bank_names_who_was_there(is_there: bool, fault: Fault) -> None:
+def test_the_fault_of_an_empty_bank_depends_on_the_connection(is_there: bool, fault: Fault) -> None:
     table = ordinary(seats=3)
     seat = table.open[0]
     table.expire(WHOLE_BANK + 1, *([seat] if is_there else []))
@@ -376,7 +376,7 @@ def test_an_empty_bank_names_who_was_there(is_there: bool, fault: Fault) -> None
     assert table.fault(seat) == fault
 
 
-def test_whoever_never_came_is_a_no_show() -> None:
+def test_a_seat_that_never_connected_is_a_no_show() -> None:
     table = ScriptedSession("sf1906-2e", 3)
     seat = table.open[0]
 
@@ -386,17 +386,17 @@ def test_whoever_never_came_is_a_no_show() -> None:
     assert table.entries[0] == Forfeited(table.now, seat, 1, Fault.NO_SHOW)
 
 
-def test_only_whoever_was_asked_can_be_late() -> None:
+def test_only_a_seat_that_was_asked_can_be_late() -> None:
     table = ordinary(seats=3)
     seat = table.open[0]
     table.expire(10**6)
 
     assert [table.fault(other) for other in range(3) if other != seat] == [Fault.NONE, Fault.NONE]
-    assert table.expire(WHOLE_BANK) == []  # the next seat's question was put just now
+    assert table.expire(WHOLE_BANK) == []  # the next seat has just been asked
 
 
 def test_clocks_fault_in_the_order_in_which_they_ran_out() -> None:
-    """The earlier fault is the lower, whatever the seats are called."""
+    """The earlier fault ranks lower, whatever the seat numbers are."""
     table = together(2)
     first = table.session.seats[0]
     first.clock = msgspec.structs.replace(first.clock, bank_ms=first.clock.bank_ms + 500)
@@ -406,7 +406,7 @@ def test_clocks_fault_in_the_order_in_which_they_ran_out() -> None:
     assert table.ranks == (1, 2)
 
 
-def test_two_of_three_who_are_late_together_end_the_game() -> None:
+def test_two_of_three_seats_that_are_late_together_end_the_game() -> None:
     table = together(3)
     table.answer(1)
     table.expire(10**6, 0)
@@ -504,8 +504,8 @@ def test_the_automaton_plays_a_forfeited_seat_to_the_end(game: str, seats: int) 
     assert min(table.ranks) == 1
 
 
-def test_the_automaton_chooses_the_same_again() -> None:
-    """Its chance is keyed by the deck seed and the revision."""
+def test_the_automaton_repeats_its_choices() -> None:
+    """Its random numbers are keyed by the deck seed and the revision."""
 
     def played() -> list[Entry]:
         table = ordinary("relief", 3)
@@ -528,7 +528,7 @@ def test_the_game_ends_at_once_when_one_seat_is_left(seats: int) -> None:
 
     assert table.is_over
     assert table.ending == "FORFEIT"
-    assert table.ranks == (1, *range(seats, 1, -1))  # the earlier the fault, the lower
+    assert table.ranks == (1, *range(seats, 1, -1))  # an earlier fault ranks lower
     assert table.ended_well()
 
 
@@ -552,7 +552,7 @@ def test_a_solo_game_ends_with_its_player() -> None:
     assert table.ended_well()
 
 
-def test_the_forfeited_rank_below_those_who_played_the_earlier_the_lower() -> None:
+def test_forfeited_seats_rank_below_the_others_and_earlier_faults_lower() -> None:
     table = ordinary("sf1906-2e", 4)
     table.play(2)
     table.resign(3)
@@ -597,7 +597,7 @@ def test_adjudicated_without_ranks_the_automaton_plays_every_seat_to_the_end() -
     assert table.ended_well()
 
 
-def test_adjudication_forgives_no_fault() -> None:
+def test_adjudication_keeps_the_faults() -> None:
     table = ordinary("relief", 3)
     table.resign(0)
     table.adjudicate()
@@ -639,7 +639,7 @@ def through_the_wire(session: Session) -> Session:
 
 
 @pytest.mark.parametrize(("game", "seats"), [("relief", 2), ("relief", 3), ("sf1906-1e", 2), ("sf1906-2e", 4)])
-def test_a_session_plays_on_identically_from_its_plain_data(game: str, seats: int) -> None:
+def test_a_session_continues_identically_from_its_stored_form(game: str, seats: int) -> None:
     kept, sent = ScriptedSession(game, seats), ScriptedSession(game, seats)
     for table in (kept, sent):
         table.seat_all()
@@ -664,8 +664,8 @@ def test_a_header_survives_the_wire() -> None:
     assert decode_header(encode(header)) == header
 
 
-def test_a_game_that_other_rules_began_is_not_played_on() -> None:
-    """It can still be looked at when it is over."""
+def test_a_game_started_under_other_rules_is_not_continued() -> None:
+    """It can still be read when it is over."""
     header = header_of()
     older = replace(header, version=header.version - 1)
     running, over = new_session(header, START), new_session(header, START)
@@ -675,8 +675,8 @@ def test_a_game_that_other_rules_began_is_not_played_on() -> None:
     assert decode_session(older, encode_session(over)).status == Status.CANCELLED
 
 
-def test_a_header_of_an_older_version_is_read_as_it_was_meant() -> None:
-    """One version wrote nothing behind the time of creation, the next one only whether the session is sealed."""
+def test_a_header_of_an_older_version_is_read_correctly() -> None:
+    """One version wrote nothing after the time of creation, the next one only whether the session is sealed."""
     header = encode(header_of(hold_seeds=True, sealed=True, creation_id="b1"))
     for format_ in (1, 2):
         whole = [format_, *msgspec.msgpack.decode(header)[1:]]
@@ -702,7 +702,7 @@ def test_outcomes_survive_the_wire() -> None:
     assert through_the_wire(solo).outcome == solo.outcome
 
 
-def test_the_state_is_only_a_cache_of_what_was_said() -> None:
+def test_the_state_is_only_a_cache_of_the_actions() -> None:
     table = together()
     table.play(4)
     table.resign(2)

@@ -1,4 +1,4 @@
-"""What every store promises, asked of the one in memory and of a real Valkey."""
+"""The promises of every store, tested with the one in memory and with a real Valkey."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ NOBODY = Recipients()
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRedis]:
-    """One Valkey for the tests of this file; every test has session ids of its own."""
+    """One Valkey for the tests of this file; every test has its own session ids."""
     with EmbeddedRedis(tmp_path_factory.mktemp("valkey")) as running:
         yield running
 
@@ -44,7 +44,7 @@ async def redis_store(server: EmbeddedRedis) -> AsyncIterator[RedisStore]:
 
 @pytest.fixture(params=["memory", "redis"])
 def opened(request: pytest.FixtureRequest) -> Opened:
-    """A way to open the store: the same sessions are there each time."""
+    """Return a function that opens the store; the same sessions are there each time."""
     if request.param == "redis":
         server: EmbeddedRedis = request.getfixturevalue("server")
         return lambda: redis_store(server)
@@ -58,7 +58,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
 
 
 def asked(opened: Opened, questions: Callable[[Store], Awaitable[None]]) -> None:
-    """Open the store, ask, close it."""
+    """Open the store, run the questions, close it."""
 
     async def ask() -> None:
         async with opened() as store:
@@ -68,12 +68,12 @@ def asked(opened: Opened, questions: Callable[[Store], Awaitable[None]]) -> None
 
 
 def fresh(game: str = "sf1906-2e", **changes: Any) -> Session:
-    """A session whose id nobody has used."""
+    """A session with an unused id."""
     return new_session(header_of(game, 2, **{"id": uuid.uuid4().hex} | changes), START)
 
 
 def said(session: Session, choice: int = 0, note: str = "") -> list[Entry]:
-    """The next answer, and what was written of it."""
+    """Give the next answer; return the entries it wrote."""
     seat = session.open_seats()[0]
     return session.answer(seat, session.seats[seat].turn, choice, note, START + 100 + session.revision)[1]
 
@@ -84,7 +84,7 @@ def same(one: Session, other: Session) -> bool:
 
 # -------------------------------------------------------------------------------------------------------------- the contract
 @pytest.mark.parametrize("game", ["relief", "sf1906-1e", "sf1906-2e"])
-def test_what_was_created_is_there(opened: Opened, game: str) -> None:
+def test_a_created_session_can_be_loaded(opened: Opened, game: str) -> None:
     async def questions(store: Store) -> None:
         session = fresh(game)
 
@@ -96,7 +96,7 @@ def test_what_was_created_is_there(opened: Opened, game: str) -> None:
     asked(opened, questions)
 
 
-def test_a_second_create_changes_nothing_and_shows_what_is_there(opened: Opened) -> None:
+def test_a_second_create_changes_nothing_and_returns_the_stored_header(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh()
         await store.create(session)
@@ -111,7 +111,7 @@ def test_a_second_create_changes_nothing_and_shows_what_is_there(opened: Opened)
     asked(opened, questions)
 
 
-def test_nobody_knows_an_unknown_session(opened: Opened) -> None:
+def test_an_unknown_session_is_reported(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         for question in (store.load("nobody"), store.mark("nobody"), store.log("nobody", 0)):
             with pytest.raises(UnknownSession):
@@ -120,7 +120,7 @@ def test_nobody_knows_an_unknown_session(opened: Opened) -> None:
     asked(opened, questions)
 
 
-def test_where_several_sessions_stand_is_one_question(opened: Opened) -> None:
+def test_the_marks_of_several_sessions_take_one_round_trip(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         sessions = [fresh() for _ in range(3)]
         for moves, session in enumerate(sessions):
@@ -137,7 +137,7 @@ def test_where_several_sessions_stand_is_one_question(opened: Opened) -> None:
     asked(opened, questions)
 
 
-def test_a_glance_shows_only_what_is_remembered_as_it_is_stored(opened: Opened) -> None:
+def test_read_unchanged_returns_only_cached_sessions_that_equal_the_stored_ones(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         here, elsewhere = LiveSessions(store, lambda: START), LiveSessions(store, lambda: START)
         same_here, moved_elsewhere, made_elsewhere = (fresh() for _ in range(3))
@@ -187,7 +187,7 @@ def test_a_save_on_another_position_is_a_conflict_and_changes_nothing(opened: Op
     asked(opened, questions)
 
 
-def test_a_whole_game_move_by_move_from_what_is_stored(opened: Opened) -> None:
+def test_a_whole_game_is_played_from_the_stored_session_move_by_move(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh("relief")
         session_id = session.header.id
@@ -209,7 +209,7 @@ def test_a_whole_game_move_by_move_from_what_is_stored(opened: Opened) -> None:
     asked(opened, questions)
 
 
-def test_nobody_shares_an_object_with_the_store(opened: Opened) -> None:
+def test_no_object_is_shared_with_the_store(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh("relief", options={"objectives": "own"})
         await store.create(session)
@@ -227,7 +227,7 @@ def test_nobody_shares_an_object_with_the_store(opened: Opened) -> None:
     asked(opened, questions)
 
 
-def test_exactly_one_of_many_who_save_at_once_wins(opened: Opened) -> None:
+def test_exactly_one_of_many_concurrent_saves_succeeds(opened: Opened) -> None:
     async def questions(store: Store) -> None:
         session = fresh()
         await store.create(session)
@@ -249,7 +249,7 @@ def test_exactly_one_of_many_who_save_at_once_wins(opened: Opened) -> None:
 
 
 def test_many_sessions_are_saved_together(opened: Opened) -> None:
-    """More than fit into one trip, one of them too late: it alone fails."""
+    """More than fit into one batch, one of them outdated: only that one fails."""
 
     async def questions(store: Store) -> None:
         sessions = [fresh() for _ in range(300)]
@@ -314,7 +314,7 @@ def test_two_copies_of_the_service_see_the_same_session(server: EmbeddedRedis) -
     with_redis(server, questions)
 
 
-def test_scripts_that_were_forgotten_are_sent_again(server: EmbeddedRedis) -> None:
+def test_scripts_that_redis_has_flushed_are_sent_again(server: EmbeddedRedis) -> None:
     async def questions(store: RedisStore) -> None:
         session = fresh()
         await store.create(session)
@@ -332,7 +332,7 @@ def test_scripts_that_were_forgotten_are_sent_again(server: EmbeddedRedis) -> No
     with_redis(server, questions)
 
 
-def test_a_killed_connection_costs_nothing(server: EmbeddedRedis) -> None:
+def test_a_killed_connection_loses_nothing(server: EmbeddedRedis) -> None:
     async def questions(store: RedisStore) -> None:
         async with Redis.from_url(server.url) as operator:
             session = fresh()
@@ -349,7 +349,7 @@ def test_a_killed_connection_costs_nothing(server: EmbeddedRedis) -> None:
 
 
 def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> None:
-    """It is sent again, finds its own work, and is content; the log has it once."""
+    """It is sent again and recognises its own mark; the log has the move once."""
 
     async def questions(store: RedisStore) -> None:
         session = fresh()
@@ -370,11 +370,12 @@ def test_a_save_whose_answer_was_lost_is_recognised(server: EmbeddedRedis) -> No
     with_redis(server, questions)
 
 
-def test_a_server_that_hangs_is_given_up_and_its_work_recognised(
+def test_a_save_on_a_server_that_hangs_is_repeated_and_recognised(
     server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that says nothing closes no connection either. The save is sent again through another one; when the server wakes
-    it finds both, and the log has the move once."""
+    """A server that hangs closes no connection either. The save is sent again through another one; when the server continues it
+    gets both, and the log has the move once.
+    """
     monkeypatch.setattr("service.sessions.redis_pipeline.TIMEOUT_S", 0.2)
 
     async def questions(store: RedisStore) -> None:
@@ -412,8 +413,8 @@ def test_keys_expire_sooner_when_the_game_is_over(server: EmbeddedRedis) -> None
     with_redis(server, questions)
 
 
-def test_a_second_create_leaves_the_clocks_where_they_are(server: EmbeddedRedis) -> None:
-    """Else a session asked for once more would have its clocks looked at too late."""
+def test_a_second_create_does_not_delay_the_clock_check(server: EmbeddedRedis) -> None:
+    """Otherwise the clocks of a session requested twice would be checked too late."""
 
     async def questions(store: RedisStore) -> None:
         session = fresh()
@@ -433,7 +434,7 @@ def _fields(header: Header) -> dict[str, Any]:
     return {name: getattr(header, name) for name in header.__struct_fields__}
 
 
-def test_a_saved_move_is_announced_to_watchers_and_bots(server: EmbeddedRedis) -> None:
+def test_watchers_and_bots_are_notified_of_a_saved_move(server: EmbeddedRedis) -> None:
     async def questions(store: RedisStore) -> None:
         session = fresh()
         await store.create(session)

@@ -1,4 +1,4 @@
-"""Sessions as they are stored: this version reads what it writes, and what version 0.1 wrote."""
+"""The stored form of sessions: this version reads what it writes, and what version 0.1 wrote."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ from service.sessions.session import Seat, Session
 from service.sessions.stored import decode_entry, decode_header, decode_session, encode, encode_session, entry_mark
 from tests.sessions.scripted_sessions import ScriptedSession, header_of
 
-#: What version 0.1 had in Redis for three sessions, as hex, with the replays and the seats that it made of them.
+#: What version 0.1 had in Redis for three sessions, as hex, with their replays and seats.
 OLD: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "stored_format_1.json").read_text(encoding="utf-8"))
 
 
@@ -55,7 +55,7 @@ def test_the_old_sessions_have_every_kind_of_entry() -> None:
     assert kinds == {Acted, AutomatonActed, AnswerRefused, Seated, Forfeited, Ended, Revealed}
 
 
-def test_a_session_that_version_0_1_stored_is_played_on_and_stored_anew() -> None:
+def test_a_session_that_version_0_1_stored_is_continued_and_stored_again() -> None:
     table = ScriptedSession()
     table.session, table.entries = _opened("running")
     table.now = table.entries[-1].at_ms
@@ -89,18 +89,18 @@ def test_the_first_sessions_of_version_0_1_have_neither_marks_nor_outages() -> N
 
 
 def test_a_move_is_stored_in_few_bytes() -> None:
-    """A log is most of what a session takes in Redis: names of fields do not belong into it."""
+    """The log is most of what a session takes in Redis: it must not contain field names."""
     entry = Acted(1_700_000_000_000, 1, 2, "bury 3", 4, "note", True, True)
 
     assert msgspec.msgpack.decode(encode(entry)) == [0, 1_700_000_000_000, 1, 2, "bury 3", 4, "note", True, True]
 
 
-def test_an_entry_of_no_known_kind_is_told_apart() -> None:
+def test_an_entry_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(UnreadableSession, match="'sing'"):
         decode_entry(msgspec.msgpack.encode(["sing", 0, 0, "", 0, "", False, 0]))
 
 
-def test_a_header_stored_by_a_later_version_is_told_apart() -> None:
+def test_a_header_stored_by_a_later_version_is_refused() -> None:
     plain = msgspec.msgpack.decode(encode(header_of()))
 
     with pytest.raises(UnreadableSession, match="format 3"):

@@ -1,7 +1,7 @@
-"""How games and sessions travel: a codec for each game, and what they share.
+"""Encodes games and sessions: a codec for each game, and what they share.
 
-``for_game`` finds the codec of a game. Views and actions are written by one encoder, from the descriptors of the contract and
-from parts that were encoded before; a new game needs nothing here.
+``for_game`` finds the codec of a game. One encoder writes all views and actions, from the descriptors of the contract and from
+cached parts; a new game needs no code here.
 """
 
 from service.rpc.codec.common import (
@@ -49,7 +49,7 @@ __all__ = [
 
 
 def turn_event(session: Session, seat: int, now_ms: int) -> bytes:
-    """The open question of a seat as an element of PlayResponse.events, tag and length included."""
+    """Return the open question of a seat as an element of PlayResponse.events, with tag and length."""
     game, state = session.game, session.state
     codec = for_game(game)
     event = turn_event_bytes(

@@ -1,11 +1,10 @@
-"""Tables of bytes by value: what was written once need not be written again.
+"""Caches of encoded bytes by value.
 
-The bytes of an entry are made from its key and from nothing else, so a key cannot forget a value that reaches them. No key
-holds a session, and none a seat unless the message names it: all sessions and all viewers share the tables, and nothing can leak
-through them.
+The bytes of an entry depend only on its key, so a key cannot miss a value that affects them. No key contains a session, or a
+seat unless the message names it: all sessions and viewers share the caches, and nothing leaks through them.
 
-Asking is ``table[key]``, at the speed of a dict. Safe from several threads: at worst the same bytes are made twice, or a
-count is lost.
+A lookup is ``table[key]``, as fast as a dict. Safe with several threads: at worst the same bytes are made twice, or a count is
+lost.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ K = TypeVar("K")
 
 
 class BytesCache(dict[K, bytes]):
-    """One bounded table. When it is full it starts anew: within a few moves everything in use is back."""
+    """One bounded cache. When it is full it is cleared: within a few moves everything in use is back."""
 
     __slots__ = ("cap", "make")
 
@@ -35,7 +34,7 @@ class BytesCache(dict[K, bytes]):
 
 
 class CountedCache(BytesCache[K]):
-    """A table that lives by its hits, and therefore counts them. Whoever asks adds to ``lookups``, for several at once."""
+    """A cache that counts its hits. The caller adds to ``lookups``, for several lookups at once."""
 
     __slots__ = ("lookups", "misses", "name")
 
@@ -52,7 +51,7 @@ class CountedCache(BytesCache[K]):
 
     @property
     def hits(self) -> int:
-        """How many lookups found what they were after."""
+        """Return the number of lookups that found their key."""
         return max(0, self.lookups - self.misses)
 
 
@@ -60,19 +59,19 @@ _COUNTED_CACHES: Final[list[CountedCache[Any]]] = []
 
 
 def counted_caches() -> tuple[CountedCache[Any], ...]:
-    """Every table that counts."""
+    """Return all caches that count."""
     return tuple(_COUNTED_CACHES)
 
 
 class CacheCollector:
-    """The tables as metrics: register it once with the registry of the process."""
+    """The caches as metrics: register it once with the registry of the process."""
 
     def collect(self) -> Iterator[Metric]:
-        """Lookups by table and result, and how many entries each table holds."""
+        """Return lookups by table and result, and the number of entries per table."""
         lookups = CounterMetricFamily(
-            "rubble_codec_lookups", "Lookups in the tables of encoded messages.", labels=("table", "result")
+            "rubble_codec_lookups", "Lookups in the caches of encoded messages.", labels=("table", "result")
         )
-        entries = GaugeMetricFamily("rubble_codec_entries", "Encoded messages kept in a table.", labels=("table",))
+        entries = GaugeMetricFamily("rubble_codec_entries", "Encoded messages in a cache.", labels=("table",))
         for memo in _COUNTED_CACHES:
             lookups.add_metric((memo.name, "hit"), memo.hits)
             lookups.add_metric((memo.name, "miss"), memo.misses)

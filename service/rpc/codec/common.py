@@ -1,4 +1,4 @@
-"""What all games and sessions share, as messages: options, clocks, seeds, outcomes, faults, sessions."""
+"""Messages that all games and sessions share: options, clocks, seeds, outcomes, faults, sessions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -16,19 +16,19 @@ _STATUS: Final = {status: session_pb2.SessionStatus.Value(f"SESSION_STATUS_{stat
 
 # --------------------------------------------------------------------------------------------------------------- options
 def option_value_message(value: OptionValue) -> common_pb2.OptionValue:
-    """The value of one option."""
+    """Return the message of one option value."""
     if isinstance(value, str):
         return common_pb2.OptionValue(text=value)
     return common_pb2.OptionValue(number=value)
 
 
 def options_message(values: Mapping[str, OptionValue]) -> dict[str, common_pb2.OptionValue]:
-    """Options by name, for a map field."""
+    """Return options by name, for a map field."""
     return {name: option_value_message(value) for name, value in values.items()}
 
 
 def options_from(message: Mapping[str, common_pb2.OptionValue]) -> dict[str, OptionValue]:
-    """The options of a request as a game takes them. Whether they are good ones is the game's to say."""
+    """Return the options of a request. The game itself checks them."""
     found: dict[str, OptionValue] = {}
     for name, value in message.items():
         match value.WhichOneof("value"):
@@ -42,7 +42,7 @@ def options_from(message: Mapping[str, common_pb2.OptionValue]) -> dict[str, Opt
 
 
 def option_message(option: Option) -> game_pb2.Option:
-    """One switch of a game."""
+    """Return the message of one option of a game."""
     bounds = option.range
     return game_pb2.Option(
         name=option.name,
@@ -55,7 +55,7 @@ def option_message(option: Option) -> game_pb2.Option:
 
 
 def summary_message(game: AnyGame) -> game_pb2.GameSummary:
-    """A game in a few words."""
+    """Return the summary of a game."""
     return game_pb2.GameSummary(
         id=game.id,
         title=game.title,
@@ -68,7 +68,7 @@ def summary_message(game: AnyGame) -> game_pb2.GameSummary:
 
 # ------------------------------------------------------------------------------------------------------- clocks and seeds
 def time_control_message(control: TimeControl) -> common_pb2.TimeControl:
-    """How long a seat may think."""
+    """Return the message of a time control."""
     return common_pb2.TimeControl(
         move_ms=control.move_ms,
         bank_ms=control.bank_ms,
@@ -78,17 +78,17 @@ def time_control_message(control: TimeControl) -> common_pb2.TimeControl:
 
 
 def clock_message(left: tuple[int, int]) -> common_pb2.Clock:
-    """What is left for an answer: of the move's own time, and of the reserve."""
+    """Return what is left for an answer: of the time per move, and of the bank."""
     return common_pb2.Clock(move_ms=left[0], bank_ms=left[1])
 
 
 def seeds_message(header: Header) -> common_pb2.Seeds:
-    """Both seeds of a session. Only for whoever may know them."""
+    """Return both seeds of a session. The caller must be allowed to know them."""
     return common_pb2.Seeds(table=header.table_seed, deck=header.deck_seed)
 
 
 def commitments_message(header: Header) -> common_pb2.Commitments:
-    """What is published of a session's seeds before the first move."""
+    """Return the commitments to a session's seeds."""
     return common_pb2.Commitments(table=commitment(header.table_seed), deck=commitment(header.deck_seed))
 
 
@@ -106,23 +106,23 @@ def _results(results: Iterable[Result]) -> list[common_pb2.Result]:
 
 
 def outcome_message(outcome: Outcome) -> common_pb2.Outcome:
-    """How a game ended."""
+    """Return the message of an outcome."""
     return common_pb2.Outcome(seats=_results(outcome.seats), house=_results(outcome.house), ending=outcome.ending)
 
 
 def fault_value(fault: Fault) -> common_pb2.Fault.ValueType:
-    """Why a seat no longer plays for itself."""
+    """Return the contract's value of a fault."""
     return _FAULTS[fault]
 
 
 # -------------------------------------------------------------------------------------------------------------- sessions
 def status_value(status: Status) -> session_pb2.SessionStatus.ValueType:
-    """Where a session stands."""
+    """Return the contract's value of a status."""
     return _STATUS[status]
 
 
 def session_message(session: Session, now_ms: int) -> session_pb2.Session:
-    """A session as everybody may know it at this moment: its seeds only once they are revealed."""
+    """Return the public part of a session; its seeds are included only once they are revealed."""
     header = session.header
     return session_pb2.Session(
         session=header.id,

@@ -1,11 +1,11 @@
-"""Views and actions as bytes, by the descriptor of their message; there is no code for any one game.
+"""Encodes views and actions by the descriptor of their message, without code for any one game.
 
-A value has the shape of its message: a named tuple with the same fields in the same order. A sub-message is again such a
-value, a repeated field a tuple, an enum its word (``core.enum_word``), and None an absent field. Typed actions, of which there
-are few, may be dicts in which fields are left out.
+A value has the structure of its message: a named tuple with the same fields in the same order. A sub-message is such a value too,
+a repeated field a tuple, an enum its word (``core.enum_word``), and None an absent field. Typed actions, of which there are few,
+may be dicts that omit fields.
 
-Each message is compiled once into one table a field, so that a value becomes bytes by one lookup a field. Sub-messages are
-looked up by their value: what has not changed since it was last written, in whichever session, is not written again.
+Each message is compiled once into one table per field, so that encoding takes one lookup per field. Sub-messages are cached by
+value: one that has not changed, in any session, is not encoded again.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,35 +19,35 @@ from service.games.core import Plain, enum_word
 from service.rpc.codec import protobuf_wire
 from service.rpc.codec.bytes_cache import BytesCache, CountedCache
 
-_CAP: Final = 4096  # of a table of values
-_ELEMENTS: Final = 16384  # of a table of small messages
+_CAP: Final = 4096  # entries in a cache of values
+_ELEMENTS: Final = 16384  # entries in a cache of small messages
 _LONG: Final = 16  # elements of a list
 
 
 class _Field(Protocol):
-    """What a value of one field becomes: tag, length and all. A value that is not written becomes nothing."""
+    """Maps a value of one field to its bytes, with tag and length; to no bytes if it is not written."""
 
     def __getitem__(self, value: Any, /) -> bytes: ...
 
 
 class Encoder:
-    """Writes values in the shape of one message."""
+    """Encodes values that have the structure of one message."""
 
     def __init__(self, message: Descriptor) -> None:
         self._message = message
         self._names = tuple(field.name for field in message.fields)
         self._absent = {field.name: _absent(field) for field in message.fields}
         self._fields: tuple[_Field, ...] = tuple(_field(field) for field in message.fields)
-        self._fitting: type | None = None  # the class of named tuples that was checked last
+        self._fitting: type | None = None  # the named tuple class that was checked last
 
     def __call__(self, value: Plain) -> bytes:
-        """The message without tag and length."""
+        """Return the message without tag and length."""
         if type(value) is not self._fitting:
             value = self._checked(value)
         return b"".join(map(getitem, self._fields, value))
 
     def _checked(self, value: Plain) -> Plain:
-        """The value of each field in order; TypeError if the shape is not the message's."""
+        """Return the value of each field in order; raises TypeError if the structure is not the message's."""
         if isinstance(value, Mapping):
             if not value.keys() <= self._absent.keys():
                 self._refuse(tuple(value))
@@ -65,7 +65,7 @@ _ENCODERS: Final[dict[str, Encoder]] = {}
 
 
 def encoder(message: Descriptor) -> Encoder:
-    """The encoder of a message; there is one for each."""
+    """Return the encoder of a message; there is one per message."""
     found = _ENCODERS.get(message.full_name)
     if found is None:
         found = _ENCODERS[message.full_name] = Encoder(message)
@@ -74,7 +74,7 @@ def encoder(message: Descriptor) -> Encoder:
 
 # ----------------------------------------------------------------------------------------------------------------- fields
 class _Each:
-    """A repeated sub-message, looked up element by element."""
+    """A repeated sub-message, cached element by element."""
 
     def __init__(self, elements: CountedCache[Any]) -> None:
         self._elements = elements
@@ -86,7 +86,7 @@ class _Each:
 
 
 class _Whole:
-    """A sub-message, looked up in one go."""
+    """A sub-message, cached as a whole."""
 
     def __init__(self, known: CountedCache[Any]) -> None:
         self._known = known
@@ -94,17 +94,17 @@ class _Whole:
     def __getitem__(self, value: Plain, /) -> bytes:
         if value is None:
             return b""
-        if isinstance(value, dict):  # has no hash
+        if isinstance(value, dict):  # not hashable
             return self._known.make(value)
         self._known.lookups += 1
         return self._known[value]
 
 
 class _List:
-    """A list of small messages, looked up in one go.
+    """A list of small messages, cached as a whole.
 
-    Games share long lists between views, and hashing one takes longer than all the rest: so the very same list is known by its
-    identity. The table holds the lists too, so that no other value gets the identity of one in it.
+    Games share long lists between views, and hashing one takes longer than everything else: so the same list is recognised by its
+    identity. The cache also holds the lists, so that no other value can get the same identity.
     """
 
     def __init__(self, known: CountedCache[Any]) -> None:
@@ -126,7 +126,7 @@ class _List:
 
 
 def _absent(field: FieldDescriptor) -> Plain:
-    """The value of a field that a dict leaves out."""
+    """Return the value of a field that a dict omits."""
     if field.is_repeated:
         return ()
     if field.has_presence:
@@ -156,7 +156,7 @@ def _field(field: FieldDescriptor) -> _Field:
 
 
 def _sub_message(field: FieldDescriptor, message: Descriptor) -> _Field:
-    """Lists of messages with messages inside change one element at a time; others are small and seldom change."""
+    """Cache lists of nested messages per element, since these change one at a time; other lists are small and rarely change."""
     name = ".".join(field.full_name.split(".")[-2:])
     payload, frame = encoder(message), protobuf_wire.frame(field.number)
 
@@ -173,18 +173,18 @@ def _sub_message(field: FieldDescriptor, message: Descriptor) -> _Field:
 
 
 def _present(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-    """A field that is written whenever it is there, even with its default."""
+    """Encode a field whenever it is present, even with its default value."""
     return lambda value: b"" if value is None else write(value)
 
 
 def _text(field: FieldDescriptor, value: Plain) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{field.full_name}: {value!r} is no text; expected one")
+        raise TypeError(f"{field.full_name}: {value!r} is not a text")
     return value
 
 
 def _unsigned(field: FieldDescriptor) -> Callable[[Any], int]:
-    """How a value becomes the unsigned number that is written."""
+    """Return how a value is converted to the unsigned number that is written."""
     if field.enum_type is not None:
         return partial(_enum_number, field.full_name, _numbers_by_word(field.enum_type))
     match field.type:
@@ -204,5 +204,5 @@ def _numbers_by_word(enum: EnumDescriptor) -> dict[str, int]:
 
 def _enum_number(field: str, numbers: dict[str, int], word: str) -> int:
     if word not in numbers:
-        raise ValueError(f"{field}: {word!r} is no value of its enum; expected one of {sorted(numbers)}")
+        raise ValueError(f"{field}: {word!r} is not a value of its enum; expected one of {sorted(numbers)}")
     return numbers[word]

@@ -1,7 +1,7 @@
-"""The codec of a game: what ``game.view`` says, and an action, as the messages of the contract.
+"""The codec of a game: encodes views and actions as messages of the contract.
 
-A game names its messages (``game.messages``) and its views and typed actions have their shape, so one encoder serves all
-games. A game that names none travels as plain data and text.
+A game names its messages (``game.messages``), and its views and typed actions have their structure, so one encoder serves all
+games. The views and actions of a game without messages are sent as plain data and text.
 """
 
 from collections.abc import Callable
@@ -16,20 +16,20 @@ from service.rpc.codec.encoder import encoder
 
 _VIEW: Final = common_pb2.View.DESCRIPTOR
 _ACTION: Final = common_pb2.Action.DESCRIPTOR
-_ACTIONS: Final = 4096  # of a table of actions; a game has about a thousand
+_ACTIONS: Final = 4096  # entries in a cache of actions; a game has about a thousand
 
 
 class Codec(NamedTuple):
-    """How the views and actions of one game travel."""
+    """Encodes the views and actions of one game."""
 
-    #: A view, as the game gives it -> View.
+    #: Encodes a view of the game as a View.
     view_bytes: Callable[[Plain], bytes]
-    #: An action -> Action.
+    #: Encodes an action as an Action.
     action_bytes: Callable[[Any], bytes]
 
 
 def for_game(game: AnyGame) -> Codec:
-    """The codec of a game."""
+    """Return the codec of a game."""
     return _codec(game.messages, game.text, game.typed)
 
 
@@ -54,15 +54,15 @@ def _codec(messages: str, text: Callable[[Any], str], typed: Callable[[Any], Pla
 
 
 def view_bytes(game: AnyGame, state: Any, viewer: Viewer) -> bytes:
-    """The View of one viewer."""
+    """Return the View of one viewer."""
     return for_game(game).view_bytes(game.view(state, viewer))
 
 
 def view_message(game: AnyGame, state: Any, viewer: Viewer) -> common_pb2.View:
-    """The same as a message, to be put into another one."""
+    """Return the View of one viewer as a message, to be put into another one."""
     return common_pb2.View.FromString(view_bytes(game, state, viewer))
 
 
 def action_message(game: AnyGame, action: Any) -> common_pb2.Action:
-    """An action as a message: its text, and the typed form where there is one."""
+    """Return an action as a message: its text, and its typed form if there is one."""
     return common_pb2.Action.FromString(for_game(game).action_bytes(action))

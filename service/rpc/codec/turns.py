@@ -1,4 +1,4 @@
-"""A Turn as bytes, joined from a view and actions that are bytes already; the event a bot is sent most."""
+"""Encodes a Turn, the most frequent event of a bot, from a view and actions that are encoded already."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -28,14 +28,14 @@ def _make_clock(left: tuple[int, int]) -> bytes:
 
 
 _LEGAL: Final = BytesCache(_make_legal, 16384)
-#: A bot that is quick meets every question with the same clock.
+#: A quick bot gets every question with the same clock.
 _CLOCKS: Final = CountedCache("turn.clock", _make_clock, 4096)
 
 
 def turn_event_bytes(
     session_id: str, turn: int, revision: int, view: bytes, actions: Iterable[bytes], clock: tuple[int, int]
 ) -> bytes:
-    """A PlayEvent that holds a Turn. View, actions (each an Action) and clock are written exactly once."""
+    """Return a PlayEvent with a Turn. View, actions (each an Action) and clock are written exactly once."""
     name = session_id.encode()
     _CLOCKS.lookups += 1
     payload = b"".join(
@@ -54,5 +54,5 @@ def turn_event_bytes(
 
 
 def in_response(event: bytes) -> bytes:
-    """A PlayEvent as an element of PlayResponse.events; any number of these, joined, are a PlayResponse."""
+    """Return a PlayEvent as an element of PlayResponse.events; any number of these, joined, are a PlayResponse."""
     return _EVENTS[len(event)] + event

@@ -25,23 +25,23 @@ from tests.harness.in_process import OPERATOR, grpc_server
 Behaviour = Callable[[Any, Any], Any]
 
 SECRET = "a-signing-secret-of-the-tests-only-0001"
-#: grpc.aio's client, not our server, says so where a call is refused at the very moment its first request is being written:
-#: the status that came is lost. Whoever wants to know it asks again.
+#: grpc.aio's client reports this if a call is refused while its first request is being written: the real status is lost, and the
+#: call must be repeated to see it.
 _LOST_BY_THE_CLIENT = "Internal error from Core"
-#: All event loops of a process share grpc.aio's poller. On a busy machine it finds events for the loop of an earlier test, which is
-#: closed by then, and complains of that to asyncio.
+#: All event loops of a process share grpc.aio's poller. On a busy machine it may find events for the closed loop of an earlier
+#: test, and log an error about that.
 _LOUD_POLLER = "PollerCompletionQueue"
-#: Services of the contract that other servers answer.
+#: Services of the contract that other servers implement.
 ELSEWHERE = {"rubble.v1.TournamentService"}
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    """What was logged, but for what grpc's own poller says of itself."""
+    """Return the log records, except those of grpc's own poller."""
     return [record for record in caplog.records if _LOUD_POLLER not in record.getMessage()]
 
 
 def services() -> Iterator[ServiceDescriptor]:
-    """Every service that this server answers, ours and the usual ones."""
+    """All services of this server, our own and the standard ones."""
     modules = [importlib.import_module(f"rubble.v1.{found.name}") for found in pkgutil.iter_modules(rubble.v1.__path__)]
     for module in [*modules, health_pb2, reflection_pb2]:
         if module.__name__.endswith("_grpc"):
@@ -52,7 +52,7 @@ def services() -> Iterator[ServiceDescriptor]:
 
 
 def methods() -> dict[str, tuple[bool, bool]]:
-    """Every method by its full name: whether it takes a stream, whether it gives one."""
+    """Every method by its full name: whether its request and its response are streams."""
     return {
         f"/{service.full_name}/{method.name}": (method.client_streaming, method.server_streaming)
         for service in services()
@@ -61,7 +61,7 @@ def methods() -> dict[str, tuple[bool, bool]]:
 
 
 class Stubs(grpc.GenericRpcHandler):
-    """Answers any of the given methods with the same behaviour, in the shape the method has."""
+    """Answers any of the given methods with the same behaviour, unary or streaming as the method requires."""
 
     def __init__(self, shapes: dict[str, tuple[bool, bool]], unary: Behaviour, stream: Behaviour) -> None:
         self._shapes = shapes
@@ -88,7 +88,7 @@ async def serving(
     options: Sequence[tuple[str, Any]] = (),
     prepare: Callable[[grpc.aio.Server], None] = lambda _: None,
 ) -> AsyncIterator[grpc.aio.Channel]:
-    """A channel to a server with these handlers, on a port of its own."""
+    """A channel to a server with these handlers, on its own port."""
 
     def add_handlers(server: grpc.aio.Server) -> None:
         server.add_generic_rpc_handlers(handlers)
@@ -101,7 +101,7 @@ async def serving(
 
 
 def nowhere() -> "Redis":
-    """A Redis that is away."""
+    """A Redis that is not available."""
     return Redis(host="127.0.0.1", port=1, socket_connect_timeout=0.2, retry=Retry(NoBackoff(), 0))
 
 
@@ -117,7 +117,7 @@ def make_interceptors(
 async def call(
     channel: grpc.aio.Channel, method: str, shape: tuple[bool, bool], token: str | None = None, request: bytes = b""
 ) -> list[bytes]:
-    """Call any method with one request, and gather what comes."""
+    """Call any method with one request, and collect the responses."""
     metadata = None if token is None else [("authorization", f"Bearer {token}")]
 
     async def requests() -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Who may call what: every method and every kind of caller, at a real server."""
+"""Which callers may call which methods: every method and every kind of caller, on a real server."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ from tests.rpc.access.stub_server import Stubs, call, make_interceptors, methods
 
 ALL = methods()
 
-#: The table once more, in other words: what the contract says, so that a slip in the code is seen.
+#: The table a second time, from the contract, so that a mistake in the code is found.
 OPERATOR_ONLY = {
     "CreateSession",
     "ListSessions",
@@ -46,7 +46,7 @@ def may(kind: Kind, method: str) -> bool:
 
 
 def stubs() -> Stubs:
-    """Servicers that tell who called."""
+    """Servicers that answer with the caller."""
 
     async def unary(_request: Any, _context: Any) -> bytes:
         return current_caller().id.encode()
@@ -63,7 +63,7 @@ def test_the_table_names_every_method_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_every_method_is_open_to_whom_the_table_says(kind: Kind) -> None:
+def test_every_method_is_open_to_the_callers_in_the_table(kind: Kind) -> None:
     async def play() -> None:
         interceptors, signer, _ = make_interceptors()
         token, caller = {
@@ -88,7 +88,7 @@ def test_every_method_is_open_to_whom_the_table_says(kind: Kind) -> None:
     asyncio.run(play())
 
 
-def test_what_is_not_in_the_table_is_closed_even_to_the_operator() -> None:
+def test_a_method_that_is_not_in_the_table_is_closed_even_to_the_operator() -> None:
     async def play() -> None:
         _, signer, ring = make_interceptors()
         forgotten = {name: kinds for name, kinds in MAY_CALL.items() if not name.endswith("/ListGames")}
@@ -135,7 +135,7 @@ def test_health_and_reflection_answer_anybody() -> None:
             watching.cancel()
             error = await refusal(stub.Check(health_pb2.HealthCheckRequest(service="nothing")))
             assert error.code == StatusCode.NOT_FOUND
-            client: Any = channel  # the stubs know channels of threads only
+            client: Any = channel  # the stubs are typed for synchronous channels only
             mirror: Any = reflection_pb2_grpc.ServerReflectionStub(client)
             asked = reflection_pb2.ServerReflectionRequest(list_services="")
             answers = [answer async for answer in mirror.ServerReflectionInfo(iter([asked]))]

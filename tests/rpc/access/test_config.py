@@ -1,4 +1,4 @@
-"""Settings: read once, checked at the start, and silent about secrets."""
+"""Settings: read once, checked at the start, without showing secrets."""
 
 import os
 import stat
@@ -28,7 +28,7 @@ def complaint(environ: dict[str, str], **flags: object) -> str:
     return str(caught.value)
 
 
-def test_without_a_word_it_stays_on_this_machine(tmp_path: Path) -> None:
+def test_by_default_it_listens_on_this_machine_only(tmp_path: Path) -> None:
     plain = settings(tmp_path)
 
     assert plain.listen == "127.0.0.1:50051"
@@ -93,7 +93,7 @@ def test_several_processes_cannot_share_a_unix_socket() -> None:
     assert told.startswith("RUBBLE_LISTEN='unix:/run/rubble.sock'") and "host:port" in told and "unix:/path" not in told
 
 
-def test_every_good_form_of_an_address_is_taken(tmp_path: Path) -> None:
+def test_every_valid_form_of_an_address_is_accepted(tmp_path: Path) -> None:
     for address in ("0.0.0.0:0", "[::]:50051", "rubble.example:443", "unix:/run/rubble.sock"):
         assert settings(tmp_path, RUBBLE_LISTEN=address).listen == address
     for url in ("redis://host:6379/0", "rediss://u:p@host", "unix:///run/redis.sock"):
@@ -119,7 +119,7 @@ def test_secrets_come_by_environment_or_by_file_and_the_first_one_signs(tmp_path
     assert by_file.kept_in == ()
 
 
-def test_the_address_of_redis_may_come_by_file_since_it_may_carry_a_password(tmp_path: Path) -> None:
+def test_the_address_of_redis_may_come_from_a_file_since_it_may_contain_a_password(tmp_path: Path) -> None:
     file = tmp_path / "redis"
     file.write_text("redis://:hunter2hunter2@host:6379/0\n")
 
@@ -133,7 +133,7 @@ def test_the_address_of_redis_may_come_by_file_since_it_may_carry_a_password(tmp
 
 
 @pytest.mark.parametrize("address", ["redis://ada:two%20+words@host", "unix:///run/redis?db=1&password=two%20+words"])
-def test_a_password_is_hidden_as_it_is_written_and_as_redis_is_told(address: str, tmp_path: Path) -> None:
+def test_a_password_is_hidden_as_written_and_as_decoded(address: str, tmp_path: Path) -> None:
     hidden = settings(tmp_path, RUBBLE_REDIS=address).hidden()
 
     assert {"two%20+words", "two +words"} < set(hidden)
@@ -159,7 +159,7 @@ def test_an_address_that_cannot_be_used_is_shown_without_its_password(address: s
 
 
 def test_no_flag_carries_a_secret() -> None:
-    """A command line is read by every user of the machine."""
+    """Every user of the machine can read command lines."""
     for address in ("redis://:hunter2hunter2@host:6379/0", "redis://host/0?db=1&password=hunter2hunter2"):
         told = complaint({}, redis=address)
         assert told.startswith("--redis") and "RUBBLE_REDIS_FILE" in told and "hunter2" not in told
@@ -191,13 +191,13 @@ def test_a_bad_secret_is_named_and_never_shown(environ: dict[str, str]) -> None:
     assert not any(secret and secret in found for name, secret in given.items() if not name.endswith("_FILE"))
 
 
-def test_an_empty_secret_file_is_a_mistake(tmp_path: Path) -> None:
+def test_an_empty_secret_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
 
-    assert "something in it" in complaint({"RUBBLE_SECRETS": "", "RUBBLE_SECRETS_FILE": str(tmp_path / "empty")})
+    assert "not empty" in complaint({"RUBBLE_SECRETS": "", "RUBBLE_SECRETS_FILE": str(tmp_path / "empty")})
 
 
-def test_where_none_is_given_secrets_are_made_once_and_kept_for_their_owner_alone(tmp_path: Path) -> None:
+def test_missing_secrets_are_generated_once_and_only_their_owner_can_read_them(tmp_path: Path) -> None:
     home = tmp_path / "deep" / "state"
     environ = {"RUBBLE_STATE_DIR": str(home)}
     first, second = read_settings(environ), read_settings(environ)
@@ -238,11 +238,11 @@ def test_a_kept_secret_that_was_emptied_stops_the_start(tmp_path: Path) -> None:
     read_settings(environ)
     (tmp_path / "secrets").write_text("")
 
-    with pytest.raises(BadSetting, match="to be whole"):
+    with pytest.raises(BadSetting, match="to be complete"):
         read_settings(environ)
 
 
-def test_a_state_directory_that_is_none_is_named(tmp_path: Path) -> None:
+def test_a_state_directory_that_is_not_a_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(BadSetting, match=r"RUBBLE_OPERATOR_TOKEN.*state directory"):
@@ -292,5 +292,5 @@ def test_listening_beyond_this_machine_without_tls_is_noticed(tmp_path: Path, li
         ({"RUBBLE_TLS_CLIENT_CA": "a"}, "RUBBLE_TLS_CERT"),
     ],
 )
-def test_half_of_tls_is_none(environ: dict[str, str], named: str) -> None:
+def test_incomplete_tls_settings_are_refused(environ: dict[str, str], named: str) -> None:
     assert complaint(environ).startswith(named)

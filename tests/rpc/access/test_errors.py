@@ -1,4 +1,4 @@
-"""Every error has its status, whatever the shape of the call."""
+"""Every error has its status, for all types of calls."""
 
 import asyncio
 import logging
@@ -71,7 +71,7 @@ EXAMPLES: list[tuple[Exception, StatusCode, str]] = [
 
 
 def raising(exception: BaseException) -> Stubs:
-    """Servicers that know one thing to say."""
+    """Servicers that raise this error."""
 
     async def unary(_request: Any, _context: Any) -> bytes:
         raise exception
@@ -95,10 +95,10 @@ def subclasses(root: type[Exception]) -> Iterator[type[Exception]]:
         yield from subclasses(below)
 
 
-def test_no_error_of_sessions_and_rpc_was_forgotten() -> None:
+def test_every_error_of_sessions_and_rpc_is_in_the_table() -> None:
     known = {type(exception) for exception, _, _ in EXAMPLES}
 
-    # One whose name begins with _ never leaves its file.
+    # One whose name starts with _ never leaves its file.
     ours = {kind for kind in subclasses(SessionError) if kind.__module__.startswith("service.")}
     assert {kind for kind in ours if not kind.__name__.startswith("_")} <= known
 
@@ -123,14 +123,14 @@ def test_the_facts_are_there_for_programs() -> None:
     assert error_status(StaleTurn("late", stands="pass", revision="9")).facts == {"stands": "pass", "revision": "9"}
 
 
-def test_an_unknown_game_is_told_with_the_good_ids() -> None:
+def test_the_error_for_an_unknown_game_lists_the_valid_ids() -> None:
     with pytest.raises(BadSetup) as caught:
         games.get("chess")
 
     assert all(game in error_status(caught.value).facts["expected"] for game in games.all_games())
 
 
-def test_whoever_should_come_back_is_told_when() -> None:
+def test_an_error_that_can_be_retried_says_when() -> None:
     assert error_status(limits.LimitReached("streams", 4, 70)).retry_ms == 70
     assert error_status(StoreUnavailable("away")).retry_ms > 0
     assert error_status(Conflict("again")).retry_ms > 0
@@ -138,7 +138,7 @@ def test_whoever_should_come_back_is_told_when() -> None:
 
 
 @pytest.mark.parametrize("method", SHAPES)
-def test_all_shapes_of_calls_are_answered_alike(method: str) -> None:
+def test_all_types_of_calls_get_the_same_error(method: str) -> None:
     async def play() -> None:
         async with serving(
             raising(limits.LimitReached("streams", 4, 1234)), interceptors=(ErrorInterceptor(),)
@@ -151,7 +151,7 @@ def test_all_shapes_of_calls_are_answered_alike(method: str) -> None:
     asyncio.run(play())
 
 
-def test_the_usual_library_reads_our_status() -> None:
+def test_the_standard_library_for_statuses_reads_the_status() -> None:
     async def play() -> None:
         async with serving(raising(UnknownSession("s1")), interceptors=(ErrorInterceptor(),)) as channel:
             method: Any = channel.unary_unary("/t.T/UU")
@@ -166,7 +166,9 @@ def test_the_usual_library_reads_our_status() -> None:
 
 
 @pytest.mark.parametrize("method", SHAPES)
-def test_a_bug_is_logged_whole_once_and_told_by_its_id_alone(method: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_is_logged_completely_once_and_the_caller_gets_only_its_id(
+    method: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def play() -> None:
         async with serving(raising(KeyError("the hidden card is P07")), interceptors=(ErrorInterceptor(),)) as channel:
             error = await refusal(call(channel, method, SHAPES[method]))
@@ -246,14 +248,14 @@ def test_when_the_caller_leaves_the_stream_is_closed_at_once_and_nothing_is_logg
             assert await watching.read() == b"again"
             watching.cancel()
             await asyncio.wait_for(closed.wait(), 30)
-        assert tasks[0] is tasks[1], "not when the garbage is collected, in a task that knows nothing of the call"
+        assert tasks[0] is tasks[1], "not at garbage collection, in a task unrelated to the call"
 
     asyncio.run(play())
     assert not logged(caplog)
 
 
-def test_a_long_value_does_not_burst_the_trailers() -> None:
-    """A client drops a call whose trailers exceed 8 KiB, and would see another error than ours."""
+def test_a_long_value_does_not_make_the_trailers_too_large() -> None:
+    """A client drops a call whose trailers exceed 8 KiB, and would see another error."""
     long = "é%" * 100_000
 
     async def play() -> None:
@@ -293,7 +295,7 @@ def test_a_servicer_that_is_not_async_is_a_bug(caplog: pytest.LogCaptureFixture)
     assert len(logged(caplog)) == 1
 
 
-def test_nobody_serves_it_says_grpc_itself() -> None:
+def test_grpc_itself_refuses_an_unknown_method() -> None:
     async def play() -> None:
         async with serving(raising(Conflict("")), interceptors=(ErrorInterceptor(),)) as channel:
             error = await refusal(call(channel, "/t.T/Nothing", (False, False)))
@@ -302,7 +304,7 @@ def test_nobody_serves_it_says_grpc_itself() -> None:
     asyncio.run(play())
 
 
-def test_every_line_of_the_table_is_shown_here() -> None:
+def test_every_row_of_the_table_is_tested_here() -> None:
     fitting = {
         next(row for row in errors._TABLE if isinstance(exception, row.exception) and row.when(exception))
         for exception, _, _ in EXAMPLES

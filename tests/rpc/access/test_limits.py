@@ -1,4 +1,4 @@
-"""Limits: so much and not more, and the next one is told when to come back."""
+"""Limits: a caller over a limit is refused, and the error says when to retry."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ from tests.sessions.scripted_sessions import START
 
 
 class ManualClock:
-    """A clock that somebody moves."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -32,7 +32,7 @@ class ManualClock:
         return self.now
 
 
-def test_places_are_counted_for_each_key_and_given_back() -> None:
+def test_places_are_counted_per_key_and_released() -> None:
     places = ConcurrencyLimit("streams for each bot", 2)
 
     with places.hold("ada"), places.hold("ada"), places.hold("eve"):
@@ -40,11 +40,11 @@ def test_places_are_counted_for_each_key_and_given_back() -> None:
         with pytest.raises(LimitReached, match="at most 2 streams for each bot") as caught, places.hold("ada"):
             pass
         assert caught.value.retry_after_ms > 0
-        assert places.taken("ada") == 2, "who was turned away took nothing"
+        assert places.taken("ada") == 2, "a refused caller took nothing"
     assert (places.taken("ada"), places.taken("eve")) == (0, 0)
 
 
-def test_a_place_is_given_back_when_the_block_fails() -> None:
+def test_a_place_is_released_when_the_block_fails() -> None:
     places = ConcurrencyLimit("streams", 1)
 
     with pytest.raises(KeyError), places.hold("ada"):
@@ -60,7 +60,7 @@ def test_a_budget_is_spent_and_fills_again() -> None:
 
     budget.admit("ada")
     budget.charge("ada", 999)
-    budget.admit("ada")  # what a request costs is known only afterwards
+    budget.admit("ada")  # the cost of a request is known only afterwards
     budget.charge("ada", 251)
     with pytest.raises(LimitReached) as caught:
         budget.admit("ada")
@@ -96,7 +96,7 @@ def test_budgets_that_are_full_again_are_forgotten(monkeypatch: pytest.MonkeyPat
     assert set(budget._left) == {"debtor"}
 
 
-def test_live_sessions_are_counted_by_whoever_knows() -> None:
+def test_live_sessions_are_limited_by_the_given_count() -> None:
     all_limits = Limits.of(streams_per_bot=1, watchers_per_session=1, simulation_ms_per_second=1, live_sessions=5)
     all_limits.check_sessions(4)
     with pytest.raises(LimitReached, match="at most 5 live sessions"):
@@ -104,7 +104,7 @@ def test_live_sessions_are_counted_by_whoever_knows() -> None:
 
 
 def test_a_full_arena_answers_a_request_sent_twice() -> None:
-    """Whoever never heard that its table was laid asks again, and must not be told that there is no room for it."""
+    """A caller that did not get the reply repeats its request, and must not be refused for lack of room."""
 
     def request(session: str) -> session_pb2.CreateSessionRequest:
         control = common_pb2.TimeControl(move_ms=1000)
@@ -126,7 +126,7 @@ def test_a_full_arena_answers_a_request_sent_twice() -> None:
     asyncio.run(scenario())
 
 
-def test_a_long_message_is_turned_away_before_it_is_read() -> None:
+def test_a_long_message_is_refused_before_it_is_read() -> None:
     shapes = {"/t.T/UU": (False, False), "/t.T/SS": (True, True)}
 
     async def unary(request: bytes, _context: Any) -> bytes:

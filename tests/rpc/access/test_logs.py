@@ -1,4 +1,4 @@
-"""Logs: one line an event, with its ids, without a secret."""
+"""Logs: one line per event, with its ids, without secrets."""
 
 import asyncio
 import io
@@ -28,7 +28,7 @@ TOKENS = [
 
 @contextmanager
 def captured(format_: str = "json", level: str = "debug", hidden: tuple[str, ...] = ()) -> Iterator[io.StringIO]:
-    """What this process logs, as an operator sees it."""
+    """The log of this process, as an operator sees it."""
     root = logging.getLogger()
     before, was = root.handlers[:], root.level
     stream = io.StringIO()
@@ -117,7 +117,7 @@ def test_the_level_is_kept() -> None:
     [*TOKENS, TOKENS[0][:-7], SECRET, OPERATOR, "hunter2hunter2"],
     ids=["key", "seat", "world", "torn", "signing", "operator", "password"],
 )
-def test_no_secret_gets_into_a_line_by_any_way(secret: str, format_: str) -> None:
+def test_no_secret_gets_into_a_line(secret: str, format_: str) -> None:
     class Carrier:
         def __repr__(self) -> str:
             return f"Carrier({secret})"
@@ -142,14 +142,14 @@ def test_no_secret_gets_into_a_line_by_any_way(secret: str, format_: str) -> Non
     assert len(text.splitlines()) == 5
 
 
-def test_whatever_is_shown_as_a_bearer_is_hidden() -> None:
+def test_every_bearer_token_is_hidden() -> None:
     assert logs.redact("('authorization', 'Bearer abc.def')") == "('authorization', 'Bearer [hidden]')"
     assert logs.redact("authorization: bearer xyz, next") == "authorization: bearer [hidden], next"
-    assert logs.redact("the bearer of news") == "the bearer [hidden] news"  # better once too often
+    assert logs.redact("the bearer of news") == "the bearer [hidden] news"  # hiding too much is better than too little
 
 
 def test_the_log_and_the_errors_hide_the_same_tokens() -> None:
-    """Two packages that may not know each other; this holds them together."""
+    """The two packages may not import each other; this test keeps them consistent."""
     for token in TOKENS:
         for redact in (logs.redact, auth.redact):
             assert token.split(".", 2)[2] not in redact(f"before {token} after")

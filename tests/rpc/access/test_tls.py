@@ -1,4 +1,4 @@
-"""TLS and mTLS, with certificates made here."""
+"""TLS and mTLS, with generated certificates."""
 
 import asyncio
 import shutil
@@ -18,7 +18,9 @@ from tests.harness.client import refusal
 from tests.harness.in_process import grpc_server
 from tests.rpc.access.stub_server import Stubs
 
-pytestmark = pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
+pytestmark = pytest.mark.skipif(
+    OPENSSL is None, reason="the certificates are made with openssl, which is not installed"
+)
 
 METHOD = "/t.T/UU"
 
@@ -72,7 +74,9 @@ def test_without_files_there_is_no_tls(tmp_path: Path) -> None:
     assert server_credentials(read_settings(environ)) is None
 
 
-def test_tls_serves_whoever_trusts_it_and_nobody_in_the_clear(authority: Authority, served: tuple[Path, Path]) -> None:
+def test_tls_serves_clients_that_trust_it_and_no_unencrypted_ones(
+    authority: Authority, served: tuple[Path, Path]
+) -> None:
     async def play() -> None:
         async with serving(settings(*served)) as port:
             trusting = grpc.ssl_channel_credentials(authority.cert.read_bytes())
@@ -126,7 +130,7 @@ def test_a_renewed_certificate_is_used_without_a_restart(
 
             assert await now() == 0
             shutil.copy(new, cert)
-            assert await now() == 0, "half exchanged: the old pair serves on"
+            assert await now() == 0, "half replaced: the old pair is still used"
             assert "the renewed certificate is not used" in caplog.text
             shutil.copy(new_key, key)
             assert await now() == 1

@@ -1,4 +1,4 @@
-"""Tokens: what they prove, and everything that makes them worthless."""
+"""Tokens: what they prove, and what makes them invalid."""
 
 import asyncio
 import base64
@@ -36,7 +36,7 @@ NOW = 1_000_000.0
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine must not look like a Redis that is away."""
+    """A busy machine must not look like an unavailable Redis."""
     monkeypatch.setattr(auth, "_PATIENCE_S", 30.0)
 
 
@@ -50,7 +50,7 @@ def table(session: str, creation_id: str, *bots: str) -> Header:
 
 
 def why(signer: Signer, token: str) -> str:
-    """The reason for which a token is not believed."""
+    """The reason for which a token is refused."""
     with pytest.raises(Unauthenticated) as caught:
         signer.read(token)
     assert len(token) < 16 or token not in str(caught.value)
@@ -64,14 +64,14 @@ def why_handle(signer: Signer, handle: bytes, purpose: str = "world", owner: str
 
 
 # ----------------------------------------------------------------------------------------------------------------- reading
-def test_a_bot_key_speaks_for_its_bot_and_generation() -> None:
+def test_a_bot_key_identifies_its_bot_and_generation() -> None:
     caller = signer().read(signer().bot_key("ada", 3, int(NOW) + 60))
 
     assert (caller.kind, caller.bot, caller.generation, caller.expires) == (Kind.BOT, "ada", 3, int(NOW) + 60)
     assert caller.id == "bot:ada"
 
 
-def test_a_seat_token_speaks_for_one_seat_of_one_session() -> None:
+def test_a_seat_token_identifies_one_seat_of_one_session() -> None:
     caller = signer().read(signer().seat_token("s1", "b1", 2, int(NOW) + 60))
 
     assert (caller.kind, caller.session, caller.seat) == (Kind.SEAT, "s1", 2)
@@ -82,7 +82,7 @@ def test_a_seat_token_speaks_for_one_seat_of_one_session() -> None:
     assert caller.seats_in(table("s1", "", "", "", "")) == ()
 
 
-def test_a_token_of_an_older_version_is_good_for_sessions_of_that_version_alone() -> None:
+def test_a_token_of_an_older_version_is_valid_only_for_sessions_of_that_version() -> None:
     signed = signer()._sign("seat", msgspec.msgpack.encode(["s1", 2, int(NOW) + 60]))
     caller = signer().read(signed)
 
@@ -90,7 +90,7 @@ def test_a_token_of_an_older_version_is_good_for_sessions_of_that_version_alone(
     assert caller.seats_in(table("s1", "b1", "", "", "")) == ()
 
 
-def test_a_bot_speaks_for_all_its_seats_and_the_others_for_none() -> None:
+def test_a_bot_has_all_its_seats_and_other_callers_have_none() -> None:
     assert Caller(Kind.BOT, bot="ada").seats_in(table("s1", "b1", "ada", "", "ada")) == (0, 2)
     assert Caller(Kind.BOT, bot="").seats_in(table("s1", "b1", "ada", "")) == ()
     assert auth.OPERATOR.seats_in(table("s1", "b1", "")) == ()
@@ -107,13 +107,13 @@ def test_tokens_have_the_form_the_contract_names() -> None:
 
 
 @given(st.text(max_size=200))
-def test_no_text_is_a_token(text: str) -> None:
+def test_other_texts_are_not_tokens(text: str) -> None:
     with pytest.raises(Unauthenticated):
         signer().read(text)
 
 
 @given(st.data())
-def test_a_token_changed_anywhere_is_worthless(data: st.DataObject) -> None:
+def test_a_token_changed_anywhere_is_invalid(data: st.DataObject) -> None:
     token = signer().bot_key("ada", 1)
     at = data.draw(st.integers(0, len(token) - 1))
     other = data.draw(st.sampled_from("ABCabc012._-= \n").filter(lambda letter: letter != token[at]))
@@ -121,7 +121,7 @@ def test_a_token_changed_anywhere_is_worthless(data: st.DataObject) -> None:
     assert why(signer(), token[:at] + other + token[at + 1 :]) == "BAD_TOKEN"
 
 
-def test_a_torn_or_lengthened_token_is_worthless() -> None:
+def test_a_shortened_or_lengthened_token_is_invalid() -> None:
     token = signer().seat_token("s1", "b1", 0, int(NOW) + 60)
 
     assert {why(signer(), token[:end]) for end in range(len(token))} == {"BAD_TOKEN"}
@@ -129,7 +129,7 @@ def test_a_torn_or_lengthened_token_is_worthless() -> None:
     assert {why(signer(), token + more) for more in ("A", "=", ".", " ", "\n", "é")} == {"BAD_TOKEN"}
 
 
-def test_a_token_ends_at_its_time() -> None:
+def test_a_token_expires_at_its_time() -> None:
     ending = signer().bot_key("ada", 1, int(NOW) + 60)
     seat = signer().seat_token("s1", "b1", 0, int(NOW) + 60)
 
@@ -139,7 +139,7 @@ def test_a_token_ends_at_its_time() -> None:
     assert signer(now=NOW * 1000).read(signer().bot_key("ada", 1)).expires == 0
 
 
-def test_a_token_that_was_good_before_still_ends_at_its_time() -> None:
+def test_a_token_that_was_verified_before_still_expires_at_its_time() -> None:
     moment = [NOW]
     good = Signer((SECRET,), lambda: moment[0])
     token = good.seat_token("s1", "b1", 2, int(NOW) + 60)
@@ -150,12 +150,12 @@ def test_a_token_that_was_good_before_still_ends_at_its_time() -> None:
     assert why(good, token) == "TOKEN_EXPIRED"
 
 
-def test_a_token_of_another_arena_is_worthless() -> None:
+def test_a_token_of_another_arena_is_invalid() -> None:
     assert why(signer(OTHER), signer().bot_key("ada", 1)) == "BAD_TOKEN"
 
 
 def test_no_kind_of_token_passes_for_another() -> None:
-    """A signature covers the kind: what was signed as a world cannot be presented as a key."""
+    """The signature covers the kind: what was signed as a world cannot be used as a key."""
     world = signer().sign_blob("world", ["ada", 1, 0, 0], int(NOW) + 60).decode()
     seat = signer().seat_token("s1", "b1", 0, int(NOW) + 60)
 
@@ -165,8 +165,8 @@ def test_no_kind_of_token_passes_for_another() -> None:
     assert why_handle(signer(), seat.encode()) == "BAD_HANDLE"
 
 
-def test_secrets_overlap_while_they_are_exchanged() -> None:
-    """First both are believed and the old one signs, then the new one signs, then the old one goes."""
+def test_old_and_new_secrets_are_both_valid_during_a_rotation() -> None:
+    """First both are accepted and the old one signs, then the new one signs, then the old one is removed."""
     before, during, after = signer(SECRET, OTHER), signer(OTHER, SECRET), signer(OTHER)
     old, new = before.bot_key("ada", 1), during.bot_key("ada", 2)
 
@@ -182,7 +182,7 @@ def test_a_signer_without_a_secret_is_refused() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------------- handles
-def test_a_handle_gives_back_what_was_signed_to_whom_it_was_signed() -> None:
+def test_a_handle_returns_its_content_only_to_its_owner() -> None:
     handle = signer().sign_blob("world", {"plain": [1, "two", None]}, int(NOW) + 60, owner="bot:ada")
 
     assert signer().open_blob("world", handle, dict, owner="bot:ada") == {"plain": [1, "two", None]}
@@ -195,14 +195,14 @@ def test_a_handle_gives_back_what_was_signed_to_whom_it_was_signed() -> None:
     assert why_handle(signer(), b"") == "BAD_HANDLE"
 
 
-def test_a_handle_of_another_shape_comes_from_another_version() -> None:
+def test_a_handle_with_another_content_type_is_reported_as_another_version() -> None:
     handle = signer().sign_blob("world", [1, 2], int(NOW) + 60, owner="bot:ada")
 
     assert why_handle(signer(), handle) == "BAD_HANDLE"
 
 
 @pytest.mark.parametrize("purpose", ["bot", "seat", "", "World", "a.b", "x" * 17])
-def test_a_handle_has_a_purpose_of_its_own(purpose: str) -> None:
+def test_a_handle_is_valid_for_one_purpose(purpose: str) -> None:
     with pytest.raises(ValueError, match="purpose"):
         signer().sign_blob(purpose, 1, int(NOW) + 60)
 
@@ -219,7 +219,7 @@ def quiet() -> Stubs:
 
 
 def test_a_bad_token_is_refused_even_where_anybody_may_call(caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever shows a token means it: to be taken for a stranger without a word would hide the mistake."""
+    """A caller that sends a token means it: treating it as anonymous would hide the mistake."""
 
     async def play() -> None:
         interceptors, good, _ = make_interceptors()
@@ -285,7 +285,7 @@ def test_a_stream_is_opened_by_the_key_in_its_hello_or_in_the_metadata() -> None
 
 # --------------------------------------------------------------------------------------------------------------- key rings
 class ManualClock:
-    """A clock that somebody moves."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -329,7 +329,7 @@ def test_generations_are_counted_and_revoked(tmp_path: Path) -> None:
         asyncio.run(play(server.url))
 
 
-def test_what_the_book_publishes_after_a_loss_holds_and_new_keys_are_good(tmp_path: Path) -> None:
+def test_revocations_restored_after_a_loss_hold_and_new_keys_are_valid(tmp_path: Path) -> None:
     async def play(url: str) -> None:
         redis = Redis.from_url(url)
         good = Signer([SECRET])
@@ -347,7 +347,7 @@ def test_what_the_book_publishes_after_a_loss_holds_and_new_keys_are_good(tmp_pa
         asyncio.run(play(server.url))
 
 
-def test_another_copy_hears_of_it_within_seconds_and_nobody_is_locked_out_while_redis_is_away(tmp_path: Path) -> None:
+def test_another_copy_knows_a_revocation_within_seconds_and_keys_work_while_redis_is_away(tmp_path: Path) -> None:
     async def first(url: str) -> tuple[KeyRing, Signer, ManualClock, str, str]:
         redis, hands = Redis.from_url(url, retry=Retry(NoBackoff(), 0)), ManualClock()
         good = Signer([SECRET])
@@ -355,12 +355,12 @@ def test_another_copy_hears_of_it_within_seconds_and_nobody_is_locked_out_while_
         (old, _), (new, _) = await here.issue_key("ada"), await here.issue_key("ada")
         assert await is_good(there, good, old)
         await here.revoke_key("ada", 1)
-        assert await is_good(there, good, old), "what it knows is still fresh"
+        assert await is_good(there, good, old), "its data is still fresh"
         hands.now += auth.REVOKED_TTL_S + 0.1
         assert not await is_good(there, good, old)
         await redis.flushall()
         hands.now += auth.REVOKED_TTL_S + 0.1
-        assert not await is_good(there, good, old), "a Redis that forgot does not make a key good again"
+        assert not await is_good(there, good, old), "a loss in Redis does not make a key valid again"
         await redis.aclose()
         return there, good, hands, old, new
 
@@ -379,7 +379,7 @@ def test_another_copy_hears_of_it_within_seconds_and_nobody_is_locked_out_while_
     asyncio.run(second(*known))
 
 
-def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
+def test_a_redis_that_hangs_delays_only_the_first_caller(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(auth, "_PATIENCE_S", 0.01)
@@ -405,7 +405,7 @@ def test_a_redis_that_hangs_costs_a_moment_and_only_the_first_caller(
 
 
 @pytest.mark.parametrize("bot", ["", "x" * 65, "a b", "a/b", "ädä", "a{b}", "a\n"])
-def test_a_bot_has_a_plain_name(bot: str) -> None:
+def test_the_name_of_a_bot_is_checked(bot: str) -> None:
     async def play() -> None:
         ring = KeyRing(Signer([SECRET]), RedisClient(nowhere()))
         with pytest.raises(BadRequest, match="1-64 letters"):
@@ -416,7 +416,7 @@ def test_a_bot_has_a_plain_name(bot: str) -> None:
     asyncio.run(play())
 
 
-def test_numbers_that_nobody_means_are_refused() -> None:
+def test_numbers_out_of_range_are_refused() -> None:
     async def play() -> None:
         ring = KeyRing(Signer([SECRET]), RedisClient(nowhere()))
         with pytest.raises(BadRequest, match="expires_in_s"):
@@ -446,7 +446,7 @@ def test_a_revoked_key_is_refused_before_its_handler_runs(tmp_path: Path) -> Non
 
 
 # ---------------------------------------------------------------------------------------------------------------- discretion
-def test_nothing_that_is_shown_carries_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_output_contains_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     good = Signer([SECRET, OTHER])
     ring = KeyRing(good, RedisClient(nowhere()))

@@ -1,1 +1,1 @@
-"""Messages and bytes: nothing lost, nothing added, nothing written twice."""
+"""Tests of messages and bytes: nothing is lost, added or written twice."""

@@ -1,4 +1,4 @@
-"""Random games, and at every stop the encoded bytes compared with messages that protobuf itself builds, field by field."""
+"""Plays random games and compares the encoded bytes with messages that protobuf itself builds, field by field."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.conformance.walks import MIXES, draws
 
 
 def positions(table: Setup, number: int) -> Iterator[tuple[int, Any]]:
-    """Every position of a whole game, the last one included, while it is being played."""
+    """Yield every position of a whole game while it is being played, including the last one."""
     game = table.game
     chance = draws("codec", str(table), number)
     players = MIXES[number % len(MIXES)]
@@ -51,7 +51,7 @@ def fill(message: Message, value: dict[str, Plain]) -> None:
 
 
 def _tail(name: str, enum: Any) -> str:
-    """What the name of an enum's value has behind the name of the enum: Sf1906Icon, SF1906_ICON_PARK, _PARK."""
+    """The part of an enum value's name after the enum's name: Sf1906Icon, SF1906_ICON_PARK, _PARK."""
     words = "".join(f"_{letter}" if letter.isupper() else letter for letter in enum.name).removeprefix("_").upper()
     assert name.startswith(words)
     return name.removeprefix(words)
@@ -75,7 +75,7 @@ def reference_action(game: AnyGame, action: Any) -> common_pb2.Action:
 
 
 def same(written: bytes, reference: Message) -> None:
-    """The bytes are this message, and not a byte longer: what any library would write has nothing twice."""
+    """The bytes are this message, and not a byte longer: a longer encoding has something twice."""
     parsed = type(reference)()
     parsed.ParseFromString(written)
     assert parsed == reference
@@ -83,7 +83,7 @@ def same(written: bytes, reference: Message) -> None:
 
 
 def check_turn(game: AnyGame, state: Any, seat: Seat, turn: int, revision: int, clock: tuple[int, int]) -> None:
-    """A whole question: its actions one by one, and the event."""
+    """Check a whole question: its actions one by one, and the event."""
     fitting = codec.for_game(game)
     actions = game.legal_actions(state, seat)
     for action in actions:
@@ -106,7 +106,7 @@ def check_turn(game: AnyGame, state: Any, seat: Seat, turn: int, revision: int, 
 
 
 def check_game(table: Setup, number: int) -> int:
-    """A whole game: the seats to act at every ply, every viewer at every fourth and at the end. How many plies it had."""
+    """Check a whole game: the acting seats at every ply, all viewers at every fourth and the last; return the number of plies."""
     game = table.game
     everybody: list[Viewer] = [*range(table.seats), None]
     ply = 0
@@ -115,6 +115,6 @@ def check_game(table: Setup, number: int) -> int:
         for viewer in everybody if ply % 4 == 0 or not acting else acting:
             same(codec.view_bytes(game, state, viewer), reference_view(game, game.view(state, viewer)))
         for seat in acting[:1]:
-            # clocks and counters as large as they may become now and then, and at zero
+            # sometimes clocks and counters have their maximum, and sometimes zero
             check_turn(game, state, seat, ply, ply * 1001, (ply % 3 * 5000, ply % 2 * 60_000))
     return ply

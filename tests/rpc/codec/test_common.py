@@ -1,4 +1,4 @@
-"""What all sessions share, as messages: nothing told too early, nothing taken silently."""
+"""Messages that all sessions share: nothing is shown too early, and nothing is silently accepted."""
 
 import pytest
 from msgspec.structs import replace
@@ -70,7 +70,7 @@ def test_an_outcome_carries_its_score_sheet() -> None:
     assert message.house[0].name == "Committee of Fifty"
 
 
-def test_a_running_session_tells_what_everybody_may_know() -> None:
+def test_a_running_session_shows_what_is_public() -> None:
     session = new_session(HEADER, 100)
 
     message = codec.session_message(session, 0)
@@ -88,7 +88,7 @@ def test_a_running_session_tells_what_everybody_may_know() -> None:
         assert seed not in message.SerializeToString()
 
 
-def test_the_seeds_are_told_once_they_are_revealed() -> None:
+def test_the_seeds_are_shown_once_they_are_revealed() -> None:
     held, open_ended = finished(hold_seeds=True), finished(hold_seeds=False)
 
     assert not codec.session_message(held, 0).HasField("seeds")

@@ -1,4 +1,4 @@
-"""Every game found, and the example game, there and back: what went in comes out, whole. A new game is asked by itself."""
+"""Encodes and decodes views and actions of every registered game and of the example game. A new game is included by itself."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ TABLES = list(all_tables())
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_view_comes_back_whole(table: Setup) -> None:
-    """Nothing a viewer knows is lost on the way, and nothing is added."""
+    """Nothing a viewer knows is lost or added."""
     game = table.game
     for ply, state in positions(table, 3):
         viewers = [*range(table.seats), None] if ply % 3 == 0 or not game.to_act(state) else list(game.to_act(state))
@@ -26,7 +26,7 @@ def test_every_view_comes_back_whole(table: Setup) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_a_world_is_sampled_and_a_picture_drawn_alike_from_what_came_back(table: Setup) -> None:
+def test_the_decoded_view_gives_the_same_sample_and_the_same_picture(table: Setup) -> None:
     """A bot reads the decoded view by the names of its fields."""
     game = table.game
     for ply, state in positions(table, 5):
@@ -40,7 +40,7 @@ def test_a_world_is_sampled_and_a_picture_drawn_alike_from_what_came_back(table:
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_legal_action_comes_back_as_itself(table: Setup) -> None:
-    """The text survives, and the game reads it as the very action."""
+    """The text survives, and the game reads it as the same action."""
     game = table.game
     for _, state in positions(table, 4):
         for seat in game.to_act(state):

@@ -1,4 +1,4 @@
-"""The bytes are the messages protobuf builds: for every game, edition, seat count, option, viewer and kind of decision."""
+"""The bytes equal the messages that protobuf builds: for every game, edition, seat count, option, viewer and kind of decision."""
 
 from typing import Any, NamedTuple
 
@@ -34,11 +34,11 @@ def test_bytes_and_messages_agree_in_whole_games(table: Setup, number: int) -> N
 
 
 def test_these_games_write_every_field_of_a_view() -> None:
-    """A field that never has a value could be forgotten without notice."""
+    """A field that never has a value could be missing unnoticed."""
     unseen = _fields(sf1906_pb2.Sf1906View.DESCRIPTOR) | _fields(relief_pb2.ReliefView.DESCRIPTOR)
     for game_id, seats in [("sf1906-2e", 4), ("sf1906-2e", 1), ("sf1906-1e", 2), ("relief", 3)]:
         game = all_games()[game_id]
-        for number in (0, 1, 4):  # in game 4 of Relief the cards of a level are shuffled anew
+        for number in (0, 1, 4):  # in game 4 of Relief the cards of a level are reshuffled
             for _, state in positions(Setup(game, game_id, seats), number):
                 _forget(codec.view_message(game, state, 0), unseen)
 
@@ -51,7 +51,7 @@ def _fields(message: Descriptor) -> set[str]:
 
 
 def _forget(message: Message, unseen: set[str]) -> None:
-    """Strike out the fields that this message carries."""
+    """Remove the fields that this message has set."""
     for field, value in message.ListFields():
         unseen.discard(field.full_name)
         if field.message_type is not None:
@@ -64,7 +64,7 @@ def _forget(message: Message, unseen: set[str]) -> None:
     [(SF1906, sf1906_actions.UNIVERSE), (RELIEF, relief_actions.ACTIONS)],
     ids=["sf1906", "relief"],
 )
-def test_every_action_has_a_typed_form_of_its_own(game: AnyGame, universe: dict[str, Any]) -> None:
+def test_every_action_has_its_own_typed_form(game: AnyGame, universe: dict[str, Any]) -> None:
     forms = set()
     for action in universe.values():
         written = codec.for_game(game).action_bytes(action)
@@ -104,7 +104,7 @@ def test_every_action_has_a_typed_form_of_its_own(game: AnyGame, universe: dict[
         (RELIEF, "lead @3", {"lead": 3}),
     ],
 )
-def test_what_a_typed_action_says(game: AnyGame, text: str, typed: dict[str, Any]) -> None:
+def test_a_typed_action_has_the_fields_of_its_action(game: AnyGame, text: str, typed: dict[str, Any]) -> None:
     message = codec.action_message(game, game.read(text))
 
     given: dict[str, Any] = {"text": text, game.messages: typed}
@@ -113,7 +113,7 @@ def test_what_a_typed_action_says(game: AnyGame, text: str, typed: dict[str, Any
 
 @pytest.mark.parametrize("game_id", ["sf1906-1e", "sf1906-2e", "relief"])
 def test_a_state_from_the_store_gives_the_same_bytes(game_id: str) -> None:
-    """Another copy of the service has loaded the state a moment ago; nothing may depend on the object."""
+    """Another copy of the service may have just loaded the state; nothing may depend on the object."""
     game = all_games()[game_id]
     for ply, state in positions(Setup(game, game_id, 2), 5):
         if ply % 10 == 0:
@@ -123,7 +123,7 @@ def test_a_state_from_the_store_gives_the_same_bytes(game_id: str) -> None:
 
 
 @pytest.mark.parametrize("game_id", ["sf1906-2e", "relief"])
-def test_a_full_table_starts_anew_and_nothing_else_changes(game_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_cache_is_cleared_and_nothing_else_changes(game_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for memo in counted_caches():
         memo.clear()
         monkeypatch.setattr(memo, "cap", 2)
@@ -135,7 +135,7 @@ def test_a_full_table_starts_anew_and_nothing_else_changes(game_id: str, monkeyp
 
 @pytest.mark.parametrize("table", [table for table in TABLES if not table.options], ids=str)
 def test_the_bytes_of_a_spectator_hold_nothing_of_a_hidden_card(table: Setup) -> None:
-    """Deal anew what a spectator cannot know: the bytes stay as they are."""
+    """Re-deal what a spectator cannot know: the bytes stay the same."""
     game = table.game
     for ply, state in positions(table, 7):
         if ply % 7 == 0 and game.to_act(state):
@@ -151,7 +151,7 @@ def test_a_turn_event_says_what_the_session_says() -> None:
 
     written = codec.turn_event(session, seat, 1_250)
 
-    turn = bot_pb2.PlayResponse.FromString(written + written).events[1].turn  # joined they are one message
+    turn = bot_pb2.PlayResponse.FromString(written + written).events[1].turn  # joined, they are one message
     assert (turn.session, turn.turn, turn.revision) == ("s-8", 1, 0)
     assert turn.view == reference_view(session.game, session.game.view(session.state, seat))
     assert [action.text for action in turn.legal_actions] == session.legal_texts(seat)
@@ -180,11 +180,11 @@ def test_a_value_of_another_shape_is_refused() -> None:
             write(value)
 
 
-def test_a_word_that_is_no_value_of_the_enum_is_refused() -> None:
+def test_a_word_that_is_not_a_value_of_the_enum_is_refused() -> None:
     write = Encoder(sf1906_pb2.Sf1906ActionSpace.DESCRIPTOR)
 
     assert write({"kind": "grant-build"}) == bytes((8, sf1906_pb2.SF1906_ACTION_KIND_GRANT_BUILD))
-    with pytest.raises(ValueError, match=r"Sf1906ActionSpace\.kind: 'flight' is no value"):
+    with pytest.raises(ValueError, match=r"Sf1906ActionSpace\.kind: 'flight' is not a value"):
         write({"kind": "flight"})
 
 
@@ -202,7 +202,7 @@ def test_a_message_with_a_type_that_views_do_not_use_is_refused_before_the_first
 
 
 def test_a_field_written_twice_is_found() -> None:
-    """A parser may merge the two, so only the length tells."""
+    """A parser may merge the two, so only the length shows it."""
     _, state = next(positions(Setup(RELIEF, "relief", 2), 0))
     view = RELIEF.view(state, 0)
     reference = reference_view(RELIEF, view)

@@ -1,4 +1,4 @@
-"""The wire format, held against protobuf itself, and the tables of bytes."""
+"""The wire format compared with protobuf itself, and the caches of bytes."""
 
 import pytest
 from google.protobuf.wrappers_pb2 import BytesValue, StringValue, UInt64Value
@@ -43,7 +43,7 @@ def test_lists_of_numbers_are_packed_as_protobuf_does(numbers: list[int]) -> Non
     assert protobuf_wire.packed(field, numbers) == session_pb2.Session(to_act=numbers).SerializeToString()
 
 
-def test_what_is_present_is_written_even_if_it_is_nothing() -> None:
+def test_a_present_value_is_written_even_if_it_is_empty() -> None:
     pawn = protobuf_wire.fields(sf1906_pb2.Sf1906Player)["pawn"]
     assert protobuf_wire.present(pawn, 0) == sf1906_pb2.Sf1906Player(pawn=0).SerializeToString()
     row = protobuf_wire.fields(sf1906_pb2.Sf1906View)["permit_row"]
@@ -56,7 +56,7 @@ def test_a_number_that_does_not_fit_is_refused(number: int) -> None:
         protobuf_wire.uint(1, number)
 
 
-def test_a_full_table_starts_anew() -> None:
+def test_a_full_cache_is_cleared() -> None:
     table: bytes_cache.BytesCache[int] = bytes_cache.BytesCache(lambda number: bytes((number,)), 3)
 
     for number in range(10):
@@ -66,7 +66,7 @@ def test_a_full_table_starts_anew() -> None:
 
 
 def test_hits_are_counted_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bytes_cache, "_COUNTED_CACHES", [])  # this table is nobody else's business
+    monkeypatch.setattr(bytes_cache, "_COUNTED_CACHES", [])  # keeps this cache out of the metrics of other tests
     made: list[str] = []
 
     def make(text: str) -> bytes:
