@@ -1,4 +1,4 @@
-"""Every call with every kind of caller and all sorts of requests: never a bug of ours, and every error says what is wrong."""
+"""Fuzzes every call with every kind of caller: no internal errors, and every error says what is wrong."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from tests.harness.service import Arena
 from tests.harness.waiting import run
 
 _BUGS = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNIMPLEMENTED}
-#: Strings that have broken something somewhere.
+#: Strings that often break programs.
 _STRINGS = (
     "",
     "0",
@@ -41,7 +41,7 @@ _TOKENS = ("1", "99", "99999999999999999999999999", "٣", "-1", "1e3", "abc")
 
 
 class Fuzz:
-    """Requests made of good parts and bad ones."""
+    """Makes requests from valid and invalid parts."""
 
     def __init__(self, seed: int, good: dict[str, list[Any]]) -> None:
         self._random = random.Random(seed)
@@ -109,7 +109,7 @@ def _check(told: Refusal, request: object) -> None:
 
 
 @pytest.mark.parametrize("caller", ["anonymous", "seat", "bot", "operator", "rubbish"])
-def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -> None:
+def test_no_request_causes_an_internal_error(shared: Arena, caller: str) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent) as (bot,):
             live = await create_session(operator, "relief", ["", bot.name, ""])
@@ -174,7 +174,7 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -
 
 
 @pytest.mark.parametrize("path", [path for path, _, _ in UNARY.values()] + [f"/{NAMES[1]}/Watch", f"/{NAMES[2]}/Play"])
-def test_bytes_that_are_no_message_are_refused_as_such(shared: Arena, path: str) -> None:
+def test_bytes_that_are_not_a_message_are_refused(shared: Arena, path: str) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
             key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=fresh("garbage")))).bot_key
@@ -249,7 +249,7 @@ def test_a_bad_request_names_its_field_its_value_and_what_was_expected(
     run(scenario)
 
 
-def test_unknown_sessions_and_wrong_seats(shared: Arena) -> None:
+def test_unknown_sessions_and_wrong_seats_are_refused(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
             created = await create_session(operator, "relief", ["", ""])

@@ -1,4 +1,4 @@
-"""Sessions from the operator's side: made once, listed, judged, cancelled, revealed."""
+"""Sessions as the operator manages them: create, list, adjudicate, cancel, reveal, forget."""
 
 import asyncio
 
@@ -14,8 +14,8 @@ from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
 
-def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
-    """Also at once, also on both copies; another request with the same id is told so."""
+def test_the_same_create_request_twice_makes_one_session(shared: Arena) -> None:
+    """Also at the same time and on both copies; a different request with the same id is refused."""
 
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there:
@@ -30,9 +30,9 @@ def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
             ):
                 question = (await one.look(session)).question
                 await one.act(session, question.turn, 0)
-                assert (await two.look(session)).HasField("question"), "tokens of any answer are good"
+                assert (await two.look(session)).HasField("question"), "tokens of every reply are valid"
             again = await create_session(there, "relief", ["", "", ""], session)
-            assert again.session.revision > 0, "it is the session that is there, with all that happened in it"
+            assert again.session.revision > 0, "the reply has the existing session with its moves"
             base = session_pb2.CreateSessionRequest(
                 session=session,
                 game="relief",
@@ -90,7 +90,7 @@ def test_sessions_are_listed_page_by_page() -> None:
     run(scenario)
 
 
-def test_adjudicating_and_cancelling(shared: Arena) -> None:
+def test_the_operator_adjudicates_and_cancels_sessions(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there:
             ranked = (await create_session(here, "relief", ["", "", ""])).session.session
@@ -122,7 +122,7 @@ def test_adjudicating_and_cancelling(shared: Arena) -> None:
     run(scenario)
 
 
-def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Arena) -> None:
+def test_seeds_are_committed_first_and_revealed_only_when_allowed(shared: Arena) -> None:
     async def scenario() -> None:
         async with (
             bots(shared, 2, apart=True) as players,
@@ -152,7 +152,7 @@ def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Aren
     run(scenario)
 
 
-def test_while_a_game_runs_its_replay_and_its_seeds_are_nobodys_business(shared: Arena) -> None:
+def test_the_replay_and_seeds_of_a_running_game_are_refused(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1) as (bot,):
             created = await create_session(operator, "relief", ["", bot.name])
@@ -171,7 +171,7 @@ def test_while_a_game_runs_its_replay_and_its_seeds_are_nobodys_business(shared:
     run(scenario)
 
 
-def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
+def test_a_revoked_key_cannot_open_a_stream(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, shared.client() as client:
             name = fresh("revoked")
@@ -190,7 +190,7 @@ def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
     run(scenario)
 
 
-def test_an_archived_session_is_forgotten_within_seconds_and_a_running_one_never(shared: Arena) -> None:
+def test_an_archived_session_is_forgotten_within_seconds_but_never_a_running_one(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there, shared.client() as anybody:
             session = (await create_session(here, "relief", ["", ""])).session.session
@@ -211,6 +211,6 @@ def test_an_archived_session_is_forgotten_within_seconds_and_a_running_one_never
                     return False
 
                 await until(is_gone, "the session is gone")
-            await there.ask(forget)  # what is not there is forgotten already
+            await there.ask(forget)  # forgetting a session that does not exist succeeds
 
     run(scenario)
