@@ -153,7 +153,9 @@ def test_a_sealed_session_must_hold_its_seeds_back(service: Arena) -> None:
 
 
 @pytest.mark.parametrize(("duplicate", "is_told"), [("full", False), ("table", True)])
-def test_only_the_operator_sees_results_of_an_open_block(tmp_path: Path, duplicate: str, is_told: bool) -> None:
+def test_results_of_an_open_block_with_shared_cards_are_only_for_the_operator(
+    tmp_path: Path, duplicate: str, is_told: bool
+) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate=duplicate)
     tournaments = Tournaments(book)
     leased = book.hand_out(2, 60_000)

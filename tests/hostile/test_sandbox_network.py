@@ -85,7 +85,7 @@ def test_a_bot_reaches_the_arena_but_not_its_port_on_other_machines(tmp_path: Pa
 
 
 @viewed
-def test_an_arena_at_two_addresses_of_one_name_is_reached(tmp_path: Path, port: int) -> None:
+def test_an_address_that_lists_the_same_port_twice_works(tmp_path: Path, port: int) -> None:
     bot = _caller(tmp_path, "127.0.0.1", port, f"ipv4:127.0.0.1:{port},127.0.0.1:{port}")
     bot.end()
     assert bot.last_words() == "same: True, reached: [], networks: ['lo']"
