@@ -87,7 +87,7 @@ def test_other_workers_continue_the_matches_of_a_dead_worker(tmp_path: Path) -> 
                 left_behind.update(playing)
 
         play_out(arena, book, tournament, _PATIENCE_S, look)
-        assert len(set(left_behind.values())) == 2, f"two workers were to die while they played{logs(tmp_path)}"
+        assert len(set(left_behind.values())) == 2, f"two workers must die while they play{logs(tmp_path)}"
         for id_, slot in left_behind.items():
             match = book.match(id_)
             assert match is not None and (match.slot, match.voids) == (slot, 0), "it continued where it was"
