@@ -33,8 +33,8 @@ class Local:
     @property
     def facts(self) -> dict[str, Any]:
         """The last addresses and process ids that it printed."""
-        told: dict[str, Any] = json.loads(self._process.said().rpartition("\n")[0].splitlines()[-1])
-        return told
+        reply: dict[str, Any] = json.loads(self._process.said().rpartition("\n")[0].splitlines()[-1])
+        return reply
 
     def __enter__(self) -> "Local":
         try:

@@ -18,15 +18,15 @@ def test_a_small_load_loses_nothing_and_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--bots", "5", "--games", "3"], "at least 6"),
         (["--rate", "0"], "numbers above 0"),
         (["--games", "1", "--drivers", "2"], "at most 1"),
     ],
 )
-def test_an_impossible_load_is_refused(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_load_is_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         load.read_arguments(arguments)
     assert caught.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

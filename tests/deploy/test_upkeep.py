@@ -132,9 +132,9 @@ def test_a_backup_never_overwrites_a_file_and_a_wrong_address_is_named(tmp_path:
     kept.write_text("precious")
     refused = run_command(DEPLOY / "book-backup", f"sqlite:///{tmp_path / 'book.sqlite'}", kept)
     assert refused.returncode == 1 and "never written over" in refused.stderr and kept.read_text() == "precious"
-    for url, told in (("mysql://host/book", "'mysql'"), (f"sqlite:///{tmp_path / 'none'}", "no file")):
+    for url, reply in (("mysql://host/book", "'mysql'"), (f"sqlite:///{tmp_path / 'none'}", "no file")):
         refused = run_command(DEPLOY / "book-backup", url, tmp_path / "new")
-        assert refused.returncode == 1 and told in refused.stderr and not (tmp_path / "new").exists()
+        assert refused.returncode == 1 and reply in refused.stderr and not (tmp_path / "new").exists()
         assert "Traceback" not in refused.stderr
 
 

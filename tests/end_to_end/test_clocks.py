@@ -64,10 +64,10 @@ def test_a_slow_answer_uses_the_reserve_and_the_increment_refills_it(shared: Are
                 question = await _thinks(seat, session, 300)
                 assert question.clock.move_ms == 0
                 await seat.act(session, question.turn, 0)
-                told = await operator.session(session)
-                assert told.seats[0].bank_ms < 20_000 + 4 * 70 - 300
+                found = await operator.session(session)
+                assert found.seats[0].bank_ms < 20_000 + 4 * 70 - 300
             await operator.ask(session_pb2.AdjudicateRequest(session=session))
-            assert banks(await replay_of(operator, session)) == [told.seats[0].bank_ms]
+            assert banks(await replay_of(operator, session)) == [found.seats[0].bank_ms]
 
     run(scenario)
 
@@ -122,8 +122,8 @@ async def _check_automaton_plays_on(operator: Client, session: str, seat: int, f
     after = [entry for entry in replay.entries[out:] if isinstance(entry, ACTIONS)]
     assert any(isinstance(entry, AutomatonActed) for entry in after)
     assert all((isinstance(entry, AutomatonActed)) == (entry.seat == seat) for entry in after)
-    told = await operator.session(session)
-    assert common_pb2.Fault.Name(told.seats[seat].fault) == f"FAULT_{fault}"
+    found = await operator.session(session)
+    assert common_pb2.Fault.Name(found.seats[seat].fault) == f"FAULT_{fault}"
 
 
 @pytest.mark.parametrize("game", ["sf1906-2e", "relief"])
@@ -208,10 +208,10 @@ def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | s
             assert raver.overs[session].fault == common_pb2.FAULT_REFUSED_ACTIONS
             assert not raver.overs[session].HasField("outcome"), "the game goes on without it"
             assert len(raver.refusals) == 3
-            assert {told.reason for told in raver.refusals} == {
+            assert {reply.reason for reply in raver.refusals} == {
                 "NO_SUCH_INDEX" if isinstance(nonsense, int) else "UNREADABLE"
             }
-            assert [told.open for told in raver.refusals] == [True, True, False]
+            assert [reply.open for reply in raver.refusals] == [True, True, False]
             assert (await operator.session(session)).seats[2].refusals == 3
             await _check_automaton_plays_on(operator, session, 2, "REFUSED_ACTIONS")
 
@@ -227,11 +227,11 @@ def test_a_seat_that_resigned_may_still_look_but_not_act(shared: Arena) -> None:
                 view = await seat.look(session)
                 await seat.ask(session_pb2.ResignRequest(session=session))
                 for client in (seat, other):
-                    told = await refusal(client.act(session, view.question.turn, 0))
-                    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEAT_FORFEITED")
-                    assert told.facts["fault"] == "RESIGNED"
-                    told = await refusal(client.ask(session_pb2.ResignRequest(session=session)))
-                    assert told.reason == "SEAT_FORFEITED"
+                    error = await refusal(client.act(session, view.question.turn, 0))
+                    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEAT_FORFEITED")
+                    assert error.facts["fault"] == "RESIGNED"
+                    error = await refusal(client.ask(session_pb2.ResignRequest(session=session)))
+                    assert error.reason == "SEAT_FORFEITED"
                     assert not (await client.look(session)).HasField("question")
             for bot in players:
                 await bot.finished([session])
@@ -270,13 +270,13 @@ def test_a_late_answer_is_refused_and_changes_nothing(shared: Arena) -> None:
                 question = (await seat.look(session)).question
 
                 async def is_out() -> bool:
-                    told = await refusal(other.act(session, question.turn, 9999))
-                    return told.reason == "SEAT_FORFEITED"
+                    error = await refusal(other.act(session, question.turn, 9999))
+                    return error.reason == "SEAT_FORFEITED"
 
                 with contextlib.suppress(AssertionError):
                     await until(is_out, "too late")
-                told = await refusal(seat.act(session, question.turn, 0))
-                assert told.reason in ("SEAT_FORFEITED", "SESSION_ENDED")
+                error = await refusal(seat.act(session, question.turn, 0))
+                assert error.reason in ("SEAT_FORFEITED", "SESSION_ENDED")
             assert len(faults(await replay_of(operator, session))) == 1
 
     run(scenario)
@@ -312,12 +312,12 @@ def test_another_copy_enforces_the_deadline_after_the_copy_that_asked_dies() -> 
             sessions = list(before)
             async with opened.operator(1) as operator:
                 for session in sessions[:3]:
-                    told = await operator.session(session)
-                    assert [seat.fault for seat in told.seats] == [0, common_pb2.FAULT_TIMEOUT, 0]
+                    found = await operator.session(session)
+                    assert [seat.fault for seat in found.seats] == [0, common_pb2.FAULT_TIMEOUT, 0]
                     await operator.ask(session_pb2.AdjudicateRequest(session=session))
                     assert faults(await replay_of(operator, session)) == [(1, "TIMEOUT")]
-                told = await operator.session(sessions[3])
-                assert told.status == session_pb2.SESSION_STATUS_FINISHED
+                found = await operator.session(sessions[3])
+                assert found.status == session_pb2.SESSION_STATUS_FINISHED
                 assert faults(await replay_of(operator, sessions[3])) == [(0, "NO_SHOW")]
 
     run(scenario)

@@ -96,7 +96,7 @@ def test_games_continue_after_a_restart_of_redis(how: str, fsync: str) -> None:
                     for name in ("", *NAMES):
                         await until(_serves(client, name, True), f"{name} is SERVING again")
                 await _finish(opened, players, tables, copy=0)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
     run(scenario)
 
@@ -123,6 +123,6 @@ def test_games_continue_after_redis_hangs() -> None:
                 for client in (first, second):
                     await until(_serves(client, "", True), "it is SERVING again")
                 await _finish(opened, players, tables, copy=0)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
     run(scenario)

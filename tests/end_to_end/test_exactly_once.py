@@ -95,9 +95,9 @@ def test_answers_to_past_and_future_questions_are_refused_and_not_counted(shared
                     assert (await seat.look(session)).question.turn == turn
                     await seat.act(session, turn, 0)
                 for turn in (0, 1, 2, 5, 4_000_000_000):
-                    told = await refusal(seat.act(session, turn, 0))
-                    assert (told.code, told.reason) == (grpc.StatusCode.ABORTED, "STALE_TURN"), turn
-                    assert told.facts["expected"] == "4"
+                    error = await refusal(seat.act(session, turn, 0))
+                    assert (error.code, error.reason) == (grpc.StatusCode.ABORTED, "STALE_TURN"), turn
+                    assert error.facts["expected"] == "4"
                 assert (await operator.session(session)).seats[0].refusals == 0
                 assert (await seat.look(session)).question.turn == 4
 
@@ -161,8 +161,8 @@ def test_simultaneous_answers_are_hidden_until_the_last_seat_has_answered(shared
                 for token in created.seat_tokens[:2]
             ]
             anybody = [await stack.enter_async_context(shared.client(copy=copy)) for copy in range(2)]
-            told = await operator.session(session)
-            assert list(told.to_act) == [0, 1, 2], "Relief begins with a simultaneous phase"
+            found = await operator.session(session)
+            assert list(found.to_act) == [0, 1, 2], "Relief begins with a simultaneous phase"
             await until(lambda: len(watching.turns) == 1, "the bot is asked")
             said: dict[int, list[str]] = {0: [], 1: [], 2: []}
             watcher = anybody[1].watch(session)

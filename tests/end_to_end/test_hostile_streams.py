@@ -73,14 +73,14 @@ def test_a_stream_with_a_bad_hello_or_garbage_ends_with_a_reason(shared: Arena) 
                 call = play()
                 for message in messages:
                     await call.write(message)
-                told = await refusal(_drain(call))
-                assert (told.code, told.reason) == (code, reason), (messages, told)
-                assert key not in told.message
+                error = await refusal(_drain(call))
+                assert (error.code, error.reason) == (code, reason), (messages, error)
+                assert key not in error.message
             call = client.play()
             await call.done_writing()
-            told = await refusal(_drain(call))
-            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
-            assert told.facts["field"] == "hello"
+            error = await refusal(_drain(call))
+            assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
+            assert error.facts["field"] == "hello"
 
     run(scenario)
 
@@ -88,8 +88,8 @@ def test_a_stream_with_a_bad_hello_or_garbage_ends_with_a_reason(shared: Arena) 
 def test_a_stream_without_a_hello_is_closed(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.client() as client:
-            told = await refusal(_drain(client.play()))
-            assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "hello")
+            error = await refusal(_drain(client.play()))
+            assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "hello")
 
     run(scenario)
 
@@ -146,8 +146,8 @@ def test_a_bot_that_floods_and_never_reads_loses_its_stream() -> None:
             await until(is_connected, "the stream is open")
             writer = asyncio.create_task(write())
             await until(is_gone, "the stream is given up")
-            told = await refusal(_drain(call))
-            assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING")
+            error = await refusal(_drain(call))
+            assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING")
             await writer
 
     # Without a limit on refusals: at the default the bot is read too slowly for this test.
@@ -164,14 +164,14 @@ def test_huge_notes_texts_and_messages_are_refused(shared: Arena) -> None:
             call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key, sdk="s" * 10_000)))
             await _asked(call, 1)
-            told = await _refused(call, bot_pb2.Choice(session=session, turn=1, index=0, note="n" * 1001))
-            assert (told.reason, told.open) == ("BAD_REQUEST", True)
-            told = await _refused(call, bot_pb2.Choice(session=session, turn=1, text="t" * 1000))
-            assert (told.reason, told.open) == ("UNREADABLE", True)
-            assert len(told.message) < 2000
-            told = await _refused(call, bot_pb2.Choice(session="s" * 1000, turn=1, index=0))
-            assert told.reason == "UNKNOWN_SESSION"
-            assert told.ByteSize() < 2000
+            error = await _refused(call, bot_pb2.Choice(session=session, turn=1, index=0, note="n" * 1001))
+            assert (error.reason, error.open) == ("BAD_REQUEST", True)
+            error = await _refused(call, bot_pb2.Choice(session=session, turn=1, text="t" * 1000))
+            assert (error.reason, error.open) == ("UNREADABLE", True)
+            assert len(error.message) < 2000
+            error = await _refused(call, bot_pb2.Choice(session="s" * 1000, turn=1, index=0))
+            assert error.reason == "UNKNOWN_SESSION"
+            assert error.ByteSize() < 2000
             await call.write(
                 bot_pb2.PlayRequest(choices=[bot_pb2.Choice(session=session, turn=1, index=0, note="é" * 1000)])
             )
@@ -205,8 +205,8 @@ async def _refused(call: Any, choice: bot_pb2.Choice) -> bot_pb2.Refused:
     while True:
         for event in (await call.read()).events:
             if event.WhichOneof("event") == "refused":
-                told: bot_pb2.Refused = event.refused
-                return told
+                error: bot_pb2.Refused = event.refused
+                return error
 
 
 _GHOST = """

@@ -51,7 +51,7 @@ def test_games_continue_while_connections_are_closed_and_scripts_flushed() -> No
                     await until(lambda moves=moves: _moved(players, sessions, moves), "the games go on")  # type: ignore[misc]
                 store.close()
                 await _finish(opened, players, sessions)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
     run(scenario)
 
@@ -122,8 +122,8 @@ def _join(masters: list[Server], replicas: Sequence[Server]) -> None:
         server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", low, high - 1)
 
     def is_whole() -> bool:
-        told = [server.client.execute_command("CLUSTER", "INFO", NEVER_DECODE=True) for server in servers]
-        return all(b"cluster_state:ok" in one and b"cluster_known_nodes:%d" % len(servers) in one for one in told)
+        reply = [server.client.execute_command("CLUSTER", "INFO", NEVER_DECODE=True) for server in servers]
+        return all(b"cluster_state:ok" in one and b"cluster_known_nodes:%d" % len(servers) in one for one in reply)
 
     wait_for(is_whole, "the cluster is whole")
     for master, replica in zip(masters, replicas, strict=False):

@@ -57,8 +57,8 @@ def test_the_same_create_request_twice_makes_one_session(shared: Arena) -> None:
                 others.append(request)
             for request in others:
                 for client in (here, there):
-                    told = await refusal(client.ask(request))
-                    assert (told.code, told.reason) == (grpc.StatusCode.ALREADY_EXISTS, "SESSION_EXISTS"), request
+                    error = await refusal(client.ask(request))
+                    assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "SESSION_EXISTS"), request
             assert (await here.session(session)).revision == again.session.revision
 
     run(scenario)
@@ -105,9 +105,9 @@ def test_the_operator_adjudicates_and_cancels_sessions(shared: Arena) -> None:
             await replay_of(here, played)
             gone = (await create_session(here, "relief", ["", ""])).session.session
             await there.ask(session_pb2.CancelSessionRequest(session=gone, reason="rain"))
-            told = await here.session(gone)
-            assert told.status == session_pb2.SESSION_STATUS_CANCELLED
-            assert not told.HasField("outcome")
+            found = await here.session(gone)
+            assert found.status == session_pb2.SESSION_STATUS_CANCELLED
+            assert not found.HasField("outcome")
             replay = await replay_of(here, gone)
             assert [entry.note for entry in replay.entries if isinstance(entry, Ended)] == ["rain"]
             for session in (ranked, played, gone):
@@ -141,8 +141,8 @@ def test_seeds_are_committed_first_and_revealed_only_when_allowed(shared: Arena)
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             assert seeds_of(session).deck.hex() not in text
             assert verify_replay(text).reason == HELD_BACK
-            told = await refusal(anybody.ask(session_pb2.RevealSeedsRequest(session=session)))
-            assert told.code is grpc.StatusCode.UNAUTHENTICATED
+            error = await refusal(anybody.ask(session_pb2.RevealSeedsRequest(session=session)))
+            assert error.code is grpc.StatusCode.UNAUTHENTICATED
             for _ in range(2):
                 answer = await operator.ask(session_pb2.RevealSeedsRequest(session=session))
                 assert answer.seeds == seeds_of(session)
@@ -159,13 +159,13 @@ def test_the_replay_and_seeds_of_a_running_game_are_refused(shared: Arena) -> No
             session = created.session.session
             for token in ("", created.seat_tokens[0], bot.key):
                 async with shared.client(token) as client:
-                    told = await refusal(client.ask(session_pb2.GetReplayRequest(session=session)))
-                    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
+                    error = await refusal(client.ask(session_pb2.GetReplayRequest(session=session)))
+                    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             assert verify_replay(text, allow_partial=True).ok
             assert seeds_of(session).deck.hex() not in text
-            told = await refusal(operator.ask(session_pb2.RevealSeedsRequest(session=session)))
-            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
+            error = await refusal(operator.ask(session_pb2.RevealSeedsRequest(session=session)))
+            assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
 
     run(scenario)
@@ -179,8 +179,8 @@ def test_a_revoked_key_cannot_open_a_stream(shared: Arena) -> None:
             await operator.ask(bot_pb2.RevokeKeyRequest(bot=name))
             call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
-            told = await refusal(call.read())
-            assert (told.code, told.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
+            error = await refusal(call.read())
+            assert (error.code, error.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
             new = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
             call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=new)))
@@ -195,10 +195,10 @@ def test_an_archived_session_is_forgotten_within_seconds_but_never_a_running_one
         async with shared.operator(0) as here, shared.operator(1) as there, shared.client() as anybody:
             session = (await create_session(here, "relief", ["", ""])).session.session
             forget = session_pb2.ForgetSessionRequest(session=session)
-            told = await refusal(anybody.ask(forget))
-            assert told.code is grpc.StatusCode.UNAUTHENTICATED
-            told = await refusal(here.ask(forget))
-            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
+            refused = await refusal(anybody.ask(forget))
+            assert refused.code is grpc.StatusCode.UNAUTHENTICATED
+            refused = await refusal(here.ask(forget))
+            assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             await here.ask(session_pb2.CancelSessionRequest(session=session))
             await here.ask(forget)
             for client in (here, there):

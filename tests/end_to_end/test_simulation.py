@@ -92,12 +92,12 @@ def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
                 assert len(await _sample(seat, session, 0)) == 3
                 assert len(await _sample(key, session, 1)) == 3
                 for client, wrong in ((seat, 1), (key, 0)):
-                    told = await refusal(_sample(client, session, wrong))
-                    assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+                    error = await refusal(_sample(client, session, wrong))
+                    assert (error.code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
                 assert (await refusal(_sample(anybody, session, 0))).code is grpc.StatusCode.UNAUTHENTICATED
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
-            told = await refusal(_sample(operator, session, 0))
-            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_ENDED")
+            error = await refusal(_sample(operator, session, 0))
+            assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_ENDED")
 
     run(scenario)
 
@@ -105,8 +105,8 @@ def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
 async def _simulate(client: Client, world: bytes, **more: Any) -> simulation_pb2.SimulationResult:
     request = simulation_pb2.SimulateRequest(simulations=[simulation_pb2.Simulation(world=world, **more)])
     (result,) = (await client.ask(request)).results
-    told: simulation_pb2.SimulationResult = result
-    return told
+    reply: simulation_pb2.SimulationResult = result
+    return reply
 
 
 def test_handles_that_were_changed_stolen_or_expired_are_refused(shared: Arena) -> None:
@@ -116,8 +116,8 @@ def test_handles_that_were_changed_stolen_or_expired_are_refused(shared: Arena) 
             async with shared.client(tokens[0]) as seat, shared.client(tokens[1]) as thief:
                 (world,) = await _sample(seat, session, 0, 1)
                 assert (await _simulate(seat, world)).refused == ""
-                told = await refusal(_simulate(thief, world))
-                assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "HANDLE_NOT_YOURS")
+                error = await refusal(_simulate(thief, world))
+                assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "HANDLE_NOT_YOURS")
                 middle = len(world) // 2
                 for changed in (
                     b"",
@@ -127,8 +127,8 @@ def test_handles_that_were_changed_stolen_or_expired_are_refused(shared: Arena) 
                     world[:middle] + bytes([world[middle] ^ 1]) + world[middle + 1 :],
                     tokens[0].encode(),
                 ):
-                    told = await refusal(_simulate(seat, changed))
-                    assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
+                    error = await refusal(_simulate(seat, changed))
+                    assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
                 secrets = (shared.state / "secrets").read_text().split()
                 signer = Signer(secrets)
                 owner = signer.read(tokens[0]).id
@@ -173,8 +173,8 @@ def test_a_world_can_be_played_step_by_step_or_to_its_end(shared: Arena) -> None
                 bad = await _simulate(here, world, actions=["build a tower of cheese"])
                 assert (bad.refused, bad.world) == ("UNREADABLE", b"")
                 for wrong in ({"playouts": 1001}, {"policy": "clairvoyant"}, {"actions": ["x"] * 1001}):
-                    told = await refusal(_simulate(here, world, **wrong))
-                    assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, next(iter(wrong)))
+                    error = await refusal(_simulate(here, world, **wrong))
+                    assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, next(iter(wrong)))
 
     run(scenario)
 
@@ -193,9 +193,9 @@ def test_a_caller_without_computing_time_is_refused_and_told_how_long_to_wait() 
                 ):
                     (world,) = await _sample(greedy, session, 0, 1)
                     await _simulate(greedy, world, playouts=300)
-                    told = await refusal(_simulate(greedy, world, playouts=1))
-                    assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                    assert told.retry_s
+                    error = await refusal(_simulate(greedy, world, playouts=1))
+                    assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                    assert error.retry_s
                     assert len(await _sample(other, session, 1, 1)) == 1, "another caller has a budget of its own"
 
     run(scenario)
@@ -214,8 +214,8 @@ def test_a_caller_with_little_computing_time_can_finish_a_request_of_many_parts(
                     endless = simulation_pb2.SimulateRequest(
                         simulations=[simulation_pb2.Simulation(world=world, playouts=10)] * 200
                     )
-                    told = await refusal(searching.ask(endless))
-                    assert told.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+                    refused = await refusal(searching.ask(endless))
+                    assert refused.code is grpc.StatusCode.RESOURCE_EXHAUSTED
                     request = simulation_pb2.SimulateRequest(simulations=[part] * 12)
 
                     async def is_finished() -> bool:

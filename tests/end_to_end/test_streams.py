@@ -29,8 +29,8 @@ def test_a_bot_that_reconnects_is_asked_all_its_open_questions(shared: Arena) ->
                     await create_session(operator, "sf1906-2e", [bot.name], f"{session}-solo")
                 waiting = {f"{session}-solo" for session in sessions[:2]}
                 for session in sessions:
-                    told = await operator.session(session)
-                    if 0 in told.to_act:
+                    found = await operator.session(session)
+                    if 0 in found.to_act:
                         waiting.add(session)
                 await until(lambda: waiting <= {turn.session for turn in bot.turns}, "all questions are asked")
                 asked = {turn.session: turn for turn in bot.turns}
@@ -207,9 +207,9 @@ def test_list_connected_lists_the_connected_bots(shared: Arena) -> None:
                 session = fresh("listed")
                 await create_session(operator, "sf1906-2e", [bot.name], session)
                 await until(lambda: bool(bot.turns), "it plays")
-                told = await find(bot.name)
-                assert (told.sdk, told.max_parallel_games, told.games) == ("end-to-end 1", 5, 1)
-                assert abs(told.since_ms - time.time() * 1000) < 60_000
+                reply = await find(bot.name)
+                assert (reply.sdk, reply.max_parallel_games, reply.games) == ("end-to-end 1", 5, 1)
+                assert abs(reply.since_ms - time.time() * 1000) < 60_000
 
             async def is_gone() -> bool:
                 return await find(bot.name) is None

@@ -150,9 +150,9 @@ async def _end_of(stream: Any) -> str:
     try:
         await _follow(stream)
     except grpc.aio.AioRpcError as error:
-        told = Refusal.of(error)
-        assert told.code is grpc.StatusCode.RESOURCE_EXHAUSTED
-        return told.reason
+        refused = Refusal.of(error)
+        assert refused.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        return refused.reason
     return ""
 
 
@@ -175,9 +175,9 @@ def test_the_number_of_watchers_is_limited_and_places_become_free_again() -> Non
                 streams = [anybody.watch(session) for _ in range(3)]
                 for stream in streams:
                     await stream.read()
-                told = await refusal(anybody.watch(session).read())
-                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                assert told.retry_s
+                error = await refusal(anybody.watch(session).read())
+                assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                assert error.retry_s
                 for stream in streams:
                     stream.cancel()
                 await until(lambda: _is_free(anybody, session), "the places are free again")

@@ -30,13 +30,13 @@ def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Aren
                 assert bot.endings == []
             for session, (game, seats, sitting) in tables.items():
                 await check_story(operator, session, game, seats)
-                told = await operator.session(session)
-                assert told.status == session_pb2.SESSION_STATUS_FINISHED
-                assert [seat.bot for seat in told.seats] == sitting
+                found = await operator.session(session)
+                assert found.status == session_pb2.SESSION_STATUS_FINISHED
+                assert [seat.bot for seat in found.seats] == sitting
                 for bot in players:
                     if bot.name in sitting:
-                        assert bot.overs[session].outcome == told.outcome
-                        assert bot.overs[session].seeds == told.seeds
+                        assert bot.overs[session].outcome == found.outcome
+                        assert bot.overs[session].seeds == found.seeds
                 answer = await operator.ask(session_pb2.GetReplayRequest(session=session))
                 (tmp_path / f"{session}.jsonl").write_text(answer.jsonl)
 

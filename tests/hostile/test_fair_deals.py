@@ -77,9 +77,9 @@ def service() -> Iterator[Arena]:
         yield opened
 
 
-def _assert_sealed(told: Refusal) -> None:
-    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_SEALED")
-    assert "when they are revealed" in told.message
+def _assert_sealed(error: Refusal) -> None:
+    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_SEALED")
+    assert "when they are revealed" in error.message
 
 
 def test_a_bot_cannot_read_how_others_played_the_same_cards(service: Arena) -> None:
@@ -145,9 +145,9 @@ def test_a_game_that_shares_no_cards_is_public_but_its_replay_is_not_until_the_e
 def test_a_sealed_session_must_hold_its_seeds_back(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
-            told = await refusal(create_session(operator, "relief", ["", ""], sealed=True))
-            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
-            assert told.facts["field"] == "sealed"
+            error = await refusal(create_session(operator, "relief", ["", ""], sealed=True))
+            assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
+            assert error.facts["field"] == "sealed"
 
     run(scenario)
 

@@ -78,9 +78,9 @@ def test_long_ids_are_refused_before_they_are_stored(flooded: Arena) -> None:
         async with _within(flooded, 120 * _MIB):
             await flooders.long_ids({"address": flooded.addresses[0], "at_once": 64, "rounds": 8})
         async with flooded.client() as stranger:
-            told = await refusal(stranger.session("s" * 2000))
-            assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "session")
-            assert len(told.message) < 500
+            error = await refusal(stranger.session("s" * 2000))
+            assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "session")
+            assert len(error.message) < 500
 
     run(scenario)
 
@@ -111,9 +111,9 @@ def test_requests_beyond_the_memory_limit_wait_or_are_refused() -> None:
 
                 await until(lambda: any(call.done() for call in open_calls), "one call too many")
                 (refused,) = [call for call in open_calls if call.done()]
-                told = await refusal(refused)
-                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                assert told.retry_s
+                error = await refusal(refused)
+                assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                assert error.retry_s
                 session = (await create_session(operator, "relief", ["", ""])).session.session
                 async with opened.client() as stranger:
                     assert (await stranger.session(session)).session == session
@@ -122,8 +122,8 @@ def test_requests_beyond_the_memory_limit_wait_or_are_refused() -> None:
                 request = bot_pb2.ListConnectedRequest()
 
                 async def is_served() -> bool:
-                    told = await refusal(greedy.ask(request))
-                    return told.code is grpc.StatusCode.PERMISSION_DENIED
+                    error = await refusal(greedy.ask(request))
+                    return error.code is grpc.StatusCode.PERMISSION_DENIED
 
                 await until(is_served, "the memory of the cancelled calls is free again")
 
@@ -149,9 +149,9 @@ def test_half_open_streams_do_not_lock_bots_out(flooded: Arena) -> None:
             async with flooded.client() as other:
                 assert (await other.session(session)).session == session
             assert not half_open[-1].done(), "the oldest streams end, not the newest"
-            told = await _ending(half_open[0])
-            assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-            assert told.retry_s
+            error = await _ending(half_open[0])
+            assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+            assert error.retry_s
             for call in half_open:
                 call.cancel()
 
@@ -202,8 +202,8 @@ def test_a_message_of_too_many_choices_ends_the_stream_with_a_reason(flooded: Ar
                 with contextlib.suppress(grpc.aio.AioRpcError):
                     while await call.read() != grpc.aio.EOF:
                         pass
-                told = await _ending(call)
-                assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, field), told
+                error = await _ending(call)
+                assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, field), error
 
     run(scenario)
 
@@ -236,8 +236,8 @@ def test_watchers_that_never_read_do_not_lock_out_the_operator_or_the_public() -
                 await until(lambda: sum(call.done() for call in deaf) == 80, "eighty watchers are refused")
                 for call in deaf:
                     if call.done():
-                        told = await _ending(call)
-                        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                        error = await _ending(call)
+                        assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
                 # The public has ten places left, then none; the referee's watch does not need one of them.
                 more = [other.watch(session) for _ in range(11)]
                 await until(lambda: any(call.done() for call in more), "the public places are taken")
@@ -275,8 +275,8 @@ def test_watchers_that_never_read_lose_their_places_and_log_nothing() -> None:
                 await until(is_free, "the places are free again")
                 # Watchers that still have a place read to the end now; the order in which places were lost is not known.
                 endings = [await _ending(call) for call in deaf if not await _was_read(call)]
-                assert {told.code for told in endings} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
-                assert sorted({told.reason for told in endings}) == ["LIMIT_REACHED", "NOT_READING"]
+                assert {reply.code for reply in endings} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+                assert sorted({reply.reason for reply in endings}) == ["LIMIT_REACHED", "NOT_READING"]
 
     run(scenario)
 

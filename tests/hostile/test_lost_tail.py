@@ -100,8 +100,8 @@ def test_a_copy_does_not_continue_from_a_move_that_redis_lost(tmp_path: Path) ->
                 assert await _say(other, session_id, 1) == revision + 1, "a different move with the same revision"
                 assert (await one.read_unchanged([session_id])) == {}, "this copy's memory differs from the store"
                 await _say(one, session_id, 0)
-                told = await other.read(session_id)
-                assert (await one.refresh(session_id, told.mark)).mark == told.mark
+                reply = await other.read(session_id)
+                assert (await one.refresh(session_id, reply.mark)).mark == reply.mark
                 while (await other.read(session_id)).status == ACTIVE:
                     await _say(one, session_id, 0)
                     if (await other.read(session_id)).status == ACTIVE:

@@ -28,10 +28,10 @@ def _health(address: str) -> tuple[int, str]:
 async def _is_serving(opened: Arena, *, is_well: bool) -> None:
     async with opened.client() as client:
 
-        async def told() -> bool:
+        async def is_as_expected() -> bool:
             return await client.is_serving() is is_well
 
-        await until(told, f"serving: {is_well}")
+        await until(is_as_expected, f"serving: {is_well}")
 
 
 @pytest.mark.parametrize("seconds", [5, pytest.param(25, marks=pytest.mark.slow)])
@@ -62,7 +62,7 @@ def test_a_full_redis_is_reported_and_forfeits_nobody(seconds: int) -> None:
                     await bot.finished(sessions)
                 for session in sessions:
                     await check_story(operator, session, "relief", 2)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
             store.close()
 
     run(scenario)

@@ -41,9 +41,9 @@ def _end_of(arena: TournamentArena, folder: Path, victim: str) -> BotCannotStart
 def test_a_link_in_place_of_the_log_is_not_followed(arena: TournamentArena, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("ours")
-    told = _end_of(arena, tmp_path / "bots", str(victim))
+    reply = _end_of(arena, tmp_path / "bots", str(victim))
     assert victim.read_text() == "ours"
-    assert told.words.count("said by the bot") == 2
+    assert reply.words.count("said by the bot") == 2
     log = tmp_path / "bots" / "thief" / "output.log"
     assert log.read_text() == "said by the bot\n" * 2 and log.stat().st_mode & 0o077 == 0
 
@@ -51,11 +51,11 @@ def test_a_link_in_place_of_the_log_is_not_followed(arena: TournamentArena, tmp_
 def test_a_huge_log_does_not_fill_the_workers_memory(arena: TournamentArena, tmp_path: Path) -> None:
     tracemalloc.start()
     try:
-        told = _end_of(arena, tmp_path / "bots", "sparse")
+        reply = _end_of(arena, tmp_path / "bots", "sparse")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert told.words.count("said by the bot") == 2
+    assert reply.words.count("said by the bot") == 2
     assert peak < _LITTLE_BYTES
 
 

@@ -217,8 +217,8 @@ def test_a_run_has_no_readable_files_and_no_secrets_on_command_lines(tmp_path: P
         lines.update(found.values())
         for pid in found:
             with contextlib.suppress(OSError):  # it has just ended
-                told = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
-                tokens.update(re.findall(r"\0RUBBLE_OPERATOR_TOKEN=([^\0]+)", told))
+                reply = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+                tokens.update(re.findall(r"\0RUBBLE_OPERATOR_TOKEN=([^\0]+)", reply))
     code, said, complained = run.end()
     assert code == 0, said + complained
     assert any("bots.bundled" in line for line in lines)

@@ -36,9 +36,9 @@ def test_the_time_used_by_each_seat_is_public(service: Arena) -> None:
 
                 await until(is_counting, "the open question to count")
                 await player.act(session, question.turn, 0)
-            told = await anybody.session(session)
+            found = await anybody.session(session)
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
-            assert told.seats[asked].used_ms > 20 and '"think_ms":' in text
+            assert found.seats[asked].used_ms > 20 and '"think_ms":' in text
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
 
     run(scenario)
@@ -51,12 +51,12 @@ def test_only_the_operator_can_choose_the_cause_of_a_forfeit(service: Arena) -> 
             session = created.session.session
             async with service.client(created.seat_tokens[0]) as player:
                 wanted = session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT)
-                told = await refusal(player.ask(wanted))
-                assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+                error = await refusal(player.ask(wanted))
+                assert (error.code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
             for fault in (common_pb2.FAULT_TIMEOUT, 99):
                 wanted = session_pb2.ResignRequest(session=session, fault=fault)  # type: ignore[arg-type]  # 99 is not a cause
-                told = await refusal(operator.ask(wanted))
-                assert (told.reason, told.facts["field"]) == ("BAD_REQUEST", "fault")
+                error = await refusal(operator.ask(wanted))
+                assert (error.reason, error.facts["field"]) == ("BAD_REQUEST", "fault")
             await operator.ask(session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT))
             ended = await operator.session(session)
             assert ended.seats[0].fault == common_pb2.FAULT_MATCH_LIMIT

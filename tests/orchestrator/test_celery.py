@@ -50,8 +50,8 @@ class Listening:
 
 def _has(event: Event, wanted: tuple[str, str]) -> bool:
     name, value = wanted
-    told = str(event.get(name, ""))
-    return told.startswith(f"{value}.") if name == "hostname" else told == value
+    reply = str(event.get(name, ""))
+    return reply.startswith(f"{value}.") if name == "hostname" else reply == value
 
 
 @pytest.fixture(scope="module")

@@ -104,12 +104,12 @@ def test_memory_is_worth_nothing_in_a_real_tournament(tmp_path: Path, duplicate:
     code, said, complained = run.end(180)
     assert code == 0, said + complained + logs(run.folder)
     (output,) = (run.folder / "arena" / "bots").glob("*/slot-0/elephant/output.log")
-    told = [
+    reply = [
         json.loads(line.split(" ", 1)[1]) for line in output.read_text().splitlines() if line.startswith("elephant {")
     ]
-    assert len(told) == 2 * deals
+    assert len(reply) == 2 * deals
     book = Book(f"sqlite:///{run.folder / 'book.sqlite'}")
-    believed = [line for line in told if line["believes"] is not None]
+    believed = [line for line in reply if line["believes"] is not None]
     assert len(believed) == deals, "it recognises every table"
     right = 0
     for line in believed:

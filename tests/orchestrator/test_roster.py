@@ -469,10 +469,10 @@ def test_a_check_of_a_bad_roster_prints_one_error_per_line(tmp_path: Path, capsy
     file.write_text(example(all_games()["relief"]).replace('"greedy"\n\n', '"gready"\n\n').replace("deals", "dealz"))
 
     assert run(["roster", "check", str(file)]) == 2
-    told = capsys.readouterr().err
-    assert f"{file}:7: unknown key dealz; did you mean deals?" in told
-    assert "bots[0].bundled = 'gready'; expected one of random, greedy, mcts" in told
-    assert told.rstrip().endswith("has 3 problems")
+    reply = capsys.readouterr().err
+    assert f"{file}:7: unknown key dealz; did you mean deals?" in reply
+    assert "bots[0].bundled = 'gready'; expected one of random, greedy, mcts" in reply
+    assert reply.rstrip().endswith("has 3 problems")
     assert run(["roster", "check", str(file), "--json"]) == 2
     assert [problem["key"] for problem in json.loads(capsys.readouterr().out)["problems"]] == [
         "deals", "dealz", "bots[0].bundled",

@@ -258,14 +258,14 @@ def test_a_command_relative_to_the_roster_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "message"),
     [
         ("", "there is no '{folder}/bot/run': build it first, or set cwd"),
         ("bot/build", "there is no '{folder}/bot/run': run its ./build first, or set cwd"),
         ("bot/run", "expected a program that can be started; do `chmod +x {folder}/bot/run` first"),
     ],
 )
-def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: Path, made: str, told: str) -> None:
+def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: Path, made: str, message: str) -> None:
     (tmp_path / "bot").mkdir()
     if made:
         (tmp_path / made).write_text("#!/bin/sh\n")
@@ -273,11 +273,11 @@ def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: P
     code, _, complained = start_roster(tmp_path, roster).end()
     line = len(roster.splitlines())
     assert code == 2 and f"roster.toml:{line}: bots[2].command = './run'; expected a program" in complained
-    assert told.format(folder=tmp_path) in complained
+    assert message.format(folder=tmp_path) in complained
 
 
 @pytest.mark.parametrize(
-    ("bot", "told"),
+    ("bot", "message"),
     [
         ('command = ["true"]\ncwd = "/nowhere"', "roster.toml:{line}: bots[2].cwd = '/nowhere'; expected a folder"),
         (
@@ -290,22 +290,22 @@ def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: P
         ),
     ],
 )
-def test_a_missing_program_or_folder_is_reported_before_the_start(tmp_path: Path, bot: str, told: str) -> None:
+def test_a_missing_program_or_folder_is_reported_before_the_start(tmp_path: Path, bot: str, message: str) -> None:
     roster = f'{_PAIR}\n[[bots]]\nname = "lost"\n{bot}\n'
-    told = told.format(line=len(roster.splitlines()))
+    message = message.format(line=len(roster.splitlines()))
     run = start_roster(tmp_path, roster)
     code, _, complained = run.end()
-    assert code == 2 and told in complained, complained
+    assert code == 2 and message in complained, complained
     assert not run.folder.exists(), "nothing was begun"
 
     command = [sys.executable, "-m", "cli.main", "roster", "check", str(tmp_path / "roster.toml")]
     checked = run_command(*command)
     assert checked.returncode == 0, "another machine may have it"
-    assert told in checked.stdout
+    assert message in checked.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--out", ""], "--out: '' is not possible; expected a folder"),
         (["--out", "/proc/nowhere"], "--out: '/proc/nowhere' is not possible; expected a folder that can be written"),
@@ -316,10 +316,10 @@ def test_a_missing_program_or_folder_is_reported_before_the_start(tmp_path: Path
         ),
     ],
 )
-def test_an_invalid_flag_is_refused_before_the_start(tmp_path: Path, arguments: list[str], told: str) -> None:
+def test_an_invalid_flag_is_refused_before_the_start(tmp_path: Path, arguments: list[str], message: str) -> None:
     run = start_roster(tmp_path, _PAIR, *arguments)  # the last of two flags counts
     code, _, complained = run.end()
-    assert code == 2 and told in complained, complained
+    assert code == 2 and message in complained, complained
     assert not run.folder.exists()
 
 

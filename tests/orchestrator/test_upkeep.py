@@ -123,6 +123,6 @@ def test_the_fault_policy_is_applied_once_more_at_the_end(book: Book, upkeep: Up
     assert (found.entrant, found.is_removed) == (absent, True)
     report_data = read_report_data(book, tournament.id)
     assert len(report_data.games) == 50 and report_data.standings.entrants[-1].games == 0
-    told = " ".join(cautions(report_data))
-    assert "cat was withdrawn: it forfeited 20 of its first 20 games" in told
-    assert "cancelled" not in told
+    reply = " ".join(cautions(report_data))
+    assert "cat was withdrawn: it forfeited 20 of its first 20 games" in reply
+    assert "cancelled" not in reply

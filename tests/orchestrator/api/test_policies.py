@@ -224,8 +224,8 @@ def test_a_bot_that_forfeits_more_than_half_is_withdrawn(
         upkeep.look_after(tournament, book.progress(tournament.id))
     (found,) = book.withdrawals(tournament.id)
     assert (found.entrant, found.is_removed) == (absent, is_removed)
-    told = Tournaments(book).tournament(tournament.id)
-    assert told.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and told.entrants[absent].reason
+    reply = Tournaments(book).tournament(tournament.id)
+    assert reply.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and reply.entrants[absent].reason
     left = [match for match, _ in book.matches(tournament.id, limit=1000) if match.state == PLANNED]
     if is_removed:
         assert book.games(tournament.id) == [], "none of its games counts"

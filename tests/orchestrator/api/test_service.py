@@ -140,8 +140,8 @@ def _call(shared: Host, method: Any, request: bytes, token: str | None) -> tuple
             else:
                 channel.unary_unary(path)(request, metadata=metadata, timeout=PATIENCE_S)
         except grpc.RpcError as error:
-            told = Refusal.of(error)
-            return told.code, told.reason
+            refused = Refusal.of(error)
+            return refused.code, refused.reason
     return grpc.StatusCode.OK, ""
 
 
@@ -211,8 +211,8 @@ def test_health_and_reflection_are_served(shared: Host) -> None:
     with grpc.insecure_channel(shared.arena_address()["api"]) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         for service in ("", _SERVICE.full_name):
-            told = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
-            assert told.status == health_pb2.HealthCheckResponse.SERVING
+            reply = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
+            assert reply.status == health_pb2.HealthCheckResponse.SERVING
         ask = reflection_pb2.ServerReflectionRequest(list_services="")
         stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
         (answer,) = list(stub.ServerReflectionInfo(iter([ask]), timeout=PATIENCE_S))

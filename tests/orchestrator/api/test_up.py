@@ -24,13 +24,13 @@ _CUP = roster_text({"greedy": "greedy", "random": "random"}, name="cup", game="r
 
 def test_it_prints_all_addresses(shared: Host) -> None:
     said, arena_address = shared.said(), shared.arena_address()
-    for told in (
+    for reply in (
         arena_address["service"],
         arena_address["api"],
         *arena_address["metrics"].values(),
         str(shared.state / "operator_token"),
     ):
-        assert told in said
+        assert reply in said
     assert f"sqlite:///{shared.state.resolve() / 'book.sqlite'}" in said
     assert shared.token not in said + (shared.state / "arena.json").read_text()
     assert "another folder" in _second(shared.state)
@@ -57,9 +57,9 @@ def test_key_commands_use_the_arena_of_the_state_folder(shared: Host) -> None:
     with ArenaClient(ServiceAccess(shared.arena_address()["service"], shared.token)) as client:
         assert "generation 1 are worthless" in shared.rubble("key", "revoke", "mine")
         there = ", ".join(sorted(client.connected())) or "no bot"
-    told = shared.rubble("key", "revoke", "yours", code=2)
+    reply = shared.rubble("key", "revoke", "yours", code=2)
     assert "no dot first" in shared.rubble("key", "issue", ".", code=2)
-    assert f"no key of 'yours' is on record; connected: {there}" in told
+    assert f"no key of 'yours' is on record; connected: {there}" in reply
     listed = shared.rubble("key", "connected")  # bots of another test may still be disconnecting
     assert "no bot is connected" in listed or "sdk" in listed
 
@@ -121,8 +121,8 @@ def test_the_table_is_followed_by_the_bots_that_cannot_start(shared: Host, tmp_p
     shared.rubble("tournament", "create", str(tmp_path / "roster.toml"))
     watched = " ".join(shared.rubble("tournament", "watch", "sad").split())
     shown = " ".join(shared.rubble("tournament", "show", "sad").split())
-    for told in (watched, shown):
-        assert "Bot 'broken' ended twice with exit code 3; its words are in its worker's log." in told
+    for reply in (watched, shown):
+        assert "Bot 'broken' ended twice with exit code 3; its words are in its worker's log." in reply
     assert "sad done: 2/2 matches" in watched
 
 
@@ -233,7 +233,7 @@ def test_a_redis_cluster_cannot_be_the_broker(redis: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--listen", "here"], "--listen='here'; expected host:port"),
         (["--api", "1.2.3.4:99999"], "--api='1.2.3.4:99999'; expected a port"),
@@ -262,11 +262,11 @@ def test_a_redis_cluster_cannot_be_the_broker(redis: str) -> None:
         (["--state-dir", "/proc/nowhere"], "--state-dir='/proc/nowhere'; expected a folder that can be written"),
     ],
 )
-def test_an_invalid_flag_is_one_line_of_error(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_an_invalid_flag_is_one_line_of_error(arguments: list[str], message: str, tmp_path: Path) -> None:
     free = ["--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
     command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *free, *arguments]
     ended = run_command(*command)
-    assert ended.returncode == 2 and told in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert ended.returncode == 2 and message in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
 
 
 @pytest.mark.parametrize(("flag", "place"), [("--listen", 0), ("--api", 0), ("--metrics", 0), ("--metrics", 3)])

@@ -22,8 +22,8 @@ def choose(turn: Turn) -> int:
         place = view.seats[turn.seat]
         table = json.dumps([list(view.row), view.objective, [list(cards.used) for cards in view.cards]])
         believed = _MEMORY.get(table)
-        told = {"match": turn.session, "seat": turn.seat, "believes": believed}
-        print("elephant " + json.dumps(told), file=sys.stderr, flush=True)
+        reply = {"match": turn.session, "seat": turn.seat, "believes": believed}
+        print("elephant " + json.dumps(reply), file=sys.stderr, flush=True)
         _MEMORY[table] = (turn.seat, [place.objective, place.special])
     return 0
 
