@@ -65,7 +65,7 @@ def test_a_bot_in_a_shared_folder_sees_only_the_file_that_its_command_names(tmp_
         command = ["/bin/sh", script.name, "--table=/etc/fstab", "--log=/dev/null"]
         bot = _bot(Path("/tmp"), tmp_path / "scratch", command)
         bot.look_after()
-        wait_for(lambda: bot.last_words().endswith("done") or not bot.pid, "the end of its look around")
+        wait_for(lambda: bot.last_words().endswith("done") or not bot.pid, "the end of its attempts")
         bot.end()
     own = sorted([str(script), f"/tmp/{tmp_path.relative_to('/tmp').parts[0]}"])
     assert bot.last_words().splitlines() == ["named", " ".join(own), "wrote", "done"]
@@ -106,7 +106,7 @@ def test_hidden_files_in_the_bots_own_folder_are_not_visible(tmp_path: Path) -> 
     code = "cat arena/token book.sqlite arena/bots/other data; echo notes > arena/bots/scratch/notes; ls -R arena; sleep 99"
     bot = BotProcess("bot", ["/bin/sh", "-c", code], {"PATH": "/usr/bin:/bin"}, tmp_path, tmp_path / "log", {}, policy)
     bot.look_after()
-    wait_for(lambda: bot.last_words().endswith("notes") or not bot.pid, "the end of its look around")
+    wait_for(lambda: bot.last_words().endswith("notes") or not bot.pid, "the end of its attempts")
     bot.end()
     words = bot.last_words()
     assert "contents of data" in words and "contents of token" not in words and "contents of book" not in words

@@ -390,7 +390,7 @@ def test_a_bot_of_rubble_up_cannot_read_secrets_from_files_or_flags(tmp_path: Pa
                 found = [log.read_text() for log in opened.state.rglob("snoop/output.log")]
                 return found[0] if found else ""
 
-            wait_for(lambda: "\n" in words(), lambda: f"its look around; {logs(tmp_path)}")
+            wait_for(lambda: "\n" in words(), lambda: f"the output of the bot; {logs(tmp_path)}")
             seen = json.loads(words().splitlines()[0])
             unlisted = {path.name for path in opened.state.iterdir()} - _PUBLIC_STATE
         finally:

@@ -531,11 +531,11 @@ def test_only_the_replay_of_the_session_that_counts_is_kept(book: Book) -> None:
     assert not book.record_once(first, _result(first), "of the void session")
     (again,) = book.hand_out(3, 1000)
     assert book.record_once(again, _result(again), "of the session that counts")
-    assert book.record_once(second, _result(second), "whoever was first")
+    assert book.record_once(second, _result(second), "of the first result")
     assert not book.record_once(second, _result(second), "too late")
     book.set_state("cup", CANCELLED)
     assert not book.record_once(third, _result(third), "too late as well")
-    assert dict(book.replays("cup")) == {first.id: "of the session that counts", second.id: "whoever was first"}
+    assert dict(book.replays("cup")) == {first.id: "of the session that counts", second.id: "of the first result"}
 
 
 def test_blocks_are_examined_in_schedule_order(book: Book) -> None:

@@ -1,6 +1,6 @@
 """Tries to read everything outside its own files and processes; prints what worked as JSON.
 
-The variable FACTS is JSON: {victim, secret, home_secret, folder}: a process of the same user, a file beside the bot's folder, a
+The variable FACTS is JSON: {victim, secret, home_secret, folder}: a process of the same user, a file next to the bot's folder, a
 file in the user's home, and the bot's folder.
 """
 

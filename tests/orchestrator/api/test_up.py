@@ -142,7 +142,7 @@ def test_processes_that_die_are_restarted_and_the_tournament_is_played(tmp_path:
             assert found.progress.played == 30 and found.progress.faults == 0, logs(tmp_path)
         assert opened.said().count("starting it again") == 4
     assert opened.process.poll() == 0
-    wait_for(lambda: not alive_with(opened.state), "everybody is gone")
+    wait_for(lambda: not alive_with(opened.state), "all processes end")
     assert not (opened.state / "arena.json").exists()
     assert "no arena runs" in opened.rubble("tournament", "list", code=2)
 
