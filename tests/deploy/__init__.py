@@ -1,1 +1,1 @@
-"""What deploy/ promises: files that check, and processes that run as they say."""
+"""Tests of deploy/: its files are valid, and the processes they describe run."""

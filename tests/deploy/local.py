@@ -1,4 +1,4 @@
-"""The arena of compose.yaml without containers, for tests: started by ``deploy/local/up``, asked at its addresses."""
+"""Runs the arena of compose.yaml without containers, with ``deploy/local/up``."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.harness.waiting import wait_for
 
 
 class Local:
-    """Everything compose.yaml names, but Grafana. Use it as a context."""
+    """Everything in compose.yaml except Grafana. Use it in a with block."""
 
     def __init__(self, folder: Path) -> None:
         for name in ("haproxy", "prometheus"):
@@ -32,9 +32,9 @@ class Local:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it told last: addresses and process ids."""
-        told: dict[str, Any] = json.loads(self._process.said().rpartition("\n")[0].splitlines()[-1])
-        return told
+        """The last addresses and process ids that it printed."""
+        reply: dict[str, Any] = json.loads(self._process.said().rpartition("\n")[0].splitlines()[-1])
+        return reply
 
     def __enter__(self) -> "Local":
         try:
@@ -50,21 +50,21 @@ class Local:
         self.stop()
 
     def stop(self) -> int:
-        """Stop everything, in order; the exit code."""
+        """Stop everything in order; return the exit code."""
         return self._process.stop()
 
     def said(self) -> str:
-        """What it complained of, and the ends of all logs."""
+        """Return its error output and the last lines of all logs."""
         return self._errors.read_text() + logs(self.folder, "log")
 
     def kill(self, name: str) -> None:
-        """kill -9 one of them, and wait until another has taken its place."""
+        """Kill one process with SIGKILL, and wait until a new one has replaced it."""
         victim = self.facts["pids"][name]
         os.kill(victim, signal.SIGKILL)
         wait_for(lambda: self.facts["pids"][name] != victim, f"another {name}")
 
     def rubble(self, *arguments: str, is_ok: bool = True) -> str:
-        """An organiser's command, through the balancer."""
+        """Run an organiser's command through the balancer; return its output."""
         env = clean_env(
             RUBBLE_API=self.facts["api"],
             RUBBLE_ADDRESS=self.facts["bots"],
@@ -76,11 +76,11 @@ class Local:
         return done.stdout
 
     def book(self) -> Book:
-        """The book of record itself, for a look that takes no time."""
+        """Open the book directly."""
         return Book((Path(self.facts["secrets"]) / "book_url").read_text().strip())
 
     def ask_prometheus(self, path: str, **arguments: str) -> Any:
-        """Prometheus's own API."""
+        """Call the HTTP API of Prometheus."""
         query = urllib.parse.urlencode(arguments)
         url = f"http://{self.facts['prometheus']}/api/v1/{path}?{query}"
         try:

@@ -1,4 +1,4 @@
-"""compose.yaml and the image: what they promise about users, secrets, versions and health, and that nothing drifts."""
+"""compose.yaml and the image: users, secrets, versions and health checks, and agreement with the code."""
 
 import os
 import re
@@ -25,8 +25,8 @@ def ours(compose: Any) -> dict[str, Any]:
     return {name: one for name, one in compose["services"].items() if one["image"].startswith("rubble:")}
 
 
-def test_docker_compose_reads_it(tmp_path: Path) -> None:
-    """The real loader, where it is installed."""
+def test_docker_compose_reads_the_file_without_a_warning(tmp_path: Path) -> None:
+    """With the real docker compose, where it is installed."""
     shutil.copytree(DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns("secrets", ".env"))
     assert run_command(tmp_path / "deploy" / "compose" / "make-secrets").returncode == 0
     command = [tool("docker-compose")] if shutil.which("docker") is None else ["docker", "compose"]
@@ -34,22 +34,22 @@ def test_docker_compose_reads_it(tmp_path: Path) -> None:
         command = [tool("docker-compose")]
     read = run_command(*command, "-f", tmp_path / "deploy" / "compose" / "compose.yaml", "config", "--quiet")
     assert read.returncode == 0, read.stderr
-    assert read.stderr == "", "a warning is a mistake in waiting"
+    assert read.stderr == "", "warnings are errors here"
 
 
-def test_everything_the_arena_needs_is_there(compose: Any) -> None:
+def test_the_file_has_every_part_of_the_arena(compose: Any) -> None:
     commands = [one["command"][0] for one in ours(compose).values()]
     assert sorted(commands) == ["api", "beat", "serve", "serve", "worker", "worker"]
     assert {"redis", "postgres", "balancer", "prometheus", "grafana"} <= compose["services"].keys()
 
 
-def test_images_are_named_by_full_version(compose: Any) -> None:
+def test_images_are_pinned_to_a_full_version(compose: Any) -> None:
     for name, service in compose["services"].items():
         if name not in ours(compose):
             assert re.search(r":v?\d+\.\d+(\.\d+)?(-\w+)?$", service["image"]), f"{name}: {service['image']}"
 
 
-def test_our_processes_run_as_nobody_in_particular(compose: Any) -> None:
+def test_our_processes_run_unprivileged(compose: Any) -> None:
     for name, service in ours(compose).items():
         assert service["user"] == "10001:10001", name
         assert service["read_only"] is True, name
@@ -58,11 +58,11 @@ def test_our_processes_run_as_nobody_in_particular(compose: Any) -> None:
 
 
 def test_all_but_grafana_have_a_health_check(compose: Any) -> None:
-    """Grafana's image has a check of nobody's; it is the only one that nothing waits for."""
+    """Grafana's image has no health check; it is the only part that nothing waits for."""
     assert {name for name, one in compose["services"].items() if "healthcheck" not in one} == {"grafana"}
 
 
-def test_no_secret_is_in_the_environment(compose: Any) -> None:
+def test_secrets_are_files_and_not_in_the_environment(compose: Any) -> None:
     for name, service in compose["services"].items():
         for key, value in service.get("environment", {}).items():
             if re.search("SECRET|TOKEN|PASSWORD|REDIS|BOOK|BROKER", key):
@@ -71,7 +71,7 @@ def test_no_secret_is_in_the_environment(compose: Any) -> None:
 
 
 def test_only_the_public_ports_are_open(compose: Any) -> None:
-    """Redis and the book are on a network that leads nowhere; what is published is published to this machine."""
+    """Redis and the book are on an internal network; published ports are bound to this machine."""
     assert compose["networks"]["arena"]["internal"] is True
     for name, service in compose["services"].items():
         for port in service.get("ports", []):
@@ -87,7 +87,7 @@ def test_every_setting_of_the_example_is_used() -> None:
     assert dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.M)) == used
 
 
-def test_secrets_are_made_once_and_stay(tmp_path: Path) -> None:
+def test_make_secrets_does_not_replace_existing_secrets(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
     assert run_command(DEPLOY / "compose" / "make-secrets", folder).returncode == 0
     first = {path.name: path.read_text() for path in folder.iterdir()}
@@ -100,7 +100,7 @@ def test_secrets_are_made_once_and_stay(tmp_path: Path) -> None:
     assert {name for name in first if first[name] != again[name]} == {"grafana_password"}
 
 
-def test_the_balancer_asks_for_health_in_bytes_that_its_program_writes() -> None:
+def test_the_health_check_bytes_of_the_balancer_are_those_that_its_program_writes() -> None:
     config = (DEPLOY / "haproxy" / "haproxy.cfg").read_text(encoding="utf-8")
     written = run_command("python3", DEPLOY / "haproxy" / "health.py").stdout.strip()
     assert re.findall(r"send-binary (\w+)", config) == [written, written]
@@ -112,14 +112,14 @@ def test_the_balancer_asks_for_health_in_bytes_that_its_program_writes() -> None
 
 
 # --------------------------------------------------------------------------------------------------------------- the image
-def test_the_dockerfile_is_clean() -> None:
+def test_hadolint_accepts_the_dockerfile() -> None:
     linted = run_command(tools_python("hadolint"), "--failure-threshold", "style", IMAGES / "Dockerfile")
     assert linted.returncode == 0, linted.stdout
 
 
 def test_the_image_ends_as_an_unprivileged_user_without_tools() -> None:
     stages = re.split(r"^FROM ", (IMAGES / "Dockerfile").read_text(encoding="utf-8"), flags=re.M)
-    assert len(stages) == 3, "one stage builds, one is kept"
+    assert len(stages) == 3, "one stage to build, one for the image"
     assert "USER 10001:10001" in stages[-1] and "install.sh" not in stages[-1]
     for name in re.findall(r"^ARG \w+=(\S+)", stages[0], re.M):
         assert re.fullmatch(r"python:3\.\d+\.\d+-[\w-]+", name), name
@@ -132,14 +132,14 @@ def _pins(path: Path) -> dict[str, set[str]]:
     return pins
 
 
-def test_the_image_has_the_very_packages_that_were_tested() -> None:
-    """Its lock is a part of the workshop's: what a package is for another platform may be missing there, never different."""
+def test_the_image_has_the_same_package_versions_as_the_tests() -> None:
+    """Its lock is a subset of the development lock: packages for other platforms may be missing, none may differ."""
     workshop, image = _pins(HOME / "requirements.lock"), _pins(IMAGES / "requirements.lock")
     assert {name: pins for name, pins in image.items() if not pins <= workshop.get(name, set())} == {}
     assert not {"pytest", "mypy", "ruff", "hypothesis"} & image.keys()
 
 
-def test_nothing_local_goes_into_the_image() -> None:
+def test_no_local_files_are_sent_to_the_builder() -> None:
     ignored = (IMAGES / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     allowed = {line[1:] for line in ignored if line.startswith("!")}
     assert "*" in ignored and not allowed & {"deploy", ".rubble", ".git", "tests"}

@@ -1,4 +1,4 @@
-"""``rubble health``, as probes use it: on a real service while Redis lives and after it has died."""
+"""``rubble health`` as probes use it, on a real service with and without its Redis."""
 
 import http.server
 import subprocess
@@ -16,7 +16,7 @@ def _health(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return run_command(*RUBBLE, "health", *arguments)
 
 
-def test_a_service_is_well_until_its_redis_dies() -> None:
+def test_a_service_is_healthy_until_its_redis_dies() -> None:
     with arena(1) as opened:
         address = opened.copies[0].address
         well = _health(address, "--timeout", "30")
@@ -26,18 +26,19 @@ def test_a_service_is_well_until_its_redis_dies() -> None:
         assert unknown.returncode == 1 and "NOT_FOUND" in unknown.stderr
         opened.redis.kill()
         wait_for(
-            lambda: "NOT_SERVING" in _health(address, "--timeout", "30").stderr, "the service says that it is not well"
+            lambda: "NOT_SERVING" in _health(address, "--timeout", "30").stderr,
+            "the service reports that it is not healthy",
         )
 
 
-def test_nobody_there_is_one_line_and_not_well() -> None:
+def test_an_unreachable_address_is_one_line_of_error() -> None:
     for arguments in (("127.0.0.1:1",), ("--metrics", "127.0.0.1:1")):
         nobody = _health(*arguments, "--timeout", "2")
         assert nobody.returncode == 1 and len(nobody.stderr.splitlines()) == 1, nobody.stderr
 
 
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
-def test_a_process_that_only_answers_scrapes(status: int, code: int) -> None:
+def test_a_process_with_only_metrics_is_checked_by_http(status: int, code: int) -> None:
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)
@@ -57,12 +58,12 @@ def test_a_process_that_only_answers_scrapes(status: int, code: int) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["127.0.0.1:1", "--metrics", "127.0.0.1:2"]])
-def test_one_address_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_exactly_one_address_is_required(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert rubble(["health", *arguments]) == 2
     assert "one address" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seconds", ["-1", "0", "nan", "1e9"])
-def test_a_time_that_cannot_be_waited_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_timeout_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert rubble(["health", "127.0.0.1:1", "--timeout", seconds]) == 2
     assert "--timeout" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The steps of the image's build, without Docker: a copy of what the builder is sent, packages from the lock, compiled rules."""
+"""The steps of the image build without Docker: the files for the builder, packages from the lock, compiled rules."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from tools.compile import missing
 
 
 @pytest.mark.slow
-def test_the_build_makes_a_rubble_that_plays_with_compiled_rules(tmp_path: Path) -> None:
+def test_the_build_installs_rubble_with_compiled_rules(tmp_path: Path) -> None:
     lacking = missing()
     if lacking is not None:
         pytest.skip(f"the rules cannot be compiled here: {lacking}")
@@ -31,7 +31,7 @@ def test_the_build_makes_a_rubble_that_plays_with_compiled_rules(tmp_path: Path)
 
 
 def _send(app: Path) -> None:
-    """What the builder is sent: the lines of Dockerfile.dockerignore that begin with !, without what others exclude."""
+    """Copy what the builder gets: lines of Dockerfile.dockerignore that begin with !, minus the excluded files."""
     lines = (DEPLOY / "images" / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     excluded = [line.removeprefix("**/") for line in lines if line.startswith("**/")]
     for line in (line[1:] for line in lines if line.startswith("!")):
@@ -44,7 +44,7 @@ def _send(app: Path) -> None:
 
 
 def _mirrors() -> dict[str, str]:
-    """Where this machine gets its packages from, if it is told so by its environment."""
+    """Return the package index of this machine, if its environment names one."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The manifests: rendered by kustomize, held against the schemas of Kubernetes, and true to what compose.yaml runs."""
+"""The manifests, rendered by kustomize, match the schemas of Kubernetes and the processes of compose.yaml."""
 
 import json
 import re
@@ -45,17 +45,17 @@ def _by_kind(overlay: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_it_fits_the_schemas(overlay: Path) -> None:
+def test_the_manifests_match_the_schemas(overlay: Path) -> None:
     checked = run_command(tools_python("kubernetes-validate"), "--strict", overlay)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_misspelt_field_would_be_found(overlay: Path) -> None:
+def test_a_misspelt_field_is_found(overlay: Path) -> None:
     overlay.write_text(overlay.read_text().replace("readOnlyRootFilesystem", "readOnlyRootFileSystem", 1))
     assert run_command(tools_python("kubernetes-validate"), "--strict", overlay).returncode != 0
 
 
-def test_secrets_are_named_and_never_held(overlay: Path) -> None:
+def test_manifests_name_secrets_but_never_contain_them(overlay: Path) -> None:
     kinds = _by_kind(overlay)
     assert "Secret" not in kinds
     made = read_yaml(DEPLOY / "compose" / "compose.yaml")["secrets"]
@@ -68,7 +68,7 @@ def test_secrets_are_named_and_never_held(overlay: Path) -> None:
         assert held >= wanted - ({"broker_url"} if "api" in deployment["metadata"]["name"] else set())
 
 
-def test_nobody_is_root_and_nothing_can_be_written_but_scratch(overlay: Path) -> None:
+def test_no_container_runs_as_root_or_writes_outside_scratch_folders(overlay: Path) -> None:
     for deployment in _by_kind(overlay)["Deployment"].values():
         pod = _pod(deployment)
         assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == 10001
@@ -81,15 +81,15 @@ def test_nobody_is_root_and_nothing_can_be_written_but_scratch(overlay: Path) ->
             assert "limits" in container["resources"] and "livenessProbe" in container
 
 
-def test_what_takes_calls_is_asked_by_grpc_whether_it_is_ready(overlay: Path) -> None:
+def test_servers_have_a_grpc_readiness_probe(overlay: Path) -> None:
     deployments = _by_kind(overlay)["Deployment"]
     for name, port in (("rubble-service", 50051), ("rubble-api", 50052)):
         (container,) = _pod(deployments[name])["containers"]
         assert container["readinessProbe"]["grpc"]["port"] == port
-        assert "grpc" not in container["livenessProbe"], "a Redis that is away must not restart every copy"
+        assert "grpc" not in container["livenessProbe"], "an unavailable Redis must not restart every copy"
 
 
-def test_it_runs_what_compose_runs_with_the_same_settings(overlay: Path) -> None:
+def test_it_runs_the_processes_of_compose_with_the_same_settings(overlay: Path) -> None:
     kinds = _by_kind(overlay)
     compose = read_yaml(DEPLOY / "compose" / "compose.yaml")["services"]
     differ = {"RUBBLE_ADDRESS", "RUBBLE_CONCURRENCY", "RUBBLE_WINDOW"}  # by design
@@ -104,7 +104,7 @@ def test_it_runs_what_compose_runs_with_the_same_settings(overlay: Path) -> None
         }
 
 
-def test_policies_and_budgets_speak_of_pods_that_exist(overlay: Path) -> None:
+def test_policies_and_budgets_select_pods_that_exist(overlay: Path) -> None:
     kinds = _by_kind(overlay)
     pods = [one["spec"]["template"]["metadata"]["labels"] for one in kinds["Deployment"].values()]
     for kind in ("PodDisruptionBudget", "Service"):
@@ -119,21 +119,21 @@ def test_policies_and_budgets_speak_of_pods_that_exist(overlay: Path) -> None:
     assert kinds["Service"]["rubble-service-pods"]["spec"]["clusterIP"] == "None"
 
 
-def test_there_is_one_beat_and_never_two(overlay: Path) -> None:
+def test_there_is_exactly_one_beat(overlay: Path) -> None:
     beat = _by_kind(overlay)["Deployment"]["rubble-beat"]["spec"]
     assert beat["replicas"] == 1 and beat["strategy"]["type"] == "Recreate"
 
 
-def test_the_large_one_scales_by_computing_time_and_by_queue_age(tmp_path: Path) -> None:
+def test_the_large_overlay_scales_by_cpu_and_by_queue_age(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     path.write_text(_rendered("large"))
     kinds = _by_kind(path)
     scaled = {one["spec"]["scaleTargetRef"]["name"]: one["spec"] for one in kinds["HorizontalPodAutoscaler"].values()}
     assert scaled.keys() == {"rubble-service", "rubble-worker", "rubble-api"}
     for name, spec in scaled.items():
-        assert "replicas" not in kinds["Deployment"][name]["spec"], "two hands on one number"
+        assert "replicas" not in kinds["Deployment"][name]["spec"], "replicas must not be set twice"
         (container,) = _pod(kinds["Deployment"][name])["containers"]
-        assert "cpu" in container["resources"]["requests"], "a share of what?"
+        assert "cpu" in container["resources"]["requests"], "a percentage needs a CPU request"
         assert any(metric["type"] == "Resource" for metric in spec["metrics"])
     budgets = kinds["PodDisruptionBudget"]["rubble-service"]["spec"]["minAvailable"]
     assert budgets < scaled["rubble-service"]["minReplicas"]
@@ -145,7 +145,7 @@ def test_the_large_one_scales_by_computing_time_and_by_queue_age(tmp_path: Path)
     assert re.match(r"\w+", rule["seriesQuery"])[0] in (DEPLOY.parent / "docs" / "metrics.md").read_text()  # type: ignore[index]  # it begins with a name
 
 
-def test_scrapes_in_a_cluster_get_the_jobs_that_alerts_speak_of() -> None:
+def test_scrapes_in_a_cluster_have_the_job_names_of_the_alerts() -> None:
     (job,) = read_yaml(KUBERNETES / "prometheus-scrape.yml")["scrape_configs"]
     named = [rule for rule in job["relabel_configs"] if rule.get("target_label") == "job"]
     assert [rule["replacement"] for rule in named] == ["rubble-$1"]
@@ -158,7 +158,7 @@ def _pod(deployment: Any) -> Any:
 
 
 def _settings(kinds: dict[str, dict[str, Any]], deployment: Any) -> dict[str, str]:
-    """The environment a container is given."""
+    """Return the environment of a container."""
     (container,) = _pod(deployment)["containers"]
     found: dict[str, str] = {}
     for source in container["envFrom"]:

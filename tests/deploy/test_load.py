@@ -1,4 +1,4 @@
-"""The load driver: a small load is carried to its end, and what it reports adds up."""
+"""The load driver runs a small load to its end, and its report adds up."""
 
 import json
 
@@ -8,7 +8,7 @@ from bench import load
 from tests.harness.processes import PYTHON, check_output
 
 
-def test_a_small_load_loses_nothing_and_tells_what_happened() -> None:
+def test_a_small_load_loses_nothing_and_is_reported() -> None:
     command = ["--rate", "80", "--seconds", "3", "--bots", "10", "--games", "4", "--json"]
     found = json.loads(check_output(PYTHON, "-m", "bench.load", *command))
     assert found["games"]["lost"] == 0 and found["errors"] == {} and found["tracebacks"] == 0
@@ -18,15 +18,15 @@ def test_a_small_load_loses_nothing_and_tells_what_happened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--bots", "5", "--games", "3"], "at least 6"),
         (["--rate", "0"], "numbers above 0"),
         (["--games", "1", "--drivers", "2"], "at most 1"),
     ],
 )
-def test_an_impossible_load_is_refused(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_load_is_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         load.read_arguments(arguments)
     assert caught.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Everything that compose.yaml starts, run without containers: a tournament through it, and dashboards on what it tells."""
+"""Everything in compose.yaml without containers: a tournament is played, and every dashboard query has data."""
 
 import json
 import re
@@ -29,31 +29,31 @@ ROSTERS = {
         deals=8,
         seed=7,
     ),
-    #: Longer than anybody looks: rates are rates of something that goes on.
-    "evening": roster_text(RANDOM, CLOCK, name="evening", game="sf1906-2e", players=2, deals=2000, seed=3),
+    #: Longer than the test, because rates need a tournament that is still running.
+    "long": roster_text(RANDOM, CLOCK, name="long", game="sf1906-2e", players=2, deals=2000, seed=3),
 }
 
 
 def queries(path: Path) -> list[str]:
-    """Every query of a dashboard."""
+    """Return every query of a dashboard."""
     return [target["expr"] for panel in json.loads(path.read_text())["panels"] for target in panel.get("targets", [])]
 
 
 def rules() -> list[str]:
-    """The expression of every rule and alert."""
+    """Return the expression of every rule and alert."""
     files = (read_yaml(DEPLOY / "prometheus" / name) for name in ("rules.yml", "alerts.yml"))
     return [rule["expr"] for file in files for group in file["groups"] for rule in group["rules"]]
 
 
 def names_in(expression: str) -> set[str]:
-    """The metrics an expression speaks of."""
+    """Return the metrics in an expression."""
     bare = re.sub(r'"[^"]*"', "", expression)
     return set(re.findall(r"\b(?:rubble|process)[_:][a-z0-9_:]+", bare))
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
-def test_a_dashboard_is_whole(path: Path) -> None:
-    """Every panel has a title and asks the one data source; nothing overlaps."""
+def test_a_dashboard_is_complete(path: Path) -> None:
+    """Every panel has a title and uses the one data source; no panels overlap."""
     board = json.loads(path.read_text())
     source = read_yaml(DEPLOY / "grafana" / "provisioning" / "datasources" / "prometheus.yml")["datasources"][0]
     taken: set[tuple[int, int]] = set()
@@ -72,7 +72,7 @@ def test_a_dashboard_is_whole(path: Path) -> None:
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
 
 
-#: A quiet arena has none of these: they are counted from the first time they happen.
+#: Metrics that appear only after their first event.
 RARE = {"rubble_matches_void_total", "rubble_matches_given_up_total", "rubble_bot_start_failures_total"}
 
 
@@ -81,7 +81,7 @@ def _known(local: Local) -> set[str]:
 
 
 def _unanswered(local: Local) -> list[str]:
-    """What dashboards, rules and alerts ask for and nobody tells, by name or with an answer."""
+    """Return the metrics and queries of dashboards, rules and alerts that have no data."""
     known = _known(local)
     silent = [f"a rule asks for {names_in(rule) - known}" for rule in rules() if not names_in(rule) <= known]
     for path in DASHBOARDS:
@@ -101,7 +101,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_a_tournament_through_all_of_it(folder: Path) -> None:
+def test_a_tournament_is_played_by_all_parts_together(folder: Path) -> None:
     """Balancer, service x 2, workers, beat, API, Redis, PostgreSQL, Prometheus: a copy of the service and a worker are killed."""
     for name, text in ROSTERS.items():
         (folder / f"{name}.toml").write_text(text)
@@ -114,24 +114,24 @@ def test_a_tournament_through_all_of_it(folder: Path) -> None:
         wait_for(lambda: book.progress(cup).recorded >= 2, "the first matches")
         local.kill("service-1")
         local.kill("worker-1")
-        assert book.progress(cup).recorded < book.progress(cup).total, "they were killed in the middle of it"
-        local.rubble("tournament", "create", str(folder / "spoilt.toml"))  # what a dead worker counted is gone
+        assert book.progress(cup).recorded < book.progress(cup).total, "they were killed during the tournament"
+        local.rubble("tournament", "create", str(folder / "spoilt.toml"))  # the counts of a dead worker are lost
         wait_for(lambda: book.tournament(cup).state == "done", "the cup is over", 900)
         assert book.progress(cup).recorded == book.progress(cup).total == 48
         book.close()
         standings = json.loads(local.rubble("tournament", "show", "cup", "--json"))
-        assert _names(standings)[0] == "greedy", "who plays by plan beats who plays by chance"
-        wait_for(lambda: bool(_faults(local)), "the cheat is caught, and counted")
+        assert _names(standings)[0] == "greedy", "greedy beats random"
+        wait_for(lambda: bool(_faults(local)), "the faults of the bad bot are counted")
         wait_for(lambda: all(_is_up(local, job) for job in ("service", "worker", "beat", "api")), "all are scraped")
-        local.rubble("tournament", "create", str(folder / "evening.toml"))
-        # Ratios need a few scrapes, and what is recorded of them the next round of rules; all of it at one time.
+        local.rubble("tournament", "create", str(folder / "long.toml"))
+        # Ratios need a few scrapes, and recording rules one more evaluation.
         wait_for(lambda: not _unanswered(local), lambda: f"an answer to all of {_unanswered(local)}")
-        local.rubble("tournament", "cancel", "evening")
+        local.rubble("tournament", "cancel", "long")
         assert local.stop() == 0
 
 
 def _names(standings: Any) -> list[str]:
-    """The entrants, best first."""
+    """Return the entrants, best first."""
     return [line["name"] for line in standings["entrants"]]
 
 

@@ -1,4 +1,4 @@
-"""What an operator does in a year, seen to work: back-up and restore, new secrets, an upgrade of the book."""
+"""The tasks of an operator: back-up and restore, new secrets, and an upgrade of the book."""
 
 import ast
 import asyncio
@@ -37,7 +37,7 @@ MIGRATIONS = Path(book_module.__file__).parent / "migrations"
 # ----------------------------------------------------------------------------------------------------------------- the book
 @pytest.fixture
 def databases(postgres: str) -> Iterator[list[str]]:
-    """Two empty databases of a real PostgreSQL: one to be saved, one to be restored into."""
+    """Two empty databases of a real PostgreSQL: one to back up, one to restore into."""
     names = [f"upkeep_{os.getpid()}_{what}" for what in ("first", "second")]
     server = create_engine(postgres, isolation_level="AUTOCOMMIT")
     with server.connect() as connection:
@@ -71,8 +71,8 @@ def _record(book: Book, count: int) -> None:
         book.record_once(match, match.result((1, 2), (7, 3), ("", ""), (10, 20), "over", 30))
 
 
-def test_a_sqlite_book_is_saved_while_it_is_written_to(tmp_path: Path) -> None:
-    """The copy is one moment of the book: every result in it has its replay, whatever was being written."""
+def test_a_sqlite_book_is_backed_up_while_it_is_written_to(tmp_path: Path) -> None:
+    """The copy is a consistent snapshot: every result in it has its replay."""
     url = f"sqlite:///{tmp_path / 'book.sqlite'}"
     book = Book(url)
     _fill(book, 400)
@@ -100,12 +100,12 @@ def test_a_sqlite_book_is_saved_while_it_is_written_to(tmp_path: Path) -> None:
     restored = Book(f"sqlite:///{tmp_path / 'copy.sqlite'}")
     before = restored.progress("cup").recorded
     _record(restored, 3)
-    assert restored.progress("cup").recorded == before + 3, "what is restored plays on"
+    assert restored.progress("cup").recorded == before + 3, "a restored book can be continued"
     assert restored.progress("cup").total == 400
     restored.close()
 
 
-def test_a_postgresql_book_is_saved_and_restored(databases: list[str], tmp_path: Path) -> None:
+def test_a_postgresql_book_is_backed_up_and_restored(databases: list[str], tmp_path: Path) -> None:
     if shutil.which("pg_dump") is None or shutil.which("pg_restore") is None:
         pytest.skip("pg_dump and pg_restore are not on the PATH (Debian's package is postgresql-client)")
     first, second = databases
@@ -123,24 +123,24 @@ def test_a_postgresql_book_is_saved_and_restored(databases: list[str], tmp_path:
     restored = Book(second)
     assert (restored.progress("cup"), restored.games("cup")) == expected
     _record(restored, 5)
-    assert restored.progress("cup").recorded == 16, "what is restored plays on"
+    assert restored.progress("cup").recorded == 16, "a restored book can be continued"
     restored.close()
 
 
-def test_a_backup_is_never_written_over_and_a_wrong_address_is_named(tmp_path: Path) -> None:
+def test_a_backup_never_overwrites_a_file_and_a_wrong_address_is_named(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("precious")
     refused = run_command(DEPLOY / "book-backup", f"sqlite:///{tmp_path / 'book.sqlite'}", kept)
     assert refused.returncode == 1 and "never written over" in refused.stderr and kept.read_text() == "precious"
-    for url, told in (("mysql://host/book", "'mysql'"), (f"sqlite:///{tmp_path / 'none'}", "no file")):
+    for url, reply in (("mysql://host/book", "'mysql'"), (f"sqlite:///{tmp_path / 'none'}", "no file")):
         refused = run_command(DEPLOY / "book-backup", url, tmp_path / "new")
-        assert refused.returncode == 1 and told in refused.stderr and not (tmp_path / "new").exists()
+        assert refused.returncode == 1 and reply in refused.stderr and not (tmp_path / "new").exists()
         assert "Traceback" not in refused.stderr
 
 
 # -------------------------------------------------------------------------------------------------------------- an upgrade
-def test_a_book_of_the_first_version_is_brought_up_to_date_and_played_on(tmp_path: Path) -> None:
-    """As it was made by the first release, with matches out; several workers open it at once."""
+def test_a_book_of_the_first_version_is_migrated_and_can_be_continued(tmp_path: Path) -> None:
+    """A book of the first release, with matches handed out; several workers open it at once."""
     url = f"sqlite:///{tmp_path / 'book.sqlite'}"
     engine = create_engine(url)
     config = Config()
@@ -171,11 +171,11 @@ def test_a_book_of_the_first_version_is_brought_up_to_date_and_played_on(tmp_pat
 
 
 def _migrations() -> list[Path]:
-    """All that older workers may run beside: not the first, nor the one that named the states of a match, beside which none can."""
+    """Return the migrations during which older workers may run: all but the first and the one that named the states."""
     return [path for path in sorted((MIGRATIONS / "versions").glob("0*.py"))[1:] if path.stem != "0004_named_states"]
 
 
-def test_a_worker_from_before_the_states_had_names_writes_nothing(tmp_path: Path) -> None:
+def test_a_worker_of_the_version_without_named_states_cannot_write(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     _fill(book, 2)
     with pytest.raises(IntegrityError), book._engine.begin() as connection:
@@ -186,7 +186,7 @@ def test_a_worker_from_before_the_states_had_names_writes_nothing(tmp_path: Path
 
 @pytest.mark.parametrize("path", _migrations(), ids=lambda path: path.stem)
 def test_a_migration_only_adds(path: Path) -> None:
-    """Workers of the version before run on while the first new one migrates: nothing they read or write may go away."""
+    """Workers of the previous version run during the migration: nothing that they read or write may be removed."""
     upgrade = next(
         node
         for node in ast.parse(path.read_text(encoding="utf-8")).body
@@ -201,7 +201,7 @@ def test_a_migration_only_adds(path: Path) -> None:
             assert isinstance(column, ast.Call)
             given = {word.arg for word in column.keywords}
             assert "server_default" in given or "nullable" not in given, (
-                f"{path.stem}: older workers cannot leave it out"
+                f"{path.stem}: older workers do not set this column"
             )
 
 
@@ -221,8 +221,8 @@ async def _is_welcome(copy: Copy, key: str) -> bool:
         return bool(bot.welcomes)
 
 
-def test_signing_secrets_are_rotated_without_locking_anybody_out(tmp_path: Path) -> None:
-    """The new one is believed first, then signs, then stands alone; a seat's token from before keeps working meanwhile."""
+def test_signing_secrets_are_rotated_without_locking_out_a_bot(tmp_path: Path) -> None:
+    """The new secret is first accepted, then signs, then is the only one; older seat tokens work until the last step."""
 
     async def scenario() -> None:
         with EmbeddedRedis(tmp_path) as store:
@@ -238,7 +238,7 @@ def test_signing_secrets_are_rotated_without_locking_anybody_out(tmp_path: Path)
                 async with with_old.operator() as operator:
                     first = await _key(operator, "bad_bot")
                     table = await create_session(operator, "relief", ["", ""])
-                # 1: every copy believes both, the old one still signs. 2: the new one signs.
+                # 1: every copy accepts both, the old one still signs. 2: the new one signs.
                 believing, signing = serve(f"{OLD},{NEW}"), serve(f"{NEW},{OLD}")
                 async with signing.operator() as operator:
                     second = await _key(operator, "bad_bot")
@@ -246,10 +246,8 @@ def test_signing_secrets_are_rotated_without_locking_anybody_out(tmp_path: Path)
                 assert await _is_welcome(signing, first) and await _is_welcome(signing, second)
                 async with Client(signing.address, table.seat_tokens[0]) as seat:
                     await seat.look(table.session.session)
-                assert not await _is_welcome(with_old, second), (
-                    "who has not heard of the new one must not be left behind"
-                )
-                # 3: the old one is gone, and with it what it signed.
+                assert not await _is_welcome(with_old, second), "a copy without the new secret must not be left"
+                # 3: the old one is removed, and what it signed is no longer valid.
                 alone = serve(NEW)
                 assert await _is_welcome(alone, second) and not await _is_welcome(alone, first)
             finally:

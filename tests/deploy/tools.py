@@ -1,4 +1,4 @@
-"""Programs that the checks of deploy/ use: fetched by `deploy/tools.sh`, or the machine's own. A missing one skips, named."""
+"""Programs for the tests of deploy/: from `deploy/tools.sh` or the machine. A missing program skips the test."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _PATH: Final = f"{TOOLS / 'bin'}:{os.environ['PATH']}"
 
 
 def tool(name: str) -> str:
-    """The program, or the test is skipped."""
+    """Return the path of the program, or skip the test."""
     found = shutil.which(name, path=_PATH)
     if found is None:
         pytest.skip(f"{name} is not installed; `make deploy-tools` fetches it where it can")
@@ -24,7 +24,7 @@ def tool(name: str) -> str:
 
 
 def tools_python(program: str = "python") -> str:
-    """A program of the tools' own Python environment, or the test is skipped."""
+    """Return a program of the Python environment of the tools, or skip the test."""
     found = TOOLS / "python" / "bin" / program
     if not found.exists():
         pytest.skip(f"{found} is missing; `make deploy-tools` makes it")
@@ -32,7 +32,7 @@ def tools_python(program: str = "python") -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """A YAML file as plain data; several documents as a list of them."""
+    """Read a YAML file; several documents become a list."""
     program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1], encoding='utf-8')))))"
     done = run_command(tools_python(), "-c", program, path)
     assert done.returncode == 0, done.stderr

@@ -1,1 +1,1 @@
-"""Real server processes, a real Valkey, real gRPC: whole games, and whatever may happen to them."""
+"""Whole games on real server processes with a real Valkey and real gRPC, also while parts fail."""

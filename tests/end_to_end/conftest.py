@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: one arena of two copies for all tests that disturb nobody."""
+"""One arena of two copies, shared by all end-to-end tests that do not disturb it."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,6 @@ from tests.harness.service import arena as open_arena
 
 @pytest.fixture(scope="session")
 def shared() -> Iterator[Arena]:
-    """Two copies on one Redis. Tests use names of their own and leave the processes alone."""
+    """Two copies on one Redis. Tests use unique names and do not touch the processes."""
     with open_arena(2) as opened:
         yield opened

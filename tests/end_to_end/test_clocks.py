@@ -1,4 +1,4 @@
-"""Clocks and faults: who thinks too long, leaves, never comes, is refused thrice or gives up; and the others play on."""
+"""Clocks and faults: a seat is forfeited when its bot is slow, leaves, never connects, is refused or resigns."""
 
 import contextlib
 from typing import Any
@@ -28,7 +28,7 @@ def faults(replay: Replay) -> list[tuple[int, str]]:
 
 
 def banks(replay: Replay) -> list[int]:
-    """What the reserves must be at the end, from the think times in the replay."""
+    """Compute the reserves at the end from the think times in the replay."""
     times = replay.time_control
     left = [times.bank_ms for _ in replay.bots]
     for entry in replay.entries:
@@ -39,7 +39,7 @@ def banks(replay: Replay) -> list[int]:
 
 
 async def _thinks(client: Client, session: str, longer_than_ms: int) -> session_pb2.Question:
-    """Look until the open question has cost so much of the reserve."""
+    """Wait until the open question has used this much of the reserve."""
     full = (await client.look(session)).question.clock.bank_ms
 
     async def is_late() -> bool:
@@ -49,7 +49,7 @@ async def _thinks(client: Client, session: str, longer_than_ms: int) -> session_
     return (await client.look(session)).question
 
 
-def test_an_answer_beyond_its_time_draws_on_the_reserve_and_the_increment_fills_it(shared: Arena) -> None:
+def test_a_slow_answer_uses_the_reserve_and_the_increment_refills_it(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
             created = await create_session(operator, "sf1906-2e", [""], control=control(200, 20_000, 70))
@@ -64,16 +64,16 @@ def test_an_answer_beyond_its_time_draws_on_the_reserve_and_the_increment_fills_
                 question = await _thinks(seat, session, 300)
                 assert question.clock.move_ms == 0
                 await seat.act(session, question.turn, 0)
-                told = await operator.session(session)
-                assert told.seats[0].bank_ms < 20_000 + 4 * 70 - 300
+                found = await operator.session(session)
+                assert found.seats[0].bank_ms < 20_000 + 4 * 70 - 300
             await operator.ask(session_pb2.AdjudicateRequest(session=session))
-            assert banks(await replay_of(operator, session)) == [told.seats[0].bank_ms]
+            assert banks(await replay_of(operator, session)) == [found.seats[0].bank_ms]
 
     run(scenario)
 
 
-def test_coming_back_wins_no_time(shared: Arena) -> None:
-    """A bot that leaves an open question and answers it on a new stream pays for all the time since it was asked."""
+def test_reconnecting_does_not_stop_the_clock(shared: Arena) -> None:
+    """A bot that answers an open question on a new stream uses all the time since the question was first asked."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, shared.client() as client:
@@ -111,7 +111,7 @@ async def _next_turn(call: Any) -> bot_pb2.Turn:
 
 
 async def _check_automaton_plays_on(operator: Client, session: str, seat: int, fault: str) -> None:
-    """The seat is out for this reason, once; the automaton plays it, it ranks last, and the game came to its own end."""
+    """Assert that the seat was forfeited once for this cause, ranks last, and the automaton played the game to its end."""
     replay = await replay_of(operator, session)
     assert faults(replay) == [(seat, fault)]
     outcome = replay.sheet()
@@ -122,12 +122,12 @@ async def _check_automaton_plays_on(operator: Client, session: str, seat: int, f
     after = [entry for entry in replay.entries[out:] if isinstance(entry, ACTIONS)]
     assert any(isinstance(entry, AutomatonActed) for entry in after)
     assert all((isinstance(entry, AutomatonActed)) == (entry.seat == seat) for entry in after)
-    told = await operator.session(session)
-    assert common_pb2.Fault.Name(told.seats[seat].fault) == f"FAULT_{fault}"
+    found = await operator.session(session)
+    assert common_pb2.Fault.Name(found.seats[seat].fault) == f"FAULT_{fault}"
 
 
 @pytest.mark.parametrize("game", ["sf1906-2e", "relief"])
-def test_a_seat_that_thinks_too_long_is_played_by_the_automaton(shared: Arena, game: str) -> None:
+def test_the_automaton_plays_for_a_seat_that_thinks_too_long(shared: Arena, game: str) -> None:
     async def thinks_at_the_fifth(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
         return await scripted(bot, turn) if turn.turn < 5 else None
 
@@ -153,7 +153,7 @@ def test_a_seat_that_thinks_too_long_is_played_by_the_automaton(shared: Arena, g
     run(scenario)
 
 
-def test_a_bot_that_leaves_and_stays_away_is_disconnected(shared: Arena) -> None:
+def test_a_bot_that_leaves_and_does_not_return_forfeits_as_disconnected(shared: Arena) -> None:
     async def scenario() -> None:
         async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
             session = fresh("leaver")
@@ -172,7 +172,7 @@ def test_a_bot_that_leaves_and_stays_away_is_disconnected(shared: Arena) -> None
     run(scenario)
 
 
-def test_a_bot_that_never_comes_is_a_no_show(shared: Arena) -> None:
+def test_a_bot_that_never_connects_forfeits_as_a_no_show(shared: Arena) -> None:
     async def scenario() -> None:
         async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
             session = fresh("no-show")
@@ -187,7 +187,7 @@ def test_a_bot_that_never_comes_is_a_no_show(shared: Arena) -> None:
 
 @pytest.mark.parametrize("nonsense", [9999, "build a tower of cheese"])
 def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | str) -> None:
-    async def raves(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
+    async def answers_nonsense(bot: Bot, turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
         choice = bot_pb2.Choice(session=turn.session, turn=turn.turn)
         if isinstance(nonsense, int):
             choice.index = nonsense
@@ -198,7 +198,7 @@ def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | s
     async def scenario() -> None:
         async with (
             bots(shared, 2, apart=True) as players,
-            bots(shared, 1, policy=raves, stubborn=True) as (raver,),
+            bots(shared, 1, policy=answers_nonsense, stubborn=True) as (raver,),
             shared.operator() as operator,
         ):
             session = fresh("refused")
@@ -208,17 +208,17 @@ def test_three_refused_answers_forfeit_the_seat(shared: Arena, nonsense: int | s
             assert raver.overs[session].fault == common_pb2.FAULT_REFUSED_ACTIONS
             assert not raver.overs[session].HasField("outcome"), "the game goes on without it"
             assert len(raver.refusals) == 3
-            assert {told.reason for told in raver.refusals} == {
+            assert {reply.reason for reply in raver.refusals} == {
                 "NO_SUCH_INDEX" if isinstance(nonsense, int) else "UNREADABLE"
             }
-            assert [told.open for told in raver.refusals] == [True, True, False]
+            assert [reply.open for reply in raver.refusals] == [True, True, False]
             assert (await operator.session(session)).seats[2].refusals == 3
             await _check_automaton_plays_on(operator, session, 2, "REFUSED_ACTIONS")
 
     run(scenario)
 
 
-def test_resigning_and_what_a_forfeited_seat_may_still_do(shared: Arena) -> None:
+def test_a_seat_that_resigned_may_still_look_but_not_act(shared: Arena) -> None:
     async def scenario() -> None:
         async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
             session = fresh("resign")
@@ -227,11 +227,11 @@ def test_resigning_and_what_a_forfeited_seat_may_still_do(shared: Arena) -> None
                 view = await seat.look(session)
                 await seat.ask(session_pb2.ResignRequest(session=session))
                 for client in (seat, other):
-                    told = await refusal(client.act(session, view.question.turn, 0))
-                    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEAT_FORFEITED")
-                    assert told.facts["fault"] == "RESIGNED"
-                    told = await refusal(client.ask(session_pb2.ResignRequest(session=session)))
-                    assert told.reason == "SEAT_FORFEITED"
+                    error = await refusal(client.act(session, view.question.turn, 0))
+                    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SEAT_FORFEITED")
+                    assert error.facts["fault"] == "RESIGNED"
+                    error = await refusal(client.ask(session_pb2.ResignRequest(session=session)))
+                    assert error.reason == "SEAT_FORFEITED"
                     assert not (await client.look(session)).HasField("question")
             for bot in players:
                 await bot.finished([session])
@@ -240,8 +240,8 @@ def test_resigning_and_what_a_forfeited_seat_may_still_do(shared: Arena) -> None
     run(scenario)
 
 
-def test_the_last_one_at_the_table_has_won(shared: Arena) -> None:
-    """With two seats a fault ends the game."""
+def test_with_two_seats_the_other_seat_wins_after_a_fault(shared: Arena) -> None:
+    """The fault ends the game."""
 
     async def scenario() -> None:
         async with bots(shared, 1) as (player,), shared.operator() as operator:
@@ -253,14 +253,14 @@ def test_the_last_one_at_the_table_has_won(shared: Arena) -> None:
             outcome = player.overs[session].outcome
             assert [result.rank for result in outcome.seats] == [1, 2]
             assert outcome.ending == "FORFEIT"
-            # It turned up and had no stream to lose: it was slow.
+            # The cause is the timeout: the bot had connected, and lost no stream.
             assert faults(await replay_of(operator, session)) == [(1, "TIMEOUT")]
 
     run(scenario)
 
 
 def test_a_late_answer_is_refused_and_changes_nothing(shared: Arena) -> None:
-    """The answer races the alarm; whoever wins, the seat is out exactly once."""
+    """The answer races with the deadline; in either order the seat is forfeited exactly once."""
 
     async def scenario() -> None:
         async with shared.operator() as operator:
@@ -270,20 +270,20 @@ def test_a_late_answer_is_refused_and_changes_nothing(shared: Arena) -> None:
                 question = (await seat.look(session)).question
 
                 async def is_out() -> bool:
-                    told = await refusal(other.act(session, question.turn, 9999))
-                    return told.reason == "SEAT_FORFEITED"
+                    error = await refusal(other.act(session, question.turn, 9999))
+                    return error.reason == "SEAT_FORFEITED"
 
                 with contextlib.suppress(AssertionError):
                     await until(is_out, "too late")
-                told = await refusal(seat.act(session, question.turn, 0))
-                assert told.reason in ("SEAT_FORFEITED", "SESSION_ENDED")
+                error = await refusal(seat.act(session, question.turn, 0))
+                assert error.reason in ("SEAT_FORFEITED", "SESSION_ENDED")
             assert len(faults(await replay_of(operator, session))) == 1
 
     run(scenario)
 
 
-def test_a_deadline_fires_though_the_copy_that_asked_is_dead() -> None:
-    """Only the copy that is killed has ever seen the session; another one enforces its clock, once."""
+def test_another_copy_enforces_the_deadline_after_the_copy_that_asked_dies() -> None:
+    """Only the killed copy has ever seen the session; the other copy enforces its clock, once."""
 
     async def scenario() -> None:
         with arena(2) as opened:
@@ -303,8 +303,8 @@ def test_a_deadline_fires_though_the_copy_that_asked_is_dead() -> None:
                 late = await create_session(operator, "sf1906-2e", [""], control=control(60_000, 0, seating_ms=1000))
                 before[late.session.session] = revision(late.session.session)
             opened.copies[0].kill()
-            # Not even a question is asked of the copy that is left: it must find out by itself. If it comes to it only after the
-            # dead copy counts as an outage of ours, the clocks stand still for that outage, and as long again.
+            # The test makes no call to the remaining copy, which must notice by itself. If it does so only after the
+            # dead copy counts as an outage, the clocks stop for the outage and for the same time again.
             await until(
                 lambda: all(revision(session) > was for session, was in before.items()), "the clocks are enforced"
             )
@@ -312,19 +312,19 @@ def test_a_deadline_fires_though_the_copy_that_asked_is_dead() -> None:
             sessions = list(before)
             async with opened.operator(1) as operator:
                 for session in sessions[:3]:
-                    told = await operator.session(session)
-                    assert [seat.fault for seat in told.seats] == [0, common_pb2.FAULT_TIMEOUT, 0]
+                    found = await operator.session(session)
+                    assert [seat.fault for seat in found.seats] == [0, common_pb2.FAULT_TIMEOUT, 0]
                     await operator.ask(session_pb2.AdjudicateRequest(session=session))
                     assert faults(await replay_of(operator, session)) == [(1, "TIMEOUT")]
-                told = await operator.session(sessions[3])
-                assert told.status == session_pb2.SESSION_STATUS_FINISHED
+                found = await operator.session(sessions[3])
+                assert found.status == session_pb2.SESSION_STATUS_FINISHED
                 assert faults(await replay_of(operator, sessions[3])) == [(0, "NO_SHOW")]
 
     run(scenario)
 
 
-def test_a_bot_whose_copy_died_finds_its_clock_as_it_stands() -> None:
-    """It comes back in time through the other copy, and the game goes on; its clock has run meanwhile."""
+def test_the_clock_of_a_bot_keeps_running_while_its_copy_is_dead() -> None:
+    """The bot reconnects to the other copy in time, and the game continues."""
 
     async def scenario() -> None:
         with arena(2) as opened:
@@ -346,8 +346,8 @@ def test_a_bot_whose_copy_died_finds_its_clock_as_it_stands() -> None:
     run(scenario)
 
 
-def test_nobody_is_forfeited_who_answers_in_time(shared: Arena) -> None:
-    """Three quick bots with a short clock and no reserve play to the end."""
+def test_a_bot_that_answers_in_time_is_never_forfeited(shared: Arena) -> None:
+    """Three fast bots with a short clock and no reserve play to the end."""
 
     async def scenario() -> None:
         async with bots(shared, 3, apart=True) as players, shared.operator() as operator:

@@ -1,4 +1,4 @@
-"""Whatever dies in mid-game, the game goes on where it stood: no move is lost, none is made twice, and the end is the same."""
+"""A copy or Redis fails during games: no move is lost or played twice, and the outcome is the same."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tests.harness.waiting import run, until
 _TABLES = (("sf1906-1e", 3), ("sf1906-2e", 3), ("relief", 3), ("relief", 3), ("sf1906-2e", 3), ("sf1906-1e", 3))
 
 
-async def _lay_tables(opened: Arena, players: list[Bot], copy: int) -> dict[str, tuple[str, int]]:
+async def _create_sessions(opened: Arena, players: list[Bot], copy: int) -> dict[str, tuple[str, int]]:
     tables = {}
     async with opened.operator(copy) as operator:
         for game, seats in _TABLES:
@@ -26,7 +26,7 @@ async def _lay_tables(opened: Arena, players: list[Bot], copy: int) -> dict[str,
 
 
 async def _all_moved(players: list[Bot], more: int) -> None:
-    """Wait until every bot has made so many moves from now on: the games are under way."""
+    """Wait until every bot has made this many more moves."""
     before = [bot.moves for bot in players]
     await until(
         lambda: all(bot.moves >= was + more for bot, was in zip(players, before, strict=True)), "the games go on"
@@ -41,15 +41,15 @@ async def _finish(opened: Arena, players: list[Bot], tables: dict[str, tuple[str
             await check_story(operator, session, game, seats)
 
 
-def test_a_copy_killed_in_mid_game_is_replaced_by_the_other() -> None:
-    """kill -9 of a copy that holds streams: its bots go to the other one and are asked again what they were asked."""
+def test_games_continue_on_the_other_copy_after_one_is_killed() -> None:
+    """After kill -9 of a copy its bots connect to the other one, which repeats their open questions."""
 
     async def scenario() -> None:
         with arena(2) as opened:
             async with bots(opened, 3, apart=True) as players:
                 victims = [bot for bot in players if bot.at == opened.addresses[0]]
                 assert 0 < len(victims) < len(players)
-                tables = await _lay_tables(opened, players, copy=1)
+                tables = await _create_sessions(opened, players, copy=1)
                 await _all_moved(players, 20)
                 assert not any(bot.overs for bot in players), "it must happen in mid-game"
                 opened.copies[0].kill()
@@ -71,8 +71,8 @@ def _serves(client: Client, name: str, expected: bool) -> Callable[[], Awaitable
 
 
 @pytest.mark.parametrize(("how", "fsync"), [("clean", "everysec"), ("kill -9", "always"), ("kill -9", "everysec")])
-def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
-    """The service says that it does not serve, comes back by itself, and every game ends as if nothing had happened."""
+def test_games_continue_after_a_restart_of_redis(how: str, fsync: str) -> None:
+    """The service reports NOT_SERVING, recovers by itself, and every game ends as if nothing had happened."""
 
     async def scenario() -> None:
         with arena(2, fsync=fsync) as opened:
@@ -81,7 +81,7 @@ def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
                 opened.client(copy=0) as first,
                 opened.client(copy=1) as second,
             ):
-                tables = await _lay_tables(opened, players, copy=0)
+                tables = await _create_sessions(opened, players, copy=0)
                 await _all_moved(players, 15)
                 assert not any(bot.overs for bot in players), "it must happen in mid-game"
                 if how == "clean":
@@ -96,13 +96,13 @@ def test_redis_restarted_in_mid_game(how: str, fsync: str) -> None:
                     for name in ("", *NAMES):
                         await until(_serves(client, name, True), f"{name} is SERVING again")
                 await _finish(opened, players, tables, copy=0)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
     run(scenario)
 
 
-def test_redis_stands_still_in_mid_game() -> None:
-    """It neither answers nor hangs up: the service says that it does not serve, and all goes on when it wakes."""
+def test_games_continue_after_redis_hangs() -> None:
+    """Redis neither answers nor closes connections: the service reports NOT_SERVING until Redis answers again."""
 
     async def scenario() -> None:
         with arena(2) as opened:
@@ -111,7 +111,7 @@ def test_redis_stands_still_in_mid_game() -> None:
                 opened.client(copy=0) as first,
                 opened.client(copy=1) as second,
             ):
-                tables = await _lay_tables(opened, players, copy=0)
+                tables = await _create_sessions(opened, players, copy=0)
                 await _all_moved(players, 15)
                 assert not any(bot.overs for bot in players), "it must happen in mid-game"
                 os.kill(opened.redis.pid, signal.SIGSTOP)
@@ -123,6 +123,6 @@ def test_redis_stands_still_in_mid_game() -> None:
                 for client in (first, second):
                     await until(_serves(client, "", True), "it is SERVING again")
                 await _finish(opened, players, tables, copy=0)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
     run(scenario)

@@ -1,4 +1,4 @@
-"""Exactly once: of all answers to a question one is taken, its repeats are acknowledged, and the others hear what stands."""
+"""Exactly once: one answer to a question is accepted, its repeats are acknowledged, other answers are refused."""
 
 import asyncio
 import contextlib
@@ -18,8 +18,8 @@ from tests.harness.service import Arena
 from tests.harness.waiting import run, until
 
 
-def test_of_many_answers_to_one_question_exactly_one_is_taken(shared: Arena) -> None:
-    """Clients hammer both copies with all answers there are, each several times, question after question."""
+def test_of_many_answers_to_one_question_exactly_one_is_accepted(shared: Arena) -> None:
+    """Clients send every legal answer several times to both copies, for one question after another."""
 
     async def scenario() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -63,8 +63,8 @@ def test_of_many_answers_to_one_question_exactly_one_is_taken(shared: Arena) -> 
     run(scenario)
 
 
-def test_a_repeat_gets_the_first_reply_word_for_word(shared: Arena) -> None:
-    """Also through the other copy, also by text instead of index, also after the game went on."""
+def test_a_repeated_answer_gets_exactly_the_first_reply(shared: Arena) -> None:
+    """Also through the other copy, by text instead of index, and after the game has continued."""
 
     async def scenario() -> None:
         async with shared.operator() as operator:
@@ -83,8 +83,8 @@ def test_a_repeat_gets_the_first_reply_word_for_word(shared: Arena) -> None:
     run(scenario)
 
 
-def test_stale_and_future_questions_are_refused_without_a_mark(shared: Arena) -> None:
-    """Refusals count only answers to the open question."""
+def test_answers_to_past_and_future_questions_are_refused_and_not_counted(shared: Arena) -> None:
+    """Only refused answers to the open question count towards a forfeit."""
 
     async def scenario() -> None:
         async with shared.operator() as operator:
@@ -95,17 +95,17 @@ def test_stale_and_future_questions_are_refused_without_a_mark(shared: Arena) ->
                     assert (await seat.look(session)).question.turn == turn
                     await seat.act(session, turn, 0)
                 for turn in (0, 1, 2, 5, 4_000_000_000):
-                    told = await refusal(seat.act(session, turn, 0))
-                    assert (told.code, told.reason) == (grpc.StatusCode.ABORTED, "STALE_TURN"), turn
-                    assert told.facts["expected"] == "4"
+                    error = await refusal(seat.act(session, turn, 0))
+                    assert (error.code, error.reason) == (grpc.StatusCode.ABORTED, "STALE_TURN"), turn
+                    assert error.facts["expected"] == "4"
                 assert (await operator.session(session)).seats[0].refusals == 0
                 assert (await seat.look(session)).question.turn == 4
 
     run(scenario)
 
 
-def test_doubled_and_stale_choices_on_a_stream(shared: Arena) -> None:
-    """A repeat of what stands is taken silently; anything else to a closed question is refused, and the game goes on."""
+def test_a_stream_ignores_repeated_choices_and_refuses_stale_ones(shared: Arena) -> None:
+    """A repeat of the accepted choice gets no reply; any other choice for a closed question is refused."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, shared.client() as client:
@@ -147,8 +147,8 @@ def test_doubled_and_stale_choices_on_a_stream(shared: Arena) -> None:
     run(scenario)
 
 
-def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_the_last(shared: Arena) -> None:
-    """Relief: three seats answer at once on different copies, one of them through a stream; no viewer sees what was said."""
+def test_simultaneous_answers_are_hidden_until_the_last_seat_has_answered(shared: Arena) -> None:
+    """Relief: three seats answer at once on different copies, one of them on a stream; no viewer sees their answers."""
 
     async def scenario() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -161,8 +161,8 @@ def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_t
                 for token in created.seat_tokens[:2]
             ]
             anybody = [await stack.enter_async_context(shared.client(copy=copy)) for copy in range(2)]
-            told = await operator.session(session)
-            assert list(told.to_act) == [0, 1, 2], "Relief begins with a simultaneous phase"
+            found = await operator.session(session)
+            assert list(found.to_act) == [0, 1, 2], "Relief begins with a simultaneous phase"
             await until(lambda: len(watching.turns) == 1, "the bot is asked")
             said: dict[int, list[str]] = {0: [], 1: [], 2: []}
             watcher = anybody[1].watch(session)
@@ -174,7 +174,7 @@ def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_t
 
             following = asyncio.create_task(follow())
             try:
-                # All but the bot speak, at once and on different copies; nobody else may notice what.
+                # All seats but the bot answer at once on different copies; no other viewer may see the answers.
                 async def speak(seat: int, client: Client) -> None:
                     while (view := await client.look(session)).HasField("question"):
                         legal = view.question.legal_actions
@@ -184,23 +184,23 @@ def test_in_a_simultaneous_phase_all_answers_are_taken_and_none_is_seen_before_t
 
                 await asyncio.gather(*(speak(seat, copies[seat]) for seat, copies in enumerate(seats)))
                 assert list((await operator.session(session)).to_act) == [2]
-                # Everybody sees exactly what they would see had the others said something else.
+                # Every view is the same as if the others had answered something else.
                 assert said[0] != _view_after(session, None, {})[1][0]
                 for copy in range(2):
                     assert (await anybody[copy].look(session)).view == _view_after(session, None, {})[0]
                     for seat in range(2):
                         view = (await seats[seat][copy].look(session)).view
                         assert view == _view_after(session, seat, {seat: said[seat]})[0]
-                        assert view != _view_after(session, seat, {})[0], "a seat sees its own words"
+                        assert view != _view_after(session, seat, {})[0], "a seat sees its own answer"
                 assert len(watching.turns) == 1
                 assert not _actions(seen)
                 replayed = await refusal(anybody[0].ask(session_pb2.GetReplayRequest(session=session)))
                 assert replayed.reason == "SESSION_RUNNING"
-                # The last one speaks, and everything is open.
+                # After the last answer, all of them are public.
                 async with shared.client(watching.key, 1) as client:
                     await speak(2, client)
                 count = sum(map(len, said.values()))
-                await until(lambda: len(_actions(seen)) >= count, "the watcher sees what was said")
+                await until(lambda: len(_actions(seen)) >= count, "the watcher sees the answers")
                 for seat, texts in said.items():
                     assert [action.text for action in _actions(seen)[:count] if action.seat == seat] == texts
                 revisions = [event.revision for event in seen]
@@ -219,7 +219,7 @@ def _actions(seen: list[session_pb2.WatchEvent]) -> list[session_pb2.ActionEvent
 
 
 def _view_after(session: str, viewer: int | None, said: dict[int, list[str]]) -> tuple[object, list[list[str]]]:
-    """What a viewer sees when seats 0 and 1 have said this, or the first thing that came to their minds; by the rules alone."""
+    """Compute with only the rules what a viewer sees after seats 0 and 1 gave these answers, or their first legal ones."""
     game = games.get("relief")
     seeds = seeds_of(session)
     state = game.new(3, {}, Seeds(seeds.table, seeds.deck))
@@ -233,8 +233,8 @@ def _view_after(session: str, viewer: int | None, said: dict[int, list[str]]) ->
     return codec.view_message(game, state, viewer), spoken
 
 
-def test_simultaneous_answers_on_different_copies_are_never_stale(shared: Arena) -> None:
-    """Three bots on two copies, many tables at once: nobody's answer is refused because somebody else was quicker."""
+def test_simultaneous_answers_on_different_copies_are_never_refused_as_stale(shared: Arena) -> None:
+    """Three bots on two copies play many sessions: no answer is refused because another bot was faster."""
 
     async def scenario() -> None:
         async with bots(shared, 3, apart=True) as players, shared.operator() as operator:

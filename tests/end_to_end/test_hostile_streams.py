@@ -1,4 +1,4 @@
-"""Streams that behave badly: each is told why it ends, and nobody else's game notices."""
+"""Misbehaving streams: each ends with a reason, and other games are not affected."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _PLAY = "/rubble.v1.BotService/Play"
 
 @contextlib.asynccontextmanager
 async def _others_play(shared: Arena) -> AsyncIterator[None]:
-    """Meanwhile two bots play a game from beginning to end as if nothing happened."""
+    """During the block two other bots play a whole game without any fault."""
     async with bots(shared, 2, apart=True) as players, shared.operator() as operator:
         session = fresh("bystanders")
         await create_session(operator, "relief", [bot.name for bot in players], session)
@@ -55,7 +55,7 @@ def _hello(key: str) -> bytes:
     return bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)).SerializeToString()
 
 
-def test_garbage_no_hello_a_second_hello_and_a_bad_key(shared: Arena) -> None:
+def test_a_stream_with_a_bad_hello_or_garbage_ends_with_a_reason(shared: Arena) -> None:
     async def scenario() -> None:
         _, key = await _key(shared)
         hello = _hello(key)
@@ -73,29 +73,29 @@ def test_garbage_no_hello_a_second_hello_and_a_bad_key(shared: Arena) -> None:
                 call = play()
                 for message in messages:
                     await call.write(message)
-                told = await refusal(_drain(call))
-                assert (told.code, told.reason) == (code, reason), (messages, told)
-                assert key not in told.message
+                error = await refusal(_drain(call))
+                assert (error.code, error.reason) == (code, reason), (messages, error)
+                assert key not in error.message
             call = client.play()
             await call.done_writing()
-            told = await refusal(_drain(call))
-            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
-            assert told.facts["field"] == "hello"
+            error = await refusal(_drain(call))
+            assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
+            assert error.facts["field"] == "hello"
 
     run(scenario)
 
 
-def test_a_stream_that_never_says_hello_is_not_kept(shared: Arena) -> None:
+def test_a_stream_without_a_hello_is_closed(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.client() as client:
-            told = await refusal(_drain(client.play()))
-            assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "hello")
+            error = await refusal(_drain(client.play()))
+            assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "hello")
 
     run(scenario)
 
 
-def test_floods_of_choices_for_games_that_are_not_there(shared: Arena) -> None:
-    """A bot that reads what it is told may go on, more slowly; nobody else waits."""
+def test_a_flood_of_choices_for_unknown_sessions_is_refused(shared: Arena) -> None:
+    """A bot that reads its refusals keeps its stream, but is read more slowly; others do not wait."""
 
     async def scenario() -> None:
         _, key = await _key(shared)
@@ -146,16 +146,16 @@ def test_a_bot_that_floods_and_never_reads_loses_its_stream() -> None:
             await until(is_connected, "the stream is open")
             writer = asyncio.create_task(write())
             await until(is_gone, "the stream is given up")
-            told = await refusal(_drain(call))
-            assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING")
+            error = await refusal(_drain(call))
+            assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NOT_READING")
             await writer
 
-    # As fast as it likes: by default it would be read so slowly that this takes a while.
+    # Without a limit on refusals: at the default the bot is read too slowly for this test.
     with arena(1, settings={"RUBBLE_REFUSALS_PER_SECOND": "100000"}) as opened:
         run(lambda: scenario(opened))
 
 
-def test_huge_notes_huge_texts_and_huge_messages(shared: Arena) -> None:
+def test_huge_notes_texts_and_messages_are_refused(shared: Arena) -> None:
     async def scenario() -> None:
         name, key = await _key(shared)
         async with _others_play(shared), shared.operator() as operator, shared.client() as client:
@@ -164,14 +164,14 @@ def test_huge_notes_huge_texts_and_huge_messages(shared: Arena) -> None:
             call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key, sdk="s" * 10_000)))
             await _asked(call, 1)
-            told = await _refused(call, bot_pb2.Choice(session=session, turn=1, index=0, note="n" * 1001))
-            assert (told.reason, told.open) == ("BAD_REQUEST", True)
-            told = await _refused(call, bot_pb2.Choice(session=session, turn=1, text="t" * 1000))
-            assert (told.reason, told.open) == ("UNREADABLE", True)
-            assert len(told.message) < 2000
-            told = await _refused(call, bot_pb2.Choice(session="s" * 1000, turn=1, index=0))
-            assert told.reason == "UNKNOWN_SESSION"
-            assert told.ByteSize() < 2000
+            error = await _refused(call, bot_pb2.Choice(session=session, turn=1, index=0, note="n" * 1001))
+            assert (error.reason, error.open) == ("BAD_REQUEST", True)
+            error = await _refused(call, bot_pb2.Choice(session=session, turn=1, text="t" * 1000))
+            assert (error.reason, error.open) == ("UNREADABLE", True)
+            assert len(error.message) < 2000
+            error = await _refused(call, bot_pb2.Choice(session="s" * 1000, turn=1, index=0))
+            assert error.reason == "UNKNOWN_SESSION"
+            assert error.ByteSize() < 2000
             await call.write(
                 bot_pb2.PlayRequest(choices=[bot_pb2.Choice(session=session, turn=1, index=0, note="é" * 1000)])
             )
@@ -195,7 +195,7 @@ def test_huge_notes_huge_texts_and_huge_messages(shared: Arena) -> None:
 
 
 async def _asked(call: Any, turn: int) -> None:
-    """Wait for a question."""
+    """Read the stream until a question comes."""
     while turn not in [event.turn.turn for event in (await call.read()).events]:
         pass
 
@@ -205,8 +205,8 @@ async def _refused(call: Any, choice: bot_pb2.Choice) -> bot_pb2.Refused:
     while True:
         for event in (await call.read()).events:
             if event.WhichOneof("event") == "refused":
-                told: bot_pb2.Refused = event.refused
-                return told
+                error: bot_pb2.Refused = event.refused
+                return error
 
 
 _GHOST = """
@@ -223,8 +223,10 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_bot_process_that_is_killed_or_frozen(shared: Arena, tmp_path: Path, how: signal.Signals) -> None:
-    """Killed it is soon missed; frozen it can be taken over from by the bot's next stream."""
+def test_a_killed_bot_is_noticed_and_a_frozen_one_can_be_replaced(
+    shared: Arena, tmp_path: Path, how: signal.Signals
+) -> None:
+    """The service soon notices a killed bot; a new stream of the same bot replaces a frozen one."""
 
     async def scenario() -> None:
         name, key = await _key(shared)
@@ -253,8 +255,8 @@ def test_a_bot_process_that_is_killed_or_frozen(shared: Arena, tmp_path: Path, h
     run(scenario)
 
 
-def test_calls_that_are_given_up_at_once(shared: Arena) -> None:
-    """Half-said calls, cancelled in the middle, leave nothing behind."""
+def test_cancelled_calls_leave_nothing_behind(shared: Arena) -> None:
+    """Streams are cancelled right after their Hello."""
 
     async def scenario() -> None:
         _, key = await _key(shared)

@@ -1,4 +1,4 @@
-"""What an operator scrapes: families that parse, and sums that are right with one process and with two."""
+"""The metrics of the service: they parse, and their sums are right with one process and with two."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ def _scrape(port: int) -> tuple[str, set[str], Samples]:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_scrape_tells_what_happened_in_all_processes(processes: int, tmp_path: Path) -> None:
+def test_a_scrape_counts_what_happened_in_all_processes(processes: int, tmp_path: Path) -> None:
     port = _free_port()
 
     async def scenario() -> None:
@@ -90,7 +90,7 @@ def test_a_scrape_tells_what_happened_in_all_processes(processes: int, tmp_path:
                     _, _, now = await asyncio.to_thread(_scrape, port)
                     return total(now, "rubble_bot_streams") == 4 and total(now, "rubble_live_sessions") == 0
 
-                await until(is_settled, "the gauges tell how it is")
+                await until(is_settled, "the gauges show the current state")
                 text, families, samples = await asyncio.to_thread(_scrape, port)
                 assert families >= _FAMILIES, _FAMILIES - families
                 assert total(samples, "rubble_moves_total", game="relief", by="seat") == moves
@@ -124,8 +124,8 @@ def _children(opened: Arena) -> list[int]:
     return [pid for pid in map(int, found) if b"multiprocessing.spawn" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def test_children_whose_parent_is_killed_stop() -> None:
-    """Nobody would ever stop them, and they would hold the port."""
+def test_child_processes_stop_when_their_parent_is_killed() -> None:
+    """Otherwise nothing would stop them, and they would keep the port."""
     with arena(1, "--processes", "2") as opened:
         assert opened.copies[0].address
         children = _children(opened)
@@ -134,8 +134,8 @@ def test_children_whose_parent_is_killed_stop() -> None:
         wait_for(lambda: not any(_is_alive(pid) for pid in children), "the children end")
 
 
-def test_children_that_had_not_yet_begun_when_their_parent_was_killed_stop(tmp_path: Path) -> None:
-    """Held as soon as there are any, so that nothing they could ask for has been asked for.
+def test_child_processes_that_are_still_starting_stop_when_their_parent_is_killed(tmp_path: Path) -> None:
+    """The children are stopped with a signal as soon as they exist, before they can watch their parent.
 
     The log is not checked: multiprocessing logs a traceback in a child to which its parent had not yet written.
     """
@@ -158,8 +158,8 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def test_a_child_that_dies_is_replaced_and_its_counts_stay() -> None:
-    """kill -9 of one of two processes behind a port: the bots come back to the port and play on."""
+def test_a_child_process_that_dies_is_replaced_and_its_counts_are_kept() -> None:
+    """After kill -9 of one of two processes behind a port, the bots reconnect to the port and play on."""
     port = _free_port()
 
     async def scenario() -> None:
@@ -178,7 +178,7 @@ def test_a_child_that_dies_is_replaced_and_its_counts_stay() -> None:
                 async def verifies(session: str) -> bool:
                     try:
                         await replay_of(operator, session)
-                    except Exception as error:  # the operator's own connection may have been to the dead one
+                    except Exception as error:  # the operator may have been connected to the dead process
                         del error
                         return False
                     return True

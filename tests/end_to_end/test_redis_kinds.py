@@ -1,4 +1,4 @@
-"""Redis as it is found in the world: connections cut, scripts forgotten, a Cluster, and a Sentinel that fails over."""
+"""Redis with closed connections and flushed scripts, as a Cluster, and with failover by Sentinel."""
 
 import asyncio
 import contextlib
@@ -38,7 +38,7 @@ async def _finish(opened: Arena, players: list[Bot], sessions: dict[str, str]) -
             await check_story(operator, session, game, len(players))
 
 
-def test_connections_cut_and_scripts_forgotten_again_and_again() -> None:
+def test_games_continue_while_connections_are_closed_and_scripts_flushed() -> None:
     async def scenario() -> None:
         with arena(2) as opened:
             async with bots(opened, 3, apart=True) as players:
@@ -52,7 +52,7 @@ def test_connections_cut_and_scripts_forgotten_again_and_again() -> None:
                     await until(lambda moves=moves: _moved(players, sessions, moves), "the games go on")  # type: ignore[misc]
                 store.close()
                 await _finish(opened, players, sessions)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
 
     run(scenario)
 
@@ -65,7 +65,7 @@ def _moved(players: list[Bot], sessions: dict[str, str], before: int) -> bool:
 
 # ------------------------------------------------------------------------------------------------- several servers
 def _ports(count: int) -> list[int]:
-    """Free ports whose neighbours 10000 above, which a Cluster uses, are free too."""
+    """Find free ports for which the port 10000 above, which a Cluster uses, is free too."""
     with contextlib.ExitStack() as stack:
         found: list[int] = []
         while len(found) < count:
@@ -78,7 +78,7 @@ def _ports(count: int) -> list[int]:
 
 
 class Server:
-    """One Valkey on a port of its own."""
+    """One Valkey on its own port."""
 
     def __init__(self, folder: Path, port: int, *flags: str) -> None:
         self.port = port
@@ -114,7 +114,7 @@ def _servers(tmp_path: Path, count: int, *flags: str) -> Iterator[list[Server]]:
 
 
 def _join(masters: list[Server], replicas: Sequence[Server]) -> None:
-    """Make a Cluster of them: the slots shared by the masters, and a replica behind each of the first of them."""
+    """Make a Cluster: the masters share the slots, and each replica follows one of the first masters."""
     servers = [*masters, *replicas]
     for other in servers[1:]:
         masters[0].client.execute_command("CLUSTER", "MEET", "127.0.0.1", other.port)
@@ -123,8 +123,8 @@ def _join(masters: list[Server], replicas: Sequence[Server]) -> None:
         server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", low, high - 1)
 
     def is_whole() -> bool:
-        told = [server.client.execute_command("CLUSTER", "INFO", NEVER_DECODE=True) for server in servers]
-        return all(b"cluster_state:ok" in one and b"cluster_known_nodes:%d" % len(servers) in one for one in told)
+        reply = [server.client.execute_command("CLUSTER", "INFO", NEVER_DECODE=True) for server in servers]
+        return all(b"cluster_state:ok" in one and b"cluster_known_nodes:%d" % len(servers) in one for one in reply)
 
     wait_for(is_whole, "the cluster is whole")
     for master, replica in zip(masters, replicas, strict=False):
@@ -137,8 +137,8 @@ def _join(masters: list[Server], replicas: Sequence[Server]) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_of_three(tmp_path: Path) -> None:
-    """Sessions and bots live in different slots; everything works as on one server."""
+def test_games_are_played_on_a_cluster_of_three(tmp_path: Path) -> None:
+    """Sessions and bots are in different slots; everything works as on one server."""
 
     async def scenario() -> None:
         flags = ("--cluster-enabled", "yes", "--save", "", "--bind", "127.0.0.1")
@@ -153,7 +153,7 @@ def test_a_cluster_of_three(tmp_path: Path) -> None:
                         server.client.script_flush()
                     await _finish(opened, players, sessions)
                 for server in servers:
-                    assert server.client.dbsize(), "every node has its share"
+                    assert server.client.dbsize(), "every node has some of the keys"
 
     run(scenario)
 
@@ -179,10 +179,8 @@ def test_a_connection_to_a_cluster_may_be_closed_at_any_moment_of_a_question(tmp
 
 
 @pytest.mark.slow
-def test_a_cluster_fails_over_in_mid_game(tmp_path: Path) -> None:
-    """One master after the other is killed, the one whose notifications everybody hears first; its replica takes over, and games go
-    on.
-    """
+def test_games_continue_after_the_masters_of_a_cluster_fail(tmp_path: Path) -> None:
+    """The masters are killed one after another, first the one with the notifications; replicas take over."""
 
     async def scenario() -> None:
         flags = ("--cluster-enabled", "yes", "--save", "", "--bind", "127.0.0.1", "--cluster-node-timeout", "2000")
@@ -213,10 +211,11 @@ def test_a_cluster_fails_over_in_mid_game(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_sentinel_fails_over_in_mid_game(tmp_path: Path, how: signal.Signals) -> None:
-    """The master is killed, or hangs without closing a connection; a replica takes its place, and every game goes on from what
-    it has, as fast as before: moves between copies must not wait for polls because nobody noticed that the notifications are
-    dead."""
+def test_games_continue_after_a_failover_by_sentinel(tmp_path: Path, how: signal.Signals) -> None:
+    """The master is killed, or hangs without closing a connection, and every game continues from what the replica has.
+
+    Games stay as fast as before: copies notice that notifications stopped, and do not fall back to polling.
+    """
 
     async def scenario() -> None:
         with _servers(tmp_path, 2, "--save", "", "--bind", "127.0.0.1") as (master, replica):

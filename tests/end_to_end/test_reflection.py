@@ -1,4 +1,4 @@
-"""Reflection: whoever knows only the address can play a whole game."""
+"""Reflection: a client that knows only the address can play a whole game."""
 
 import random
 import re
@@ -17,8 +17,8 @@ from tests.harness.processes import HOME, clean_env, run_command
 from tests.harness.service import Arena
 
 
-def test_a_whole_game_is_played_with_what_the_server_tells_about_itself(shared: Arena) -> None:
-    """No generated code: services, methods and messages all come from the server."""
+def test_a_whole_game_is_played_with_reflection_alone(shared: Arena) -> None:
+    """No generated code is used: services, methods and messages come from the server."""
     chance = random.Random(1906)
     with grpc.insecure_channel(shared.addresses[0]) as channel:
         database = ProtoReflectionDescriptorDatabase(channel)
@@ -57,7 +57,7 @@ def test_a_whole_game_is_played_with_what_the_server_tells_about_itself(shared: 
         assert ask("SessionService/GetReplay", operator, session=session).jsonl.count("\n") > moves
 
 
-def test_the_commands_of_the_grpcurl_page_work_as_they_stand(shared: Arena, tmp_path: Path) -> None:
+def test_the_commands_of_the_grpcurl_page_work_as_printed(shared: Arena, tmp_path: Path) -> None:
     if shutil.which("grpcurl") is None or shutil.which("jq") is None:
         pytest.skip("grpcurl and jq are not both on the PATH")
     page = (HOME / "docs" / "grpcurl.md").read_text()

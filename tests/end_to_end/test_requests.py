@@ -1,4 +1,4 @@
-"""Every call with every kind of caller and all sorts of requests: never a bug of ours, and every error says what is wrong."""
+"""Fuzzes every call with every kind of caller: no internal errors, and every error says what is wrong."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from tests.harness.service import Arena
 from tests.harness.waiting import run
 
 _BUGS = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNIMPLEMENTED}
-#: Strings that have broken something somewhere.
+#: Strings that often break programs.
 _STRINGS = (
     "",
     "0",
@@ -41,7 +41,7 @@ _TOKENS = ("1", "99", "99999999999999999999999999", "٣", "-1", "1e3", "abc")
 
 
 class Fuzz:
-    """Requests made of good parts and bad ones."""
+    """Makes requests from valid and invalid parts."""
 
     def __init__(self, seed: int, good: dict[str, list[Any]]) -> None:
         self._random = random.Random(seed)
@@ -98,18 +98,18 @@ class Fuzz:
                 return self._random.choice(_NUMBERS[:-3])
 
 
-def _check(told: Refusal, request: object) -> None:
-    assert told.code not in _BUGS, (told, request)
-    assert told.reason, ("no ErrorInfo", told, request)
-    assert told.message
-    assert told.code is not grpc.StatusCode.UNAVAILABLE, (told, request)
-    if told.reason in ("BAD_REQUEST", "BAD_SETUP"):
-        assert told.facts.keys() >= {"field", "value", "expected"}, told
-        assert all(len(fact) < 500 for fact in told.facts.values())
+def _check(error: Refusal, request: object) -> None:
+    assert error.code not in _BUGS, (error, request)
+    assert error.reason, ("no ErrorInfo", error, request)
+    assert error.message
+    assert error.code is not grpc.StatusCode.UNAVAILABLE, (error, request)
+    if error.reason in ("BAD_REQUEST", "BAD_SETUP"):
+        assert error.facts.keys() >= {"field", "value", "expected"}, error
+        assert all(len(fact) < 500 for fact in error.facts.values())
 
 
 @pytest.mark.parametrize("caller", ["anonymous", "seat", "bot", "operator", "rubbish"])
-def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -> None:
+def test_no_request_causes_an_internal_error(shared: Arena, caller: str) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent) as (bot,):
             live = await create_session(operator, "relief", ["", bot.name, ""])
@@ -174,7 +174,7 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Arena, caller: str) -
 
 
 @pytest.mark.parametrize("path", [path for path, _, _ in UNARY.values()] + [f"/{NAMES[1]}/Watch", f"/{NAMES[2]}/Play"])
-def test_bytes_that_are_no_message_are_refused_as_such(shared: Arena, path: str) -> None:
+def test_bytes_that_are_not_a_message_are_refused(shared: Arena, path: str) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
             key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=fresh("garbage")))).bot_key
@@ -185,9 +185,9 @@ def test_bytes_that_are_no_message_are_refused_as_such(shared: Arena, path: str)
                     async for _ in call(garbage, metadata=(("authorization", f"Bearer {token}"),), timeout=20):
                         pass
                 except grpc.aio.AioRpcError as error:
-                    told = Refusal.of(error)
-                    assert told.code is grpc.StatusCode.INVALID_ARGUMENT, (garbage, told)
-                    assert told.reason, told
+                    refused = Refusal.of(error)
+                    assert refused.code is grpc.StatusCode.INVALID_ARGUMENT, (garbage, refused)
+                    assert refused.reason, refused
 
     run(scenario)
 
@@ -238,18 +238,18 @@ def test_a_bad_request_names_its_field_its_value_and_what_was_expected(
 ) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
-            told = await refusal(operator.ask(request_))
+            error = await refusal(operator.ask(request_))
             wanted = grpc.StatusCode.NOT_FOUND if field == "game" else grpc.StatusCode.INVALID_ARGUMENT
-            assert told.code is wanted, told
-            assert told.facts["field"] == field
-            assert value in told.facts["value"]
-            assert expected in told.facts["expected"]
-            assert field in told.message
+            assert error.code is wanted, error
+            assert error.facts["field"] == field
+            assert value in error.facts["value"]
+            assert expected in error.facts["expected"]
+            assert field in error.message
 
     run(scenario)
 
 
-def test_unknown_sessions_and_wrong_seats(shared: Arena) -> None:
+def test_unknown_sessions_and_wrong_seats_are_refused(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
             created = await create_session(operator, "relief", ["", ""])
@@ -264,11 +264,11 @@ def test_unknown_sessions_and_wrong_seats(shared: Arena) -> None:
                 session_pb2.RevealSeedsRequest(session="nowhere"),
                 simulation_pb2.SampleWorldsRequest(session="nowhere", count=1),
             ):
-                told = await refusal(operator.ask(request))
-                assert (told.code, told.reason) == (grpc.StatusCode.NOT_FOUND, "UNKNOWN_SESSION"), request
-                assert told.facts["session"] == "nowhere"
-            told = await refusal(operator.watch("nowhere").read())
-            assert told.code is grpc.StatusCode.NOT_FOUND
+                error = await refusal(operator.ask(request))
+                assert (error.code, error.reason) == (grpc.StatusCode.NOT_FOUND, "UNKNOWN_SESSION"), request
+                assert error.facts["session"] == "nowhere"
+            error = await refusal(operator.watch("nowhere").read())
+            assert error.code is grpc.StatusCode.NOT_FOUND
             for request in (
                 session_pb2.ResignRequest(session=session, seat=2),
                 session_pb2.AdjudicateRequest(session=session, ranks=[1, 1, 1]),
@@ -276,12 +276,12 @@ def test_unknown_sessions_and_wrong_seats(shared: Arena) -> None:
                 simulation_pb2.SampleWorldsRequest(session=session, seat=7, count=1),
                 simulation_pb2.SampleWorldsRequest(session=session, seat=0, count=65),
             ):
-                told = await refusal(operator.ask(request))
-                assert told.code is grpc.StatusCode.INVALID_ARGUMENT, (request, told)
-                assert told.facts.keys() >= {"field", "value", "expected"}
+                error = await refusal(operator.ask(request))
+                assert error.code is grpc.StatusCode.INVALID_ARGUMENT, (request, error)
+                assert error.facts.keys() >= {"field", "value", "expected"}
             other = await create_session(operator, "relief", ["", ""])
             async with shared.client(other.seat_tokens[0]) as stranger:
-                told = await refusal(stranger.act(session, 1, 0))
-                assert told.code is grpc.StatusCode.PERMISSION_DENIED
+                error = await refusal(stranger.act(session, 1, 0))
+                assert error.code is grpc.StatusCode.PERMISSION_DENIED
 
     run(scenario)

@@ -1,4 +1,4 @@
-"""Sessions from the operator's side: made once, listed, judged, cancelled, revealed."""
+"""Sessions as the operator manages them: create, list, adjudicate, cancel, reveal, forget."""
 
 import asyncio
 
@@ -14,8 +14,8 @@ from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
 
-def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
-    """Also at once, also on both copies; another request with the same id is told so."""
+def test_the_same_create_request_twice_makes_one_session(shared: Arena) -> None:
+    """Also at the same time and on both copies; a different request with the same id is refused."""
 
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there:
@@ -30,9 +30,9 @@ def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
             ):
                 question = (await one.look(session)).question
                 await one.act(session, question.turn, 0)
-                assert (await two.look(session)).HasField("question"), "tokens of any answer are good"
+                assert (await two.look(session)).HasField("question"), "tokens of every reply are valid"
             again = await create_session(there, "relief", ["", "", ""], session)
-            assert again.session.revision > 0, "it is the session that is there, with all that happened in it"
+            assert again.session.revision > 0, "the reply has the existing session with its moves"
             base = session_pb2.CreateSessionRequest(
                 session=session,
                 game="relief",
@@ -57,8 +57,8 @@ def test_the_same_request_twice_is_one_session(shared: Arena) -> None:
                 others.append(request)
             for request in others:
                 for client in (here, there):
-                    told = await refusal(client.ask(request))
-                    assert (told.code, told.reason) == (grpc.StatusCode.ALREADY_EXISTS, "SESSION_EXISTS"), request
+                    error = await refusal(client.ask(request))
+                    assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "SESSION_EXISTS"), request
             assert (await here.session(session)).revision == again.session.revision
 
     run(scenario)
@@ -90,7 +90,7 @@ def test_sessions_are_listed_page_by_page() -> None:
     run(scenario)
 
 
-def test_adjudicating_and_cancelling(shared: Arena) -> None:
+def test_the_operator_adjudicates_and_cancels_sessions(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there:
             ranked = (await create_session(here, "relief", ["", "", ""])).session.session
@@ -105,9 +105,9 @@ def test_adjudicating_and_cancelling(shared: Arena) -> None:
             await replay_of(here, played)
             gone = (await create_session(here, "relief", ["", ""])).session.session
             await there.ask(session_pb2.CancelSessionRequest(session=gone, reason="rain"))
-            told = await here.session(gone)
-            assert told.status == session_pb2.SESSION_STATUS_CANCELLED
-            assert not told.HasField("outcome")
+            found = await here.session(gone)
+            assert found.status == session_pb2.SESSION_STATUS_CANCELLED
+            assert not found.HasField("outcome")
             replay = await replay_of(here, gone)
             assert [entry.note for entry in replay.entries if isinstance(entry, Ended)] == ["rain"]
             for session in (ranked, played, gone):
@@ -122,7 +122,7 @@ def test_adjudicating_and_cancelling(shared: Arena) -> None:
     run(scenario)
 
 
-def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Arena) -> None:
+def test_seeds_are_committed_first_and_revealed_only_when_allowed(shared: Arena) -> None:
     async def scenario() -> None:
         async with (
             bots(shared, 2, apart=True) as players,
@@ -141,8 +141,8 @@ def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Aren
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             assert seeds_of(session).deck.hex() not in text
             assert verify_replay(text).reason == HELD_BACK
-            told = await refusal(anybody.ask(session_pb2.RevealSeedsRequest(session=session)))
-            assert told.code is grpc.StatusCode.UNAUTHENTICATED
+            error = await refusal(anybody.ask(session_pb2.RevealSeedsRequest(session=session)))
+            assert error.code is grpc.StatusCode.UNAUTHENTICATED
             for _ in range(2):
                 answer = await operator.ask(session_pb2.RevealSeedsRequest(session=session))
                 assert answer.seeds == seeds_of(session)
@@ -152,26 +152,26 @@ def test_seeds_are_committed_to_first_and_revealed_when_they_may_be(shared: Aren
     run(scenario)
 
 
-def test_while_a_game_runs_its_replay_and_its_seeds_are_nobodys_business(shared: Arena) -> None:
+def test_the_replay_and_seeds_of_a_running_game_are_refused(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1) as (bot,):
             created = await create_session(operator, "relief", ["", bot.name])
             session = created.session.session
             for token in ("", created.seat_tokens[0], bot.key):
                 async with shared.client(token) as client:
-                    told = await refusal(client.ask(session_pb2.GetReplayRequest(session=session)))
-                    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
+                    error = await refusal(client.ask(session_pb2.GetReplayRequest(session=session)))
+                    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
             assert verify_replay(text, allow_partial=True).ok
             assert seeds_of(session).deck.hex() not in text
-            told = await refusal(operator.ask(session_pb2.RevealSeedsRequest(session=session)))
-            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
+            error = await refusal(operator.ask(session_pb2.RevealSeedsRequest(session=session)))
+            assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
 
     run(scenario)
 
 
-def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
+def test_a_revoked_key_cannot_open_a_stream(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator, shared.client() as client:
             name = fresh("revoked")
@@ -179,8 +179,8 @@ def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
             await operator.ask(bot_pb2.RevokeKeyRequest(bot=name))
             call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key)))
-            told = await refusal(call.read())
-            assert (told.code, told.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
+            error = await refusal(call.read())
+            assert (error.code, error.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
             new = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
             call = client.play()
             await call.write(bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=new)))
@@ -190,15 +190,15 @@ def test_a_revoked_key_opens_no_stream(shared: Arena) -> None:
     run(scenario)
 
 
-def test_an_archived_session_is_forgotten_within_seconds_and_a_running_one_never(shared: Arena) -> None:
+def test_an_archived_session_is_forgotten_within_seconds_but_never_a_running_one(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator(0) as here, shared.operator(1) as there, shared.client() as anybody:
             session = (await create_session(here, "relief", ["", ""])).session.session
             forget = session_pb2.ForgetSessionRequest(session=session)
-            told = await refusal(anybody.ask(forget))
-            assert told.code is grpc.StatusCode.UNAUTHENTICATED
-            told = await refusal(here.ask(forget))
-            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
+            refused = await refusal(anybody.ask(forget))
+            assert refused.code is grpc.StatusCode.UNAUTHENTICATED
+            refused = await refusal(here.ask(forget))
+            assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_RUNNING")
             await here.ask(session_pb2.CancelSessionRequest(session=session))
             await here.ask(forget)
             for client in (here, there):
@@ -211,6 +211,6 @@ def test_an_archived_session_is_forgotten_within_seconds_and_a_running_one_never
                     return False
 
                 await until(is_gone, "the session is gone")
-            await there.ask(forget)  # what is not there is forgotten already
+            await there.ask(forget)  # forgetting a session that does not exist succeeds
 
     run(scenario)

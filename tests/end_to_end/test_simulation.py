@@ -1,4 +1,4 @@
-"""Worlds to search in: for whoever holds the seat, from what the seat knows and nothing else, within a budget."""
+"""Simulated worlds: only for the holder of a seat, only from what the seat knows, and within a budget."""
 
 import time
 from base64 import urlsafe_b64decode
@@ -22,7 +22,7 @@ from tests.harness.waiting import run, until
 
 
 def _open(handle: bytes) -> Any:
-    """The world in a handle, as plain data."""
+    """Decode the world in a handle."""
     payload = handle.decode().split(".")[2]
     _, _, (_, plain) = msgspec.msgpack.decode(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return plain
@@ -34,7 +34,7 @@ async def _sample(client: Client, session: str, seat: int, count: int = 3, seed:
 
 
 async def _in_mid_game(shared: Arena, operator: Client, game: AnyGame, seats: int) -> tuple[str, list[str], Any]:
-    """A session with open seats after some moves: its id, its tokens, and its true state."""
+    """Create a session with open seats and play some moves; return its id, its tokens and its true state."""
     created = await create_session(operator, game.id, [""] * seats)
     session = created.session.session
     seeds = seeds_of(session)
@@ -54,8 +54,8 @@ async def _in_mid_game(shared: Arena, operator: Client, game: AnyGame, seats: in
 
 
 @pytest.mark.parametrize(("game_id", "seats"), [("relief", 3), ("sf1906-1e", 3), ("sf1906-2e", 2)])
-def test_worlds_are_made_from_what_the_seat_knows(shared: Arena, game_id: str, seats: int) -> None:
-    """Every world looks to the seat as the table does, and another truth behind the same view gives the same worlds."""
+def test_worlds_are_made_only_from_what_the_seat_knows(shared: Arena, game_id: str, seats: int) -> None:
+    """Every world has the same view for the seat as the real game; another hidden state with that view gives equal worlds."""
     game = games.get(game_id)
 
     async def scenario() -> None:
@@ -92,12 +92,12 @@ def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
                 assert len(await _sample(seat, session, 0)) == 3
                 assert len(await _sample(key, session, 1)) == 3
                 for client, wrong in ((seat, 1), (key, 0)):
-                    told = await refusal(_sample(client, session, wrong))
-                    assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+                    error = await refusal(_sample(client, session, wrong))
+                    assert (error.code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
                 assert (await refusal(_sample(anybody, session, 0))).code is grpc.StatusCode.UNAUTHENTICATED
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
-            told = await refusal(_sample(operator, session, 0))
-            assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_ENDED")
+            error = await refusal(_sample(operator, session, 0))
+            assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_ENDED")
 
     run(scenario)
 
@@ -105,19 +105,19 @@ def test_only_the_holder_of_a_seat_gets_its_worlds(shared: Arena) -> None:
 async def _simulate(client: Client, world: bytes, **more: Any) -> simulation_pb2.SimulationResult:
     request = simulation_pb2.SimulateRequest(simulations=[simulation_pb2.Simulation(world=world, **more)])
     (result,) = (await client.ask(request)).results
-    told: simulation_pb2.SimulationResult = result
-    return told
+    reply: simulation_pb2.SimulationResult = result
+    return reply
 
 
-def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> None:
+def test_handles_that_were_changed_stolen_or_expired_are_refused(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
             session, tokens, _ = await _in_mid_game(shared, operator, games.get("relief"), 2)
             async with shared.client(tokens[0]) as seat, shared.client(tokens[1]) as thief:
                 (world,) = await _sample(seat, session, 0, 1)
                 assert (await _simulate(seat, world)).refused == ""
-                told = await refusal(_simulate(thief, world))
-                assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "HANDLE_NOT_YOURS")
+                error = await refusal(_simulate(thief, world))
+                assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "HANDLE_NOT_YOURS")
                 middle = len(world) // 2
                 for changed in (
                     b"",
@@ -127,8 +127,8 @@ def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> Non
                     world[:middle] + bytes([world[middle] ^ 1]) + world[middle + 1 :],
                     tokens[0].encode(),
                 ):
-                    told = await refusal(_simulate(seat, changed))
-                    assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
+                    error = await refusal(_simulate(seat, changed))
+                    assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_HANDLE"), changed
                 secrets = (shared.state / "secrets").read_text().split()
                 signer = Signer(secrets)
                 owner = signer.read(tokens[0]).id
@@ -145,7 +145,7 @@ def test_handles_that_were_changed_stolen_or_kept_too_long(shared: Arena) -> Non
     run(scenario)
 
 
-def test_a_line_of_play_can_be_tried_step_by_step_and_played_out(shared: Arena) -> None:
+def test_a_world_can_be_played_step_by_step_or_to_its_end(shared: Arena) -> None:
     game = games.get("sf1906-2e")
 
     async def scenario() -> None:
@@ -156,7 +156,7 @@ def test_a_line_of_play_can_be_tried_step_by_step_and_played_out(shared: Arena) 
                 table = await here.look(session)
                 (world,) = await _sample(here, session, seat, 1)
                 first = await _simulate(there, world, return_position=True, return_world=True)
-                assert first.view == table.view, "in a world the seat sees what it sees at the table"
+                assert first.view == table.view, "in a world the seat has the same view as in the game"
                 assert list(first.legal_actions) == list(table.question.legal_actions)
                 assert list(first.to_act) == [seat]
                 text = first.legal_actions[0].text
@@ -173,14 +173,14 @@ def test_a_line_of_play_can_be_tried_step_by_step_and_played_out(shared: Arena) 
                 bad = await _simulate(here, world, actions=["build a tower of cheese"])
                 assert (bad.refused, bad.world) == ("UNREADABLE", b"")
                 for wrong in ({"playouts": 1001}, {"policy": "clairvoyant"}, {"actions": ["x"] * 1001}):
-                    told = await refusal(_simulate(here, world, **wrong))
-                    assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, next(iter(wrong)))
+                    error = await refusal(_simulate(here, world, **wrong))
+                    assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, next(iter(wrong)))
 
     run(scenario)
 
 
-def test_whoever_has_used_up_its_computing_time_waits_and_is_told_how_long() -> None:
-    """And nobody else does."""
+def test_a_caller_without_computing_time_is_refused_and_told_how_long_to_wait() -> None:
+    """Other callers are not affected."""
 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_SIMULATION_MS_PER_SECOND": "20"}) as opened:
@@ -193,16 +193,16 @@ def test_whoever_has_used_up_its_computing_time_waits_and_is_told_how_long() -> 
                 ):
                     (world,) = await _sample(greedy, session, 0, 1)
                     await _simulate(greedy, world, playouts=300)
-                    told = await refusal(_simulate(greedy, world, playouts=1))
-                    assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                    assert told.retry_s
+                    error = await refusal(_simulate(greedy, world, playouts=1))
+                    assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                    assert error.retry_s
                     assert len(await _sample(other, session, 1, 1)) == 1, "another caller has a budget of its own"
 
     run(scenario)
 
 
-def test_whoever_lives_from_hand_to_mouth_still_sees_a_request_of_many_parts_through() -> None:
-    """And one that owes too much is stopped in the midst of it."""
+def test_a_caller_with_little_computing_time_can_finish_a_request_of_many_parts() -> None:
+    """A caller that has used far more than its budget is stopped within the request."""
 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_SIMULATION_MS_PER_SECOND": "10"}) as opened:
@@ -214,17 +214,17 @@ def test_whoever_lives_from_hand_to_mouth_still_sees_a_request_of_many_parts_thr
                     endless = simulation_pb2.SimulateRequest(
                         simulations=[simulation_pb2.Simulation(world=world, playouts=10)] * 200
                     )
-                    told = await refusal(searching.ask(endless))
-                    assert told.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+                    refused = await refusal(searching.ask(endless))
+                    assert refused.code is grpc.StatusCode.RESOURCE_EXHAUSTED
                     request = simulation_pb2.SimulateRequest(simulations=[part] * 12)
 
-                    async def is_seen_through() -> bool:
+                    async def is_finished() -> bool:
                         try:
                             return len((await searching.ask(request)).results) == 12
                         except grpc.aio.AioRpcError as error:
                             assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
                             return False
 
-                    await until(is_seen_through, "a request of twelve parts")
+                    await until(is_finished, "a request of twelve parts")
 
     run(scenario)

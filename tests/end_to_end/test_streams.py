@@ -1,4 +1,4 @@
-"""Bot streams: coming back, taking over, as many games as a bot wants, and copies that stop in good order."""
+"""Bot streams: reconnecting, taking over, limits on games and streams, and copies that drain."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,8 @@ from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
 
-def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared: Arena) -> None:
-    """With the clock as it stands, on whichever copy it comes back."""
+def test_a_bot_that_reconnects_is_asked_all_its_open_questions(shared: Arena) -> None:
+    """With the time left on its clock, on any copy."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, apart=True) as (rival,):
@@ -29,14 +29,14 @@ def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared:
                     await create_session(operator, "sf1906-2e", [bot.name], f"{session}-solo")
                 waiting = {f"{session}-solo" for session in sessions[:2]}
                 for session in sessions:
-                    told = await operator.session(session)
-                    if 0 in told.to_act:
+                    found = await operator.session(session)
+                    if 0 in found.to_act:
                         waiting.add(session)
-                await until(lambda: waiting <= {turn.session for turn in bot.turns}, "all questions are put")
+                await until(lambda: waiting <= {turn.session for turn in bot.turns}, "all questions are asked")
                 asked = {turn.session: turn for turn in bot.turns}
             again = Bot(bot.name, bot.key, [shared.addresses[1]], policy=silent)
             async with again:
-                await until(lambda: asked.keys() <= {turn.session for turn in again.turns}, "all are put again")
+                await until(lambda: asked.keys() <= {turn.session for turn in again.turns}, "all are asked again")
                 assert len(again.turns) == len(asked)
                 for turn in again.turns:
                     first = asked[turn.session]
@@ -51,7 +51,7 @@ def test_a_bot_that_comes_back_is_told_every_game_in_which_it_is_to_move(shared:
 
 @pytest.mark.parametrize("copy", [0, 1], ids=["on the same copy", "on another copy"])
 def test_a_newer_stream_takes_over(shared: Arena, copy: int) -> None:
-    """The older one is told so last of all and ends with ABORTED and TAKEN_OVER; the newer one gets the questions and plays on."""
+    """The older stream ends with ABORTED and TAKEN_OVER; the newer one gets the questions and plays on."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, bots(shared, 1, policy=silent, once=True) as (older,):
@@ -72,8 +72,8 @@ def test_a_newer_stream_takes_over(shared: Arena, copy: int) -> None:
     run(scenario)
 
 
-def test_a_bot_has_no_more_streams_than_it_may_have() -> None:
-    """With room for one, the one that plays stays; the next one is told when to try again."""
+def test_a_bot_cannot_open_more_streams_than_its_limit() -> None:
+    """With a limit of one, the playing stream stays; the next one is refused and told when to try again."""
 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_STREAMS_PER_BOT": "1"}) as opened:
@@ -92,8 +92,8 @@ def test_a_bot_has_no_more_streams_than_it_may_have() -> None:
     run(scenario)
 
 
-def test_of_many_streams_of_one_bot_one_lives(shared: Arena) -> None:
-    """They come at once, on both copies; all but one are told that another took over, and that one plays."""
+def test_of_many_streams_of_one_bot_one_stays_open(shared: Arena) -> None:
+    """They connect at once to both copies; all but one end with TAKEN_OVER, and the last one plays."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:
@@ -103,7 +103,7 @@ def test_of_many_streams_of_one_bot_one_lives(shared: Arena) -> None:
                 await stack.enter_async_context(Bot(name, key, [shared.addresses[number % 2]], once=True))
                 for number in range(8)
             ]
-            await until(lambda: sum(bot.is_done for bot in rivals) == 7, "seven of eight are told to go")
+            await until(lambda: sum(bot.is_done for bot in rivals) == 7, "seven of eight streams end")
             for bot in rivals:
                 for ending in bot.endings:
                     assert ending is not None
@@ -120,7 +120,7 @@ def test_of_many_streams_of_one_bot_one_lives(shared: Arena) -> None:
 
 
 @pytest.mark.parametrize("parallel", [0, 3])
-def test_a_bot_plays_no_more_games_at_once_than_it_wants(shared: Arena, parallel: int) -> None:
+def test_a_bot_plays_no_more_games_at_once_than_it_asked_for(shared: Arena, parallel: int) -> None:
     async def scenario() -> None:
         async with bots(shared, 1, parallel=parallel) as (bot,), shared.operator() as operator:
             sessions = [fresh("parallel") for _ in range(7)]
@@ -145,8 +145,8 @@ def test_a_bot_plays_no_more_games_at_once_than_it_wants(shared: Arena, parallel
     run(scenario)
 
 
-def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
-    """SIGTERM in mid-game: bots are told, health says so, no move is lost, and the process ends with 0."""
+def test_a_copy_that_drains_sends_its_bots_to_another_copy() -> None:
+    """SIGTERM during games: bots get Draining, health reports it, no move is lost, and the process exits with 0."""
 
     async def scenario() -> None:
         with arena(2) as opened:
@@ -167,7 +167,7 @@ def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
                 for bot in moved:
                     await bot.welcomed(2)
                     assert bot.drainings == 1
-                    assert bot.endings[0] is None, "the stream ends in good order"
+                    assert bot.endings[0] is None, "the stream ends without an error"
                 for bot in players:
                     await bot.finished(sessions)
                 for session, game in sessions.items():
@@ -176,8 +176,8 @@ def test_a_copy_that_is_told_to_stop_sends_its_bots_elsewhere() -> None:
     run(scenario)
 
 
-def test_a_crowd_arrives_at_once(shared: Arena) -> None:
-    """After a copy died all its bots come to another one; nobody is turned away."""
+def test_many_bots_can_connect_at_once(shared: Arena) -> None:
+    """When a copy dies all its bots connect to another one, which accepts all of them."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:
@@ -187,7 +187,7 @@ def test_a_crowd_arrives_at_once(shared: Arena) -> None:
                 await stack.enter_async_context(Bot(name, answer.bot_key, [shared.addresses[0]], once=True))
                 for name, answer in zip(names, answers, strict=True)
             ]
-            await until(lambda: all(bot.welcomes or bot.is_done for bot in crowd), "everybody has an answer")
+            await until(lambda: all(bot.welcomes or bot.is_done for bot in crowd), "every bot has a reply")
             assert [bot.endings for bot in crowd if bot.endings] == []
             listed = {bot.bot for bot in (await operator.ask(bot_pb2.ListConnectedRequest())).bots}
             assert listed >= set(names)
@@ -195,7 +195,7 @@ def test_a_crowd_arrives_at_once(shared: Arena) -> None:
     run(scenario)
 
 
-def test_list_connected_tells_who_is_there(shared: Arena) -> None:
+def test_list_connected_lists_the_connected_bots(shared: Arena) -> None:
     async def scenario() -> None:
         async with shared.operator() as operator:
 
@@ -207,9 +207,9 @@ def test_list_connected_tells_who_is_there(shared: Arena) -> None:
                 session = fresh("listed")
                 await create_session(operator, "sf1906-2e", [bot.name], session)
                 await until(lambda: bool(bot.turns), "it plays")
-                told = await find(bot.name)
-                assert (told.sdk, told.max_parallel_games, told.games) == ("end-to-end 1", 5, 1)
-                assert abs(told.since_ms - time.time() * 1000) < 60_000
+                reply = await find(bot.name)
+                assert (reply.sdk, reply.max_parallel_games, reply.games) == ("end-to-end 1", 5, 1)
+                assert abs(reply.since_ms - time.time() * 1000) < 60_000
 
             async def is_gone() -> bool:
                 return await find(bot.name) is None

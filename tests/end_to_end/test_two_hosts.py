@@ -1,7 +1,7 @@
-"""Two hosts: copies of the service on one, bots on the other, and a cable between them that is cut and mended in mid-game.
+"""Copies of the service on one host, bots on another; the network between them fails and recovers during games.
 
-The hosts are network namespaces of this machine, each with an address of its own; a cut is a link that is down, so that packets
-vanish and nobody is told. Needs root.
+The hosts are network namespaces of this machine, each with its own address. Setting a link down drops packets
+without an error on either side. Needs root.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tests.harness.games import create_session, fresh, replay_of
 from tests.harness.processes import HOME, PYTHON, Process, clean_env, run_command
 from tests.harness.waiting import run, until
 
-_PORTS: Final = (50051, 50052)  # in a namespace of its own nobody else has them
+_PORTS: Final = (50051, 50052)  # free, because the namespace is new
 _CABLE_S: Final = 300.0
 
 
@@ -33,17 +33,17 @@ def _ip(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 class Hosts:
-    """Two namespaces: ``arena`` with a cable to us and one to ``bots``."""
+    """Two namespaces: ``arena`` has a link to us and one to ``bots``."""
 
     def __init__(self, number: int) -> None:
         self.arena, self.bot_host = f"rubble-a{number}", f"rubble-g{number}"
-        #: A network for each cable; the numbers keep parallel runs apart.
+        #: A network for each link; the numbers keep parallel runs apart.
         self._net = f"10.{64 + number % 128}.{number // 128 % 256}"
         self._names = {"ours": f"rba{number}", "theirs": f"rbb{number}", "in": f"rbc{number}", "out": f"rbd{number}"}
         self.near, self.far = f"{self._net}.1", f"{self._net}.129"
 
     def create_session(self) -> None:
-        """Both hosts and both cables, or skip."""
+        """Create both namespaces and both links, or skip the test."""
         first = _ip("netns", "add", self.arena)
         if first.returncode:
             pytest.skip(f"network namespaces cannot be made here: {first.stderr.strip()}")
@@ -68,15 +68,15 @@ class Hosts:
             assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
 
     def cut(self) -> None:
-        """The cable to the bots is pulled out."""
+        """Set the link to the bots down."""
         assert _ip("-n", self.bot_host, "link", "set", self._names["out"], "down").returncode == 0
 
     def mend(self) -> None:
-        """And put in again."""
+        """Set the link to the bots up again."""
         assert _ip("-n", self.bot_host, "link", "set", self._names["out"], "up").returncode == 0
 
     def remove(self) -> None:
-        """Namespaces take their ends of the cables with them."""
+        """Delete the namespaces, and with them their ends of the links."""
         for host in (self.arena, self.bot_host):
             _ip("netns", "del", host)
 
@@ -94,7 +94,7 @@ def _hosts() -> Iterator[Hosts]:
 
 
 def _on(host: str, folder: Path, name: str, command: list[str], **settings: str) -> Process:
-    """A process on a host."""
+    """Start a process on a host."""
     words = ("ip", "netns", "exec", host, PYTHON, "-m", *command)
     return Process(*words, log=folder / f"{name}.log", env=clean_env(settings))
 
@@ -124,7 +124,7 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
                         folder,
                         name,
                         ["bots.bundled", "random", "--seed", name],
-                        RUBBLE_ADDRESS=f"{hosts.far}:{_PORTS[number % 2]}",  # bots of one table at different copies
+                        RUBBLE_ADDRESS=f"{hosts.far}:{_PORTS[number % 2]}",  # bots of one session are at different copies
                         RUBBLE_BOT_KEY=key,
                         PYTHONPATH=str(HOME / "bots" / "python"),
                     )
@@ -135,7 +135,7 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
 
             await until(all_here, "the bots have come", _CABLE_S)
             sessions = {fresh("cable"): game for game in ("relief", "sf1906-2e") * 6}
-            hosts.cut()  # before the first move, so that nothing is over before it is seen
+            hosts.cut()  # before the first move, so that no game can end first
             for session, game in sessions.items():
                 await create_session(operator, game, names, session)
 
@@ -149,8 +149,8 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
             async def nobody_is_here() -> bool:
                 return await _connected(operator) == 0
 
-            # Nobody tells the copies that the cable is out: their own pings do, within a minute.
-            await until(nobody_is_here, "the copies miss their bots", _CABLE_S)
+            # Only the copies' own pings notice that the link is down, within a minute.
+            await until(nobody_is_here, "the copies notice that their bots are gone", _CABLE_S)
             assert await _moves(operator, sessions) == before, "nobody has moved, and nobody was forfeited"
             hosts.mend()
 
@@ -158,8 +158,8 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
                 return await _moves(operator, sessions) > before + 60
 
             await until(goes_on, "the games go on", _CABLE_S)
-            hosts.cut()  # in the middle of everything, and only for as long as it takes to see that it stands still
-            await until(lambda: _stands_still(operator, sessions), "the games stand still", _CABLE_S)
+            hosts.cut()  # during the games, and only until they are seen to stop
+            await until(lambda: _stands_still(operator, sessions), "the games stop", _CABLE_S)
             hosts.mend()
 
             async def is_over() -> bool:
@@ -177,12 +177,12 @@ async def _play(hosts: Hosts, folder: Path, redis_url: str) -> None:
 
 async def _stands_still(operator: Client, sessions: dict[str, str]) -> bool:
     before = await _moves(operator, sessions)
-    await asyncio.sleep(1.0)  # what was under way has arrived by then
+    await asyncio.sleep(1.0)  # packets on their way have arrived by then
     return await _moves(operator, sessions) == before
 
 
 @pytest.mark.slow
-def test_a_cable_that_is_cut_and_mended_in_mid_game() -> None:
+def test_games_continue_after_the_network_to_the_bots_fails_and_recovers() -> None:
     async def scenario() -> None:
         folder = Path(tempfile.mkdtemp(prefix="rubble-"))
         try:

@@ -1,4 +1,4 @@
-"""Spectators: every event once and in order from any revision on, public views only, and nobody waits for them."""
+"""Spectators get every event once and in order from any revision, see only public views, and slow no game down."""
 
 import asyncio
 import contextlib
@@ -56,8 +56,8 @@ def _told(event: session_pb2.WatchEvent) -> tuple[int, str, int, str]:
 
 
 @pytest.mark.parametrize("game", ["relief", "sf1906-2e"])
-def test_watchers_see_everything_once_from_any_revision_on(shared: Arena, game: str) -> None:
-    """While the game runs and after it, on both copies; and every view is what a spectator may see."""
+def test_watchers_get_every_event_once_from_any_revision(shared: Arena, game: str) -> None:
+    """During the game and after it, on both copies; every view is the public one."""
 
     async def scenario() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -81,7 +81,7 @@ def test_watchers_see_everything_once_from_any_revision_on(shared: Arena, game: 
             for start in (0, 1, 5, last - 1, last, last + 1, last + 1000, 2**63, 2**64 - 1):
                 seen = await _follow(clients[start % 2].watch(session, start))
                 assert list(map(_told, seen)) == _expected(replay, start)
-            # Whoever loses the stream goes on after what it has: no gap, no repeat.
+            # A watcher that lost its stream continues after its last event: no gap, no repeat.
             pieces: list[session_pb2.WatchEvent] = []
             while not pieces or pieces[-1].WhichOneof("event") != "end":
                 stream = clients[len(pieces) % 2].watch(session, pieces[-1].revision + 1 if pieces else 0)
@@ -93,10 +93,10 @@ def test_watchers_see_everything_once_from_any_revision_on(shared: Arena, game: 
 
 
 def _check_views(game_id: str, session: str, replay: Replay, seen: list[session_pb2.WatchEvent]) -> None:
-    """Every view is exactly what the rules show to a spectator after that revision.
+    """Assert that every view is exactly what the rules show to a spectator after that revision.
 
-    While seats speak secretly what they say is held back, but that they have spoken may be seen: then it may be the view after
-    some of the secret words that follow.
+    In a simultaneous phase the answers are held back, but it is public which seats have answered: the view may then be
+    the one after some of the following secret answers.
     """
     game = games.get(game_id)
     seeds = seeds_of(session)
@@ -117,8 +117,8 @@ def _check_views(game_id: str, session: str, replay: Replay, seen: list[session_
         assert view in shown[revision : last + 1], revision
 
 
-def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
-    """It loses its place though nothing forces it to hang up; when it reads at last it finds NOT_READING at the end."""
+def test_a_watcher_that_never_reads_is_dropped_and_delays_no_game() -> None:
+    """It loses its place although its connection stays open; when it reads at last, its stream ends with NOT_READING."""
 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_WATCHERS_PER_SESSION": "3"}) as opened:
@@ -136,9 +136,9 @@ def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
                 for bot in players:
                     await bot.finished([session])
                 await check_story(operator, session, "sf1906-2e", 4)
-                await until(lambda: _is_free(anybody, session), "the deaf watchers have lost their places")
+                await until(lambda: _is_free(anybody, session), "the watchers that do not read have lost their places")
                 ends = [await _end_of(stream) for stream in deaf]
-                # One that was about to lose its place when another had may still be told everything, now that it reads.
+                # A watcher that has not lost its place yet may still get everything, because it reads now.
                 assert "NOT_READING" in ends
                 assert set(ends) <= {"NOT_READING", ""}
 
@@ -146,18 +146,18 @@ def test_a_watcher_that_never_reads_is_let_go_and_slows_nobody() -> None:
 
 
 async def _end_of(stream: Any) -> str:
-    """Why a stream ended; empty if it was told everything."""
+    """Return the reason with which a stream ended; empty if it ended well."""
     try:
         await _follow(stream)
     except grpc.aio.AioRpcError as error:
-        told = Refusal.of(error)
-        assert told.code is grpc.StatusCode.RESOURCE_EXHAUSTED
-        return told.reason
+        refused = Refusal.of(error)
+        assert refused.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        return refused.reason
     return ""
 
 
 async def _is_free(client: Client, session: str) -> bool:
-    """Whether another watcher is let in."""
+    """Whether another watcher is accepted."""
     try:
         await client.watch(session).read()
     except grpc.aio.AioRpcError as error:
@@ -166,7 +166,7 @@ async def _is_free(client: Client, session: str) -> bool:
     return True
 
 
-def test_there_are_places_for_so_many_watchers_and_they_are_given_back() -> None:
+def test_the_number_of_watchers_is_limited_and_places_become_free_again() -> None:
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_WATCHERS_PER_SESSION": "3"}) as opened:
             async with opened.operator() as operator, opened.client() as anybody:
@@ -175,9 +175,9 @@ def test_there_are_places_for_so_many_watchers_and_they_are_given_back() -> None
                 streams = [anybody.watch(session) for _ in range(3)]
                 for stream in streams:
                     await stream.read()
-                told = await refusal(anybody.watch(session).read())
-                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                assert told.retry_s
+                error = await refusal(anybody.watch(session).read())
+                assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                assert error.retry_s
                 for stream in streams:
                     stream.cancel()
                 await until(lambda: _is_free(anybody, session), "the places are free again")

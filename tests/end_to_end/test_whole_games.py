@@ -1,4 +1,4 @@
-"""Whole games: every game, every number of seats, bots on two copies; each replay plays again to the same end."""
+"""Every game with every number of seats is played by bots on two copies; each replay leads to the same end."""
 
 import contextlib
 from pathlib import Path
@@ -12,14 +12,14 @@ from tests.harness.waiting import run
 
 
 def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Arena, tmp_path: Path) -> None:
-    """Four bots on two copies play all tables side by side; what they said is what the rules alone would have made of it."""
+    """Four bots on two copies play all sessions in parallel; each ends as the same game played in memory."""
 
     async def scenario() -> None:
         async with bots(shared, 4, apart=True) as players, shared.operator() as operator:
             names = [bot.name for bot in players]
             tables = {}
             for turn, (game, seats) in enumerate(TABLES):
-                # The seats go round, so that every bot sits everywhere.
+                # Seats rotate, so that every bot plays every seat.
                 sitting = [names[(turn + seat) % len(names)] for seat in range(seats)]
                 session = fresh("whole")
                 await create_session(operator, game, sitting, session)
@@ -30,13 +30,13 @@ def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Aren
                 assert bot.endings == []
             for session, (game, seats, sitting) in tables.items():
                 await check_story(operator, session, game, seats)
-                told = await operator.session(session)
-                assert told.status == session_pb2.SESSION_STATUS_FINISHED
-                assert [seat.bot for seat in told.seats] == sitting
+                found = await operator.session(session)
+                assert found.status == session_pb2.SESSION_STATUS_FINISHED
+                assert [seat.bot for seat in found.seats] == sitting
                 for bot in players:
                     if bot.name in sitting:
-                        assert bot.overs[session].outcome == told.outcome
-                        assert bot.overs[session].seeds == told.seeds
+                        assert bot.overs[session].outcome == found.outcome
+                        assert bot.overs[session].seeds == found.seeds
                 answer = await operator.ask(session_pb2.GetReplayRequest(session=session))
                 (tmp_path / f"{session}.jsonl").write_text(answer.jsonl)
 
@@ -46,8 +46,8 @@ def test_every_game_with_every_number_of_seats_is_played_to_its_end(shared: Aren
     check_output(*RUBBLE, "replay", "verify", *files)
 
 
-def test_open_seats_play_with_tokens_alone(shared: Arena) -> None:
-    """GetView and Act are all that is needed; here on alternating copies."""
+def test_open_seats_need_only_their_tokens(shared: Arena) -> None:
+    """A game is played with only GetView and Act, on alternating copies."""
 
     async def scenario() -> None:
         async with shared.operator() as operator, contextlib.AsyncExitStack() as stack:

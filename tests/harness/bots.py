@@ -1,4 +1,4 @@
-"""Bots inside the test: they play until they are told to stop, and come back when their stream breaks."""
+"""Bots inside the process of the test, which reconnect when their stream breaks."""
 
 import asyncio
 import contextlib
@@ -19,22 +19,22 @@ Policy = Callable[["Bot", bot_pb2.Turn], Awaitable[bot_pb2.Choice | None]]
 
 
 async def scripted(bot: "Bot", turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
-    """The policy of a good bot."""
+    """Answer every question with the scripted choice."""
     index = choice_of(bot.salt, turn.session, bot.seats[turn.session], turn.turn, len(turn.legal_actions))
-    # By index and by text in turn: both must mean the same.
+    # Some answers are sent by index and some by text: both must mean the same.
     if turn.turn % 3:
         return bot_pb2.Choice(session=turn.session, turn=turn.turn, index=index)
     return bot_pb2.Choice(session=turn.session, turn=turn.turn, text=turn.legal_actions[index].text)
 
 
 async def silent(bot: "Bot", turn: bot_pb2.Turn) -> bot_pb2.Choice | None:
-    """The policy of a bot that never answers."""
+    """Never answer."""
     return None
 
 
 @dataclass
 class Bot:
-    """A bot that plays until it is told to stop, and connects to another copy when its stream breaks."""
+    """A bot that plays until its block ends, and connects to the next copy when its stream breaks."""
 
     name: str
     key: str
@@ -42,7 +42,7 @@ class Bot:
     policy: Policy = scripted
     salt: str = ""
     parallel: int = 64
-    #: Stop when the stream breaks, instead of coming back.
+    #: Stop when the stream breaks, instead of reconnecting.
     once: bool = False
     seats: dict[str, int] = field(default_factory=dict)
     starts: list[bot_pb2.GameStart] = field(default_factory=list)
@@ -57,22 +57,22 @@ class Bot:
     at: str = ""
     #: Every GameStart, Turn and GameOver, in the order of their arrival.
     heard: list[tuple[str, str]] = field(default_factory=list)
-    #: The kind of the event that came last.
+    #: The kind of the last event.
     last: str = ""
-    #: Say the same again when it is refused.
+    #: Send the same answer again when it is refused.
     stubborn: bool = False
     _said: dict[tuple[str, int], bot_pb2.Choice] = field(default_factory=dict)
     _task: "asyncio.Task[None] | None" = None
-    #: One message at a time: gRPC breaks a stream on which two are written at once.
+    #: One write at a time: gRPC breaks a stream on which two messages are written at once.
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def moves(self) -> int:
-        """How many questions it has answered."""
+        """The number of questions it has answered."""
         return len(self._said)
 
     async def __aenter__(self) -> "Bot":
-        self._task = asyncio.create_task(self._live())
+        self._task = asyncio.create_task(self._run())
         return self
 
     async def __aexit__(
@@ -85,26 +85,28 @@ class Bot:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has given up."""
+        """Whether it has stopped playing."""
         return self._task is not None and self._task.done()
 
     async def welcomed(self, times: int = 1) -> None:
-        """Wait until it has been let in so many times."""
-        await until(lambda: self.welcomes >= times, f"{self.name} is welcome {times} times; {self.endings}")
+        """Wait until it has received Welcome this many times."""
+        await until(lambda: self.welcomes >= times, f"{self.name} to be welcomed {times} times; {self.endings}")
 
     async def finished(self, sessions: Iterable[str]) -> None:
-        """Wait until it has heard the end of all these sessions."""
+        """Wait until it has received GameOver for all these sessions."""
         wanted = set(sessions)
-        await until(lambda: wanted <= self.overs.keys() or self.is_done, f"{self.name} hears the end of {wanted}")
+        await until(
+            lambda: wanted <= self.overs.keys() or self.is_done, f"{self.name} to receive GameOver for {wanted}"
+        )
         assert wanted <= self.overs.keys(), f"{self.name} stopped too early: {self.endings}"
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         where = 0
         while True:
             address = self.addresses[where % len(self.addresses)]
             try:
                 async with Client(address, self.key) as client:
-                    await self._converse(client)
+                    await self._play(client)
                 self.endings.append(None)
             except grpc.aio.AioRpcError as error:
                 self.endings.append(Refusal.of(error))
@@ -112,9 +114,9 @@ class Bot:
             if self.once:
                 return
             where += 1
-            await asyncio.sleep(0.05)  # a polite pause before the next copy
+            await asyncio.sleep(0.05)  # pause before connecting to the next copy
 
-    async def _converse(self, client: Client) -> None:
+    async def _play(self, client: Client) -> None:
         call = client.play()
         hello = bot_pb2.Hello(bot_key=self.key, sdk="end-to-end 1", max_parallel_games=self.parallel)
         await call.write(bot_pb2.PlayRequest(hello=hello))
@@ -123,7 +125,7 @@ class Bot:
             while (message := await call.read()) != grpc.aio.EOF:
                 ready = bot_pb2.PlayRequest()
                 for event in message.events:
-                    await self._hear(event, client.address, call, ready, thinking)
+                    await self._handle(event, client.address, call, ready, thinking)
                 if ready.choices:
                     async with self._writing:
                         await call.write(ready)
@@ -132,7 +134,7 @@ class Bot:
                 raise grpc.aio.AioRpcError(
                     code, await call.initial_metadata(), await call.trailing_metadata(), await call.details()
                 )
-        except asyncio.InvalidStateError:  # the stream broke while we wrote
+        except asyncio.InvalidStateError:  # the stream broke during a write
             code = await call.code()
             raise grpc.aio.AioRpcError(
                 code, await call.initial_metadata(), await call.trailing_metadata(), await call.details()
@@ -142,7 +144,7 @@ class Bot:
                 task.cancel()
             call.cancel()
 
-    async def _hear(
+    async def _handle(
         self,
         event: bot_pb2.PlayEvent,
         address: str,
@@ -170,7 +172,7 @@ class Bot:
                 self.refusals.append(event.refused)
                 said = self._said.get((event.refused.session, event.refused.turn))
                 if event.refused.reason in ("STORE_UNAVAILABLE", "CONFLICT") and said is not None:
-                    task = asyncio.create_task(self._say_again(call, said))
+                    task = asyncio.create_task(self._send_again(call, said))
                     thinking.add(task)
                     task.add_done_callback(thinking.discard)
                 elif self.stubborn and event.refused.open and said is not None:
@@ -180,8 +182,8 @@ class Bot:
             case "draining":
                 self.drainings += 1
 
-    async def _say_again(self, call: Any, choice: bot_pb2.Choice) -> None:
-        await asyncio.sleep(0.1)  # the store is away; a polite pause
+    async def _send_again(self, call: Any, choice: bot_pb2.Choice) -> None:
+        await asyncio.sleep(0.1)  # pause, because the store is unavailable
         with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
             async with self._writing:
                 await call.write(bot_pb2.PlayRequest(choices=[choice]))
@@ -191,7 +193,7 @@ class Bot:
 async def bots(
     arena: Arena, count: int, *, apart: bool = False, names: Sequence[str] = (), **how: Any
 ) -> AsyncIterator[list[Bot]]:
-    """Bots that are welcome; ``apart``: each begins at another copy."""
+    """Connect this many bots; with ``apart`` each starts at a different copy."""
     async with contextlib.AsyncExitStack() as stack:
         invited = []
         async with arena.operator() as operator:

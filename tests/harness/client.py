@@ -1,4 +1,4 @@
-"""Calls the service as an operator, a bot or a spectator does, and tells what is refused."""
+"""Calls the service as an operator, a bot or a spectator, and reads its errors."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import grpc
 from google.protobuf.message import Message
-from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # it carries none
+from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # it has no type hints
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
 from rubble.v1 import bot_pb2, bot_pb2_grpc, game_pb2, session_pb2, session_pb2_grpc, simulation_pb2
 from tests.harness.waiting import PATIENCE_S
 
-#: The services that a copy of the service answers.
+#: The gRPC services that a copy serves.
 NAMES: Final = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
     for module, name in (
@@ -39,9 +39,9 @@ class Refusal:
 
     @classmethod
     def of(cls, error: Any) -> "Refusal":
-        """What an error of grpc or grpc.aio says; the reason is empty if it carries no ErrorInfo."""
+        """Read an error of grpc or grpc.aio; the reason is empty if the error has no ErrorInfo."""
         info, retry_s = error_details_pb2.ErrorInfo(), None
-        # It also checks that code and message of the details are those of the call.
+        # This also checks that the details have the same code and message as the call.
         status = rpc_status.from_call(error)
         for detail in status.details if status is not None else ():
             retry = error_details_pb2.RetryInfo()
@@ -53,7 +53,7 @@ class Refusal:
 
 
 async def refusal(call: Awaitable[Any]) -> Refusal:
-    """The error of a call that must fail."""
+    """Return the error of a call, which must fail."""
     try:
         answer = await call
     except grpc.aio.AioRpcError as error:
@@ -76,25 +76,25 @@ UNARY: Final[dict[str, tuple[str, Any, Any]]] = {
 
 
 class Client:
-    """A channel to one copy, and a token. The request tells which call is meant."""
+    """A channel to one copy, with a token. The type of a request selects the method."""
 
     def __init__(self, address: str, token: str = "", *, deaf: bool = False) -> None:
         self.address = address
         self.metadata = (("authorization", f"Bearer {token}"),) if token else ()
-        # Every client has a connection of its own: two streams of one bot must be able to break one by one.
+        # Every client has its own connection, so that two streams of one bot can break independently.
         self.channel = grpc.aio.insecure_channel(
             address,
             options=[
                 ("grpc.use_local_subchannel_pool", 1),
                 ("grpc.initial_reconnect_backoff_ms", 50),
                 ("grpc.max_reconnect_backoff_ms", 200),
-                # Little is sent to somebody who does not read.
+                # Small buffers, so that the server soon notices a client that does not read.
                 *((("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024)) if deaf else ()),
             ],
         )
 
     async def ask(self, request: Message, patience_s: float = PATIENCE_S) -> Any:
-        """One unary call."""
+        """Make one unary call."""
         path, _, answer = UNARY[type(request).__name__]
         call: Any = self.channel.unary_unary(
             path, request_serializer=type(request).SerializeToString, response_deserializer=answer.FromString
@@ -102,12 +102,12 @@ class Client:
         return await call(request, metadata=self.metadata, timeout=patience_s)
 
     async def session(self, session_id: str) -> session_pb2.Session:
-        """Where a session stands."""
+        """Return the current state of a session."""
         found: session_pb2.Session = (await self.ask(session_pb2.GetSessionRequest(session=session_id))).session
         return found
 
     async def look(self, session_id: str) -> session_pb2.GetViewResponse:
-        """The table as the holder of this client's token sees it."""
+        """Return the view that this client's token allows."""
         view: session_pb2.GetViewResponse = await self.ask(session_pb2.GetViewRequest(session=session_id))
         return view
 
@@ -122,18 +122,18 @@ class Client:
         return done
 
     def watch(self, session_id: str, from_revision: int = 0, after_mark: int = 0) -> Any:
-        """A spectator's stream."""
+        """Open a stream that watches a session."""
         request = session_pb2.WatchRequest(session=session_id, from_revision=from_revision, after_mark=after_mark)
         return session_pb2_grpc.SessionServiceStub(self.channel).Watch(
             request, metadata=self.metadata, timeout=PATIENCE_S
         )
 
     def play(self) -> Any:
-        """A bot's stream, not greeted yet."""
+        """Open a bot's stream, without sending Hello."""
         return bot_pb2_grpc.BotServiceStub(self.channel).Play(metadata=self.metadata)
 
     async def is_serving(self, service: str = "") -> bool:
-        """What grpc.health.v1 tells of a service."""
+        """Whether grpc.health.v1 reports the service as SERVING."""
         health: Any = health_pb2_grpc.HealthStub(self.channel)
         answer = await health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
         return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)

@@ -1,6 +1,6 @@
-"""Sessions whose bots choose by a keyed rule, so that a disturbed game can be compared with the same game played in memory.
+"""Sessions whose bots choose by a fixed rule, so that an interrupted game can be compared with the same game in memory.
 
-Whatever was killed meanwhile, every seat must have said the same and the outcome must be the same.
+Whatever was killed in between, the answers of every seat and the outcome must be the same.
 """
 
 import hashlib
@@ -19,28 +19,28 @@ from service.sessions.replay import Replay, read_replay
 from service.sessions.replay_verify import Verification, verify_replay
 from tests.harness.client import Client
 
-#: Every game with every number of seats it can be played with.
+#: Every game with every number of seats it allows.
 TABLES: Final = [(game.id, seats) for game in games.all_games().values() for seats in game.seats]
-#: Nobody's clock runs out unless a test wants it to.
+#: Long enough that no clock runs out by accident.
 EASY: Final = common_pb2.TimeControl(move_ms=60_000, bank_ms=600_000, seating_ms=600_000)
 
 _unique: Counter[str] = Counter()
 
 
 def fresh(prefix: str) -> str:
-    """A name nobody else uses, in whatever process the test runs."""
+    """Return a name that is unique across all test processes."""
     _unique[prefix] += 1
     return f"{prefix}-{os.getpid()}-{_unique[prefix]}"
 
 
 def choice_of(salt: str, session: str, seat: int, turn: int, legal: int) -> int:
-    """The scripted answer to a question: random to look at, the same in every run."""
+    """Return the index of the scripted answer: pseudorandom, but the same in every run."""
     digest = hashlib.blake2b(f"{salt}/{session}/{seat}/{turn}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % legal
 
 
 def seeds_of(session: str) -> common_pb2.Seeds:
-    """Both seeds of a session, made from its id."""
+    """Return both seeds of a session, derived from its id."""
 
     def seed(what: str) -> bytes:
         return hashlib.blake2b(f"{what}/{session}".encode(), digest_size=SEED_BYTES).digest()
@@ -50,14 +50,14 @@ def seeds_of(session: str) -> common_pb2.Seeds:
 
 @dataclass(frozen=True)
 class Story:
-    """What every seat said, in its order, and how it ended."""
+    """The answers of every seat, in order, and the outcome."""
 
     said: tuple[tuple[str, ...], ...]
     outcome: Outcome | None
 
 
 def undisturbed(session: str, game_id: str, seats: int, salt: str = "") -> Story:
-    """The same game with the same choices, played in memory by the rules alone."""
+    """Play the same game with the same choices in memory, with only the rules."""
     game = games.get(game_id)
     seeds = seeds_of(session)
     state = game.new(seats, {}, Seeds(seeds.table, seeds.deck))
@@ -72,7 +72,7 @@ def undisturbed(session: str, game_id: str, seats: int, salt: str = "") -> Story
 
 
 def story_of(replay: Replay) -> Story:
-    """What a replay tells, in the same form."""
+    """Read the story of a replay."""
     said: list[list[str]] = [[] for _ in replay.bots]
     for entry in replay.entries:
         if isinstance(entry, ACTIONS):
@@ -88,7 +88,7 @@ async def create_session(
     control: common_pb2.TimeControl = EASY,
     **more: Any,
 ) -> session_pb2.CreateSessionResponse:
-    """A table with seeds made from the session's id."""
+    """Create a session with seeds derived from its id."""
     session = session or fresh("game")
     request = session_pb2.CreateSessionRequest(
         session=session,
@@ -103,7 +103,7 @@ async def create_session(
 
 
 async def replay_of(client: Client, session: str) -> Replay:
-    """The replay of a session, verified."""
+    """Fetch and verify the replay of a session."""
     text = (await client.ask(session_pb2.GetReplayRequest(session=session))).jsonl
     verification: Verification = verify_replay(text)
     assert verification.ok, verification
@@ -112,7 +112,7 @@ async def replay_of(client: Client, session: str) -> Replay:
 
 
 async def check_story(client: Client, session: str, game: str, seats: int, salt: str = "") -> None:
-    """The session ended exactly as it would have without any disturbance."""
+    """Assert that the session ended exactly as the same game does in memory."""
     replay = await replay_of(client, session)
     turns = [(entry.seat, entry.turn) for entry in replay.entries if isinstance(entry, Acted)]
     assert len(turns) == len(set(turns)), "a question was answered twice"

@@ -1,4 +1,4 @@
-"""Servers inside the process of the test: for what a test must be able to reach into."""
+"""Servers inside the process of the test, for tests that inspect or replace their parts."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -16,20 +16,20 @@ OPERATOR: Final = "the-operator-of-the-tests-0001"
 
 
 class Running:
-    """A whole service that answers at an address."""
+    """A complete service that is listening at an address."""
 
     def __init__(self, service: Service, address: str) -> None:
         self.service = service
         self.address = address
 
     def client(self, token: str = "") -> Client:
-        """A channel with somebody's token; without one, anybody's."""
+        """Return a client with this token, or without a token."""
         return Client(self.address, token)
 
 
 @asynccontextmanager
 async def running(folder: Path, server: EmbeddedRedis) -> AsyncIterator[Running]:
-    """The whole service, while it runs."""
+    """Run a complete service during the block."""
     settings = read_settings({"RUBBLE_STATE_DIR": str(folder), "RUBBLE_OPERATOR_TOKEN": OPERATOR})
     service = Service(settings, server.url)
     try:
@@ -45,7 +45,7 @@ async def grpc_server(
     options: Sequence[tuple[str, Any]] = (),
     credentials: grpc.ServerCredentials | None = None,
 ) -> AsyncIterator[int]:
-    """A gRPC server that ``prepare`` has given its services, on a port of its own; the port."""
+    """Run a gRPC server during the block; ``prepare`` adds its services. Yields the port."""
     server = grpc.aio.server(interceptors=list(interceptors), options=list(options))
     for add in prepare:
         add(server)

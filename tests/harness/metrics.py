@@ -1,4 +1,4 @@
-"""Reads what a process tells Prometheus."""
+"""Scrapes and parses the metrics of a process."""
 
 import urllib.request
 
@@ -9,14 +9,14 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def scrape_text(address: str) -> str:
-    """Everything that is told there, as it is written."""
+    """Return the text of a scrape."""
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
         text: str = answer.read().decode()
         return text
 
 
 def samples_of(text: str) -> Samples:
-    """Every sample of a scrape."""
+    """Return every sample of a scrape."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -25,10 +25,10 @@ def samples_of(text: str) -> Samples:
 
 
 def scrape(address: str) -> Samples:
-    """Every sample that is told there."""
+    """Scrape an address and return every sample."""
     return samples_of(scrape_text(address))
 
 
 def total(samples: Samples, name: str, **labels: str) -> float:
-    """The sum over all samples of that name with these labels."""
+    """Return the sum of all samples with this name and these labels."""
     return sum(value for (sample, has), value in samples.items() if sample == name and set(labels.items()) <= set(has))

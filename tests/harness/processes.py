@@ -1,4 +1,4 @@
-"""Starts processes of all kinds, reads what they write, and ends them."""
+"""Starts processes, reads their output and ends them."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ RUBBLE: Final = (PYTHON, "-m", "cli.main")
 
 
 def clean_env(settings: Mapping[str, str] = {}, /, **more: str) -> dict[str, str]:
-    """Our environment with these settings of Rubble and no others, apart from the choice of compiled rules."""
+    """Return our environment with no RUBBLE_ settings except these and the choice of compiled rules."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_") or key == "RUBBLE_PURE"}
     return kept | dict(settings) | more
 
@@ -32,7 +32,7 @@ def run_command(
     said: str | None = None,
     patience_s: float = PATIENCE_S,
 ) -> "subprocess.CompletedProcess[str]":
-    """A command, run to its end whatever that is; ``said`` is its input."""
+    """Run a command until it exits, with any exit code; ``said`` is its input."""
     return subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
@@ -49,14 +49,14 @@ def run_command(
 def check_output(
     *command: str | Path, env: Mapping[str, str] | None = None, cwd: Path = HOME, patience_s: float = PATIENCE_S
 ) -> str:
-    """What a command prints that must succeed."""
+    """Run a command that must succeed; return its output."""
     ended = run_command(*command, env=env, cwd=cwd, patience_s=patience_s)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
 
 class Process:
-    """A process that ends with the tests, even if they are killed. As a context it is killed at the end of the block."""
+    """A process that ends with the tests, even if they are killed. A with block kills it at its end."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class Process:
         env: Mapping[str, str] | None = None,
         cwd: Path = HOME,
     ) -> None:
-        """What it writes is appended to ``log``, and what it writes to standard error to ``errors`` if that is given."""
+        """Output is appended to ``log``, and standard error to ``errors`` if given."""
         self.log = log
         with contextlib.ExitStack() as stack:
             output = stack.enter_context(log.open("ab"))
-            #: Where in the log this process begins.
+            #: The offset in the log at which the output of this process starts.
             self._begin = output.tell()
             self._popen = subprocess.Popen(
                 ends_with_us([str(word) for word in command]),
@@ -94,15 +94,15 @@ class Process:
         return self._popen.pid
 
     def poll(self) -> int | None:
-        """Its exit code; None while it runs."""
+        """Return its exit code, or None while it runs."""
         return self._popen.poll()
 
     def said(self) -> str:
-        """What this process has written to its log so far."""
+        """Return what this process has written to its log so far."""
         return self.log.read_bytes()[self._begin :].decode(errors="replace")
 
     def wait_for(self, words: str, patience_s: float = PATIENCE_S) -> str:
-        """Wait until it writes these words; the rest of their line. AssertionError if it ends before."""
+        """Wait until it writes these words; return the rest of the line. Raises AssertionError if the process exits first."""
 
         def is_said() -> bool:
             has_ended = self.poll() is not None
@@ -118,11 +118,11 @@ class Process:
         self._popen.send_signal(number)
 
     def wait(self, patience_s: float = PATIENCE_S) -> int:
-        """Wait for its end; its exit code."""
+        """Wait until it exits; return its exit code."""
         return self._popen.wait(patience_s)
 
     def stop(self, number: signal.Signals = signal.SIGTERM, patience_s: float = PATIENCE_S) -> int:
-        """Tell it to stop and wait; its exit code. One that does not stop is killed, and the test fails."""
+        """Stop it with a signal and return its exit code. A process that does not stop is killed, and the test fails."""
         self.send_signal(number)
         try:
             return self.wait(patience_s)
@@ -136,15 +136,15 @@ class Process:
         self._popen.wait()
 
 
-# ---------------------------------------------------------------------------------------------------------- looking around
+# ---------------------------------------------------------------------------------------------------------- other processes
 def logs(folder: Path, pattern: str = "*.log") -> str:
-    """The ends of all logs under a folder, for a test that fails."""
+    """Return the last lines of all logs under a folder, for the message of a failed test."""
     found = [path for path in sorted(folder.rglob(pattern)) if path.is_file() and path.stat().st_size]
     return "".join(f"\n--- {path}\n{path.read_text(errors='replace')[-1500:]}" for path in found)
 
 
 def child_of(pid: int, word: str) -> int:
-    """The process id of a child with this word in its command line; 0 if there is none."""
+    """Return the process id of a child with this word in its command line, or 0."""
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
             if word in _words(Path(f"/proc/{child}/cmdline")):
@@ -153,7 +153,7 @@ def child_of(pid: int, word: str) -> int:
 
 
 def alive_with(word: str | Path) -> dict[int, str]:
-    """The processes in whose command line or environment this word occurs, apart from ours."""
+    """Return the other processes with this word in their command line or environment."""
     found: dict[int, str] = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():

@@ -1,4 +1,4 @@
-"""Copies of the service as processes on one Redis, all of which can be killed and started again."""
+"""Runs copies of the service as processes on one Redis; each can be killed and restarted."""
 
 import contextlib
 import shutil
@@ -17,7 +17,7 @@ class Copy(Process):
     def __init__(
         self, log: Path, state: Path, *flags: str, listen: str = "127.0.0.1:0", settings: Mapping[str, str] = {}
     ) -> None:
-        """``state`` has the operator's token; copies share it."""
+        """``state`` is the folder with the operator's token; copies share it."""
         command = (*RUBBLE, "serve", "--listen", listen, "--state-dir", str(state), *flags)
         super().__init__(*command, log=log, env=clean_env({"RUBBLE_LOG_LEVEL": "info"} | dict(settings)))
         self._token = state / "operator_token"
@@ -25,7 +25,7 @@ class Copy(Process):
 
     @property
     def address(self) -> str:
-        """Where it serves; waits until it does."""
+        """The address; waits until the copy serves."""
         self._address = self._address or self.wait_for("serving on ").split()[0]
         return self._address
 
@@ -35,12 +35,12 @@ class Copy(Process):
         return self._token.read_text().strip()
 
     def operator(self) -> Client:
-        """The operator's client."""
+        """Return a client with the operator's token."""
         return Client(self.address, self.token)
 
 
 class Arena:
-    """Some copies of the service on one Redis. Use it as a context."""
+    """Copies of the service on one Redis. Use it in a with block."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Arena:
         fsync: str = "everysec",
         settings: Mapping[str, str] = {},
     ) -> None:
-        """``redis_url``: a Redis that somebody else runs; empty: the service runs its own."""
+        """``redis_url``: an existing Redis; empty: the service starts its own."""
         self.folder = folder
         #: The copies' own files: the operator's token and the signing secrets.
         self.state = folder / "service"
@@ -77,7 +77,7 @@ class Arena:
         self.close()
 
     def open(self) -> None:
-        """Start everything; all copies serve then."""
+        """Start everything, and wait until all copies serve."""
         if self._has_redis:
             self.redis.start()
         for _ in range(self._count):
@@ -85,7 +85,7 @@ class Arena:
         assert all(self.addresses)
 
     def start_copy(self, number: int | None = None) -> Copy:
-        """One copy more; or, by its number, one that has ended, at the address it had."""
+        """Start one more copy; or restart the one with this number, which has ended, at its old address."""
         number = len(self.copies) if number is None else number
         listen = self.copies[number].address if number < len(self.copies) else "127.0.0.1:0"
         log = self.folder / f"service-{number + 1}.log"
@@ -95,23 +95,23 @@ class Arena:
 
     @property
     def addresses(self) -> list[str]:
-        """Where the copies serve."""
+        """The addresses of the copies."""
         return [copy.address for copy in self.copies]
 
     def operator(self, copy: int = 0) -> Client:
-        """The operator's client to a copy."""
+        """Return a client to a copy, with the operator's token."""
         return self.copies[copy].operator()
 
     def client(self, token: str = "", copy: int = 0, *, deaf: bool = False) -> Client:
-        """Anybody's client to a copy. ``deaf``: hardly anything fits in between, so that not reading is noticed soon."""
+        """Return a client to a copy. ``deaf``: with small buffers, so that the copy soon notices that it does not read."""
         return Client(self.copies[copy].address, token, deaf=deaf)
 
     def logs(self) -> str:
-        """What all copies have said."""
+        """Return the logs of all copies."""
         return "".join(copy.log.read_text() for copy in self.copies)
 
     def check_logs(self) -> None:
-        """No copy may have logged a traceback."""
+        """Assert that no copy has logged a traceback."""
         text = self.logs()
         at = text.find("Traceback")
         assert at < 0, text[max(0, at - 2000) : at + 6000]
@@ -132,7 +132,7 @@ def arena(
     fsync: str = "everysec",
     settings: Mapping[str, str] = {},
 ) -> Iterator[Arena]:
-    """An arena in a folder that is gone with the block. Whatever happened in it, no copy may have met a bug of ours."""
+    """Run an arena in a temporary folder. At the end no copy may have logged a traceback."""
     folder = Path(tempfile.mkdtemp(prefix="rubble-"))
     try:
         with Arena(folder, copies, *flags, redis_url=redis_url, fsync=fsync, settings=settings) as opened:

@@ -1,4 +1,4 @@
-"""Tournaments: rosters, arenas with workers, and ``rubble run`` and ``rubble up`` as processes."""
+"""Rosters, arenas with workers, and ``rubble run`` and ``rubble up`` as processes."""
 
 import json
 import signal
@@ -25,18 +25,18 @@ from tests.harness.service import Arena
 from tests.harness.waiting import PATIENCE_S
 
 _HOSTILE: Final = HOME / "tests" / "orchestrator" / "hostile"
-#: The client of an orchestrator that needs no service.
+#: For an orchestrator that makes no calls to the service.
 NO_ACCESS: Final = ServiceAccess("127.0.0.1:1", "nobody answers there")
 
 
 # ----------------------------------------------------------------------------------------------------- rosters and matches
 def script(name: str, *arguments: str) -> list[str]:
-    """The command of one of the bots in ``tests/orchestrator/hostile``."""
+    """Return the command of a bot in ``tests/orchestrator/hostile``."""
     return [PYTHON, str(_HOSTILE / f"{name}.py"), *arguments]
 
 
 def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **settings: object) -> str:
-    """A roster: bots by name, each with its command, or the name of one of ours."""
+    """Return a roster; ``bots`` maps a name to a command, or to the name of a bundled bot."""
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
     lines += [extra]
     for name, bot in bots.items():
@@ -46,13 +46,13 @@ def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **sett
 
 
 def sample_match(id_: str, voids: int = 0) -> Match:
-    """A match of two in a tournament called "cup", handed out, with seeds of its own."""
+    """Return a match of two, being played in the tournament "cup", with its own seeds."""
     seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
     return Match(id_, "cup", 0, 0, (0, 1), *seeds, PLAYING, 1, voids, 0)
 
 
 def handed_out_again(book: Book, match: Match) -> Match:
-    """The match, after whoever played it has let go of it."""
+    """Give the match back and return it as it is handed out again."""
     now = book.match(match.id)
     assert now is not None
     book.give_back(now)
@@ -62,7 +62,7 @@ def handed_out_again(book: Book, match: Match) -> Match:
 
 
 def assert_replays_are_good(folder: Path, count: int) -> None:
-    """As many replays as matches, all of them complete and with seeds that fit."""
+    """Assert that there are this many replays, all complete and with the right seeds."""
     replays = sorted((folder / "replays").glob("*.jsonl"))
     assert len(replays) == count
     for path in replays:
@@ -81,7 +81,7 @@ def settings_for(
     book: str = "",
     broker: str = "",
 ) -> Settings:
-    """The settings of an orchestrator in this folder with its broker on this Redis."""
+    """Return the settings of an orchestrator in this folder with its broker on this Redis."""
     return Settings(
         book=book or f"sqlite:///{(folder / 'book.sqlite').resolve()}",
         broker=broker or f"redis+socket://{server.socket}?virtual_host=1",
@@ -93,15 +93,15 @@ def settings_for(
 
 
 def broker_of(server: EmbeddedRedis) -> "redis.Redis":
-    """The broker of these settings, to look into."""
+    """Return a Redis client of the broker."""
     return redis.Redis.from_url(f"{server.url}?db=1")
 
 
 class TournamentArena(Arena):
-    """An arena with workers. Use it as a context.
+    """An arena with workers. Use it in a with block.
 
     Workers and copies are called ``worker``, ``worker-2``, … and ``service``, ``service-2``, …; each worker and its bots
-    connect to one copy, in turn. Who asks for a ``beat`` has matches handed out; the others hand them out themselves.
+    connect to one copy, in turn. With ``has_beat`` a beat hands out matches; without it the test does.
     """
 
     def __init__(
@@ -151,11 +151,11 @@ class TournamentArena(Arena):
         return settings_for(self.folder, self.redis, self._concurrency, window, access, **self._servers)
 
     def pid(self, name: str) -> int:
-        """The process id of a worker."""
+        """Return the process id of a worker."""
         return self._processes[name].pid
 
     def start(self, name: str) -> None:
-        """Start a worker, the beat, or a copy of the service that has ended; that one serves then."""
+        """Start a worker or the beat, or restart a copy of the service and wait until it serves."""
         if name in self._services:
             assert self.start_copy(self._services.index(name)).address
             return
@@ -166,7 +166,7 @@ class TournamentArena(Arena):
         self._processes[name] = Process(*command, log=log, env=clean_env(settings.to_env()))
 
     def kill(self, name: str, *, again: bool = True) -> None:
-        """Kill a copy of the service, a worker or Redis as a power cut would, and start it again."""
+        """Kill a copy of the service, a worker or Redis with SIGKILL, and start it again."""
         if name == "redis":
             self.redis.kill()
             self.redis.start()
@@ -179,12 +179,12 @@ class TournamentArena(Arena):
             self.start(name)
 
     def empty_broker(self) -> None:
-        """Lose all messages."""
+        """Delete all messages of the broker."""
         with self.broker() as client:
             client.flushdb()
 
     def broker(self) -> "redis.Redis":
-        """The broker, to look into."""
+        """Return a Redis client of the broker."""
         return broker_of(self.redis)
 
 
@@ -202,7 +202,7 @@ class Run:
     _errors: Path
 
     def end(self, patience_s: float = PATIENCE_S) -> tuple[int, str, str]:
-        """Its exit code and what it said."""
+        """Wait until it exits; return its exit code, output and standard error."""
         try:
             code = self.process.wait(patience_s)
         except subprocess.TimeoutExpired:
@@ -213,17 +213,17 @@ class Run:
         return code, self.process.said(), self.complained()
 
     def complained(self) -> str:
-        """What it has written to standard error so far."""
+        """Return what it has written to standard error so far."""
         return self._errors.read_text()
 
     def standings(self) -> dict[str, Any]:
-        """What it wrote."""
+        """Read the standings.json that it wrote."""
         found: dict[str, Any] = json.loads((self.folder / "standings.json").read_text())
         return found
 
 
 def start_run(folder: Path, *arguments: str) -> Run:
-    """``rubble run`` with these arguments; ``folder`` is where it writes."""
+    """Start ``rubble run`` with these arguments; ``folder`` is its output folder."""
     said = Path(tempfile.mkdtemp(prefix="run-", dir=folder.parent))
     errors = said / "errors"
     process = Process(*RUBBLE, "run", *arguments, log=said / "output", errors=errors, env=clean_env(COLUMNS="200"))
@@ -231,7 +231,7 @@ def start_run(folder: Path, *arguments: str) -> Run:
 
 
 def start_roster(folder: Path, roster: str, *arguments: str) -> Run:
-    """``rubble run`` of this roster into a new folder ``out`` of ``folder``."""
+    """Start ``rubble run`` of this roster, with ``out`` in ``folder`` as its output folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "roster.toml").write_text(roster)
     return start_run(folder / "out", str(folder / "roster.toml"), "--out", str(folder / "out"), *arguments)
@@ -239,7 +239,7 @@ def start_roster(folder: Path, roster: str, *arguments: str) -> Run:
 
 # ---------------------------------------------------------------------------------------------------------------- rubble up
 class Host:
-    """``rubble up`` in a folder of its own."""
+    """``rubble up`` as a process, in its own folder."""
 
     def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] = {}) -> None:
         self.folder = folder
@@ -249,18 +249,18 @@ class Host:
         self.process = Process(*command, log=folder / "up.out", env=clean_env(env, COLUMNS="200"))
 
     def said(self) -> str:
-        """Everything it has said so far."""
+        """Return its output so far."""
         return self.process.said()
 
     def wait_until_up(self) -> None:
-        """It says where everything is."""
+        """Wait until it has printed its addresses."""
         try:
             self.process.wait_for("Next:", 3 * PATIENCE_S)
         except AssertionError as error:
             raise AssertionError(f"{error}{logs(self.folder)}") from None
 
     def arena_address(self) -> dict[str, Any]:
-        """What it tells other commands."""
+        """Read the addresses that it writes for other commands."""
         found: dict[str, Any] = json.loads((self.state / "arena.json").read_text())
         return found
 
@@ -272,27 +272,27 @@ class Host:
         return ServiceAccess(self.arena_address()["api"], self.token if is_operator else "")
 
     def caller(self, *, is_operator: bool = True) -> TournamentClient:
-        """Somebody who asks the API."""
+        """Return a client of its API."""
         return TournamentClient(self.access(is_operator=is_operator))
 
     def rubble(self, *arguments: str, code: int = 0, env: Mapping[str, str] = {}) -> str:
-        """One command at this arena; what it said."""
+        """Run a ``rubble`` command at this arena; return its output."""
         ended = run_command(*RUBBLE, *arguments, "--state-dir", self.state, env=clean_env(env, COLUMNS="200"))
         assert ended.returncode == code, ended.stdout + ended.stderr + logs(self.folder)
         return ended.stdout + ended.stderr
 
     def child(self, word: str) -> int:
-        """The process id of a child with this word in its command line."""
+        """Return the process id of a child with this word in its command line."""
         return child_of(self.process.pid, word)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Tell it to stop; its exit code."""
+        """Stop it with a signal; return its exit code."""
         return self.process.stop(number)
 
 
 @contextmanager
 def host(folder: Path, *arguments: str) -> Iterator[Host]:
-    """An arena, up."""
+    """Run ``rubble up`` during the block."""
     opened = Host(folder, *arguments)
     try:
         opened.wait_until_up()

@@ -1,6 +1,6 @@
-"""A bot that reads what it can: the files it is told of, the environments of all processes, and every unix socket.
+"""A bot that tries to read the given files, the environments of all processes, and every unix socket.
 
-Its arguments are paths. What it could get at is printed as one line of JSON; then it waits.
+Its arguments are paths. It prints what it could read as one line of JSON, then waits.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def _readable(path: Path) -> list[str]:
-    """The files at or beneath a path that have something to read."""
+    """Return the files at or under a path that are readable and not empty."""
     found = []
     for file in [path, *(path.rglob("*") if path.is_dir() else ())]:
         with suppress(OSError):
@@ -32,7 +32,7 @@ def _connects(path: str) -> bool:
 
 
 def main() -> None:
-    """Look around once."""
+    """Try everything once and print what worked."""
     paths = [Path(word) for word in sys.argv[1:]]
     environments = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -46,7 +46,7 @@ def main() -> None:
         "own": dict(os.environ),
     }
     print(json.dumps(seen), flush=True)
-    time.sleep(600)  # until it is ended
+    time.sleep(600)  # until the arena ends it
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Attempts to know cards that nobody may know yet: from a small seed, from ids, from a block that is still being played."""
+"""Attempts to learn hidden cards: from a small seed, from ids, or from a block that is still being played."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ from tests.harness.waiting import run
 
 _RELIEF: Final = GameFacts("relief", 1, (2, 3))
 _SEED: Final = 1906
-#: More seeds than people think of; each costs the attacker microseconds.
+#: The seeds that an attacker tries; each takes microseconds.
 _TRIED: Final = range(5000)
 
 
@@ -36,7 +36,7 @@ def _entered(folder: Path, extra: str = "", **settings: Any) -> tuple[Book, Tour
 
 
 def _guessed(match: Match) -> int | None:
-    """The seed that an attacker finds who knows the roster's shape and has seen the commitments of the first session."""
+    """Return the seed that an attacker finds from the roster and the commitments of the first session."""
     public = commitment(match.table_seed), commitment(match.deck_seed)
     for seed in _TRIED:
         found = seeds_of(schedule.secret_of(seed), 0, 0, 0, "table")
@@ -45,13 +45,13 @@ def _guessed(match: Match) -> int | None:
     return None
 
 
-def test_a_small_seed_is_not_found_from_the_commitments(tmp_path: Path) -> None:
+def test_a_small_seed_cannot_be_found_from_the_commitments(tmp_path: Path) -> None:
     book, tournament = _entered(tmp_path)
     assert _guessed(book.block(tournament.id, 0)[0]) is None
     assert not tournament.is_reproducible
 
 
-def test_a_small_seed_is_not_found_from_the_id_of_the_tournament(tmp_path: Path) -> None:
+def test_a_small_seed_cannot_be_found_from_the_id_of_the_tournament(tmp_path: Path) -> None:
     _, tournament = _entered(tmp_path)
     roster = read_roster(tournament.roster, [_RELIEF])
     tried = (
@@ -65,7 +65,7 @@ def test_a_small_seed_is_not_found_from_the_id_of_the_tournament(tmp_path: Path)
 
 def test_a_reproducible_run_can_be_guessed_and_says_so(tmp_path: Path) -> None:
     book, tournament = _entered(tmp_path, reproducible=True)
-    assert _guessed(book.block(tournament.id, 0)[0]) == _SEED, "that is what the organiser asked for"
+    assert _guessed(book.block(tournament.id, 0)[0]) == _SEED, "the organiser asked for this"
     assert tournament.is_reproducible and book.notes(tournament.id) == [UNPROTECTED]
 
 
@@ -77,13 +77,13 @@ def service() -> Iterator[Arena]:
         yield opened
 
 
-def _assert_sealed(told: Refusal) -> None:
-    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_SEALED")
-    assert "when they are revealed" in told.message
+def _assert_sealed(error: Refusal) -> None:
+    assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_SEALED")
+    assert "when they are revealed" in error.message
 
 
-def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> None:
-    """Alone every bot is dealt the same cards: the last one would repeat the best game move by move."""
+def test_a_bot_cannot_read_how_others_played_the_same_cards(service: Arena) -> None:
+    """In games with one seat every bot gets the same cards: the last bot could copy the best game."""
 
     async def scenario() -> None:
         async with service.operator() as operator, bots(service, 2) as (early, late):
@@ -112,7 +112,7 @@ def test_a_late_bot_cannot_read_how_others_played_its_cards(service: Arena) -> N
     run(scenario)
 
 
-def test_while_a_sealed_game_runs_only_its_seats_watch_it(service: Arena) -> None:
+def test_only_its_seats_can_watch_a_sealed_game_that_runs(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
             created = await create_session(operator, "relief", ["", ""], hold_seeds=True, sealed=True)
@@ -126,7 +126,7 @@ def test_while_a_sealed_game_runs_only_its_seats_watch_it(service: Arena) -> Non
     run(scenario)
 
 
-def test_a_game_whose_cards_are_its_own_is_watched_by_anybody_and_its_replay_waits(service: Arena) -> None:
+def test_a_game_that_shares_no_cards_is_public_but_its_replay_is_not_until_the_end(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator, service.client() as anybody, bots(service, 2) as players:
             session = fresh("open")
@@ -142,18 +142,20 @@ def test_a_game_whose_cards_are_its_own_is_watched_by_anybody_and_its_replay_wai
     run(scenario)
 
 
-def test_a_session_is_sealed_until_its_seeds_are_revealed_so_it_holds_them_back(service: Arena) -> None:
+def test_a_sealed_session_must_hold_its_seeds_back(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
-            told = await refusal(create_session(operator, "relief", ["", ""], sealed=True))
-            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
-            assert told.facts["field"] == "sealed"
+            error = await refusal(create_session(operator, "relief", ["", ""], sealed=True))
+            assert (error.code, error.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST")
+            assert error.facts["field"] == "sealed"
 
     run(scenario)
 
 
 @pytest.mark.parametrize(("duplicate", "is_told"), [("full", False), ("table", True)])
-def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, duplicate: str, is_told: bool) -> None:
+def test_results_of_an_open_block_with_shared_cards_are_only_for_the_operator(
+    tmp_path: Path, duplicate: str, is_told: bool
+) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate=duplicate)
     tournaments = Tournaments(book)
     leased = book.hand_out(2, 60_000)
@@ -166,22 +168,20 @@ def test_results_of_an_open_block_are_told_to_the_operator_only(tmp_path: Path, 
 
     assert ranks(is_operator=True) == [1, 0] and tournaments.standings(tournament.id).games == 1
     assert ranks(is_operator=False) == [1 if is_told else 0, 0]
-    assert tournaments.standings(tournament.id, is_operator=False).games == int(is_told), (
-        "scores can be told from the table"
-    )
+    assert tournaments.standings(tournament.id, is_operator=False).games == int(is_told), "the table reveals scores"
     assert book.record_once(leased[1], played[1])
     assert ranks(is_operator=False) == [1, 1], "the block is over"
     assert tournaments.standings(tournament.id, is_operator=False).games == 2
 
 
-def test_a_block_whose_last_match_is_dropped_is_over_for_everybody(tmp_path: Path) -> None:
+def test_a_block_is_over_when_its_last_match_is_dropped(tmp_path: Path) -> None:
     book, tournament = _entered(tmp_path, "trusted = true\n", duplicate="full")
     tournaments = Tournaments(book)
     first, second = book.hand_out(2, 60_000)
     assert book.record_once(first, first.result((1, 2), (40, 30), ("", ""), (5, 5), "LAST_TILE", 10))
     assert tournaments.standings(tournament.id, is_operator=False).games == 0
     assert book.blocks_under_way(tournament.id, [first.block]) == {first.block}
-    assert book.blocks_under_way(tournament.id, []) == set(), "only those that are asked for are looked at"
+    assert book.blocks_under_way(tournament.id, []) == set(), "only the requested blocks are examined"
     assert book.give_up(second, "a test says so")
     assert tournaments.standings(tournament.id, is_operator=False).games == 1
     assert book.blocks_under_way(tournament.id, [first.block]) == set()

@@ -1,7 +1,7 @@
-"""Strangers and bots that flood the service: its memory stays bounded, and games go on beside them.
+"""Clients and bots flood the service: its memory stays bounded, and other games continue.
 
-Memory is the largest the process ever had (VmHWM). The bounds are generous; without the limits each flood takes several times
-as much.
+Memory is the peak of the process (VmHWM). The bounds are generous: without the limits each flood takes several times as
+much.
 """
 
 import asyncio
@@ -28,22 +28,22 @@ _MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def flooded() -> Iterator[Arena]:
-    """A service for all floods that leave no trace. Each is measured from where it stood."""
+    """A service shared by the floods that leave nothing behind. Each is measured from the memory before it."""
     with arena(1) as opened:
         yield opened
 
 
 def _peak(opened: Arena) -> int:
-    """The largest memory of the service since it was last asked to forget it, in bytes."""
+    """Return the peak memory of the service since the last reset, in bytes."""
     status = Path(f"/proc/{opened.copies[0].pid}/status").read_text()
     return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 @contextlib.asynccontextmanager
 async def _within(opened: Arena, most: int) -> AsyncIterator[None]:
-    """Meanwhile the service takes at most so much more memory, and two bots play a game as if nothing happened."""
+    """Assert that the block adds at most this much memory, while two bots play a game without any fault."""
     async with bots(opened, 2) as players, opened.operator() as operator:
-        # So that 5 starts a new peak: see proc(5), clear_refs.
+        # Writing 5 resets the peak: see proc(5), clear_refs.
         Path(f"/proc/{opened.copies[0].pid}/clear_refs").write_text("5")
         before = _peak(opened)
         session = fresh("beside")
@@ -63,8 +63,8 @@ async def _key(opened: Arena) -> str:
         return key
 
 
-def test_a_stranger_cannot_make_us_parse_half_a_million_choices(flooded: Arena) -> None:
-    """Play without a token: a first message is short, and only so many are read at once."""
+def test_a_client_without_a_token_cannot_make_us_parse_half_a_million_choices(flooded: Arena) -> None:
+    """Without a token the first message of Play must be short, and few are read at once."""
 
     async def scenario() -> None:
         async with _within(flooded, 120 * _MIB):
@@ -73,14 +73,14 @@ def test_a_stranger_cannot_make_us_parse_half_a_million_choices(flooded: Arena) 
     run(scenario)
 
 
-def test_long_ids_are_refused_before_they_are_kept_anywhere(flooded: Arena) -> None:
+def test_long_ids_are_refused_before_they_are_stored(flooded: Arena) -> None:
     async def scenario() -> None:
         async with _within(flooded, 120 * _MIB):
             await flooders.long_ids({"address": flooded.addresses[0], "at_once": 64, "rounds": 8})
         async with flooded.client() as stranger:
-            told = await refusal(stranger.session("s" * 2000))
-            assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "session")
-            assert len(told.message) < 500
+            error = await refusal(stranger.session("s" * 2000))
+            assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, "session")
+            assert len(error.message) < 500
 
     run(scenario)
 
@@ -94,14 +94,14 @@ def test_one_key_cannot_fill_the_memory_with_simulations(flooded: Arena) -> None
     run(scenario)
 
 
-def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
-    """By default 8 MiB of one key are read at once, 512 calls wait, and the next ones are refused. The others do not notice."""
+def test_requests_beyond_the_memory_limit_wait_or_are_refused() -> None:
+    """By default 8 MiB of one key are read at once, 512 calls wait, and more are refused. Other callers are not affected."""
 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_REQUEST_BYTES_PER_CALLER": str(_MIB)}) as opened:
             key = await _key(opened)
             async with opened.client(key) as greedy, opened.operator() as operator:
-                # A request that is announced and never sent keeps its memory.
+                # A request that is announced and never sent still reserves memory.
                 open_calls: list[Any] = []
                 for _ in range(514):
                     call: Any = greedy.channel.stream_unary("/rubble.v1.SimulationService/Simulate")(
@@ -111,9 +111,9 @@ def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
 
                 await until(lambda: any(call.done() for call in open_calls), "one call too many")
                 (refused,) = [call for call in open_calls if call.done()]
-                told = await refusal(refused)
-                assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                assert told.retry_s
+                error = await refusal(refused)
+                assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                assert error.retry_s
                 session = (await create_session(operator, "relief", ["", ""])).session.session
                 async with opened.client() as stranger:
                     assert (await stranger.session(session)).session == session
@@ -122,16 +122,16 @@ def test_the_requests_that_do_not_fit_wait_or_are_told_to_come_back() -> None:
                 request = bot_pb2.ListConnectedRequest()
 
                 async def is_served() -> bool:
-                    told = await refusal(greedy.ask(request))
-                    return told.code is grpc.StatusCode.PERMISSION_DENIED
+                    error = await refusal(greedy.ask(request))
+                    return error.code is grpc.StatusCode.PERMISSION_DENIED
 
-                await until(is_served, "the memory of those that left is free again")
+                await until(is_served, "the memory of the cancelled calls is free again")
 
     run(scenario)
 
 
-def test_half_open_streams_of_strangers_lock_no_bot_out(flooded: Arena) -> None:
-    """Bots of one machine share its address. The oldest streams without a Hello end, so that those that say Hello get in."""
+def test_half_open_streams_do_not_lock_bots_out(flooded: Arena) -> None:
+    """Bots on one machine share its address. The oldest streams without a Hello end, so that others can connect."""
 
     async def scenario() -> None:
         key = await _key(flooded)
@@ -148,18 +148,18 @@ def test_half_open_streams_of_strangers_lock_no_bot_out(flooded: Arena) -> None:
                     call.cancel()
             async with flooded.client() as other:
                 assert (await other.session(session)).session == session
-            assert not half_open[-1].done(), "the oldest ones go, not the newest"
-            told = await _ending(half_open[0])
-            assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-            assert told.retry_s
+            assert not half_open[-1].done(), "the oldest streams end, not the newest"
+            error = await _ending(half_open[0])
+            assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+            assert error.retry_s
             for call in half_open:
                 call.cancel()
 
     run(scenario)
 
 
-def test_idle_streams_of_strangers_keep_no_stranger_from_asking_for_health(flooded: Arena) -> None:
-    """A balancer asks from the same address as everybody behind it; if it got no answer, the copy would be taken out of use."""
+def test_idle_streams_do_not_block_health_checks_from_the_same_address(flooded: Arena) -> None:
+    """A balancer has the same address as the clients behind it; without an answer it would take the copy out of use."""
 
     async def scenario() -> None:
         async with flooded.client() as stranger, flooded.operator() as operator:
@@ -174,7 +174,7 @@ def test_idle_streams_of_strangers_keep_no_stranger_from_asking_for_health(flood
             for _ in range(60):
                 idle += [watch(health_pb2.HealthCheckRequest()), reflection.ServerReflectionInfo()]
                 await idle[-1].write(ask)
-            await until(lambda: sum(call.done() for call in idle) == 120 - 32, "the others were told that it is enough")
+            await until(lambda: sum(call.done() for call in idle) == 120 - 32, "the other calls are refused")
             refused = await _ending(next(call for call in idle if call.done()))
             assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
             async with flooded.client() as other:
@@ -202,8 +202,8 @@ def test_a_message_of_too_many_choices_ends_the_stream_with_a_reason(flooded: Ar
                 with contextlib.suppress(grpc.aio.AioRpcError):
                     while await call.read() != grpc.aio.EOF:
                         pass
-                told = await _ending(call)
-                assert (told.code, told.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, field), told
+                error = await _ending(call)
+                assert (error.code, error.facts["field"]) == (grpc.StatusCode.INVALID_ARGUMENT, field), error
 
     run(scenario)
 
@@ -216,8 +216,8 @@ async def _ending(call: Any) -> Refusal:
     )
 
 
-def test_watchers_that_never_read_keep_neither_the_operator_nor_the_public_out() -> None:
-    """A hundred of one address: it has so many places and no more, the public has the others, the operator its own."""
+def test_watchers_that_never_read_do_not_lock_out_the_operator_or_the_public() -> None:
+    """A hundred watchers come from one address, which has a limit; the public has more places, the operator its own."""
 
     async def scenario() -> None:
         settings = {"RUBBLE_WATCHERS_PER_SESSION": "30"}
@@ -233,12 +233,12 @@ def test_watchers_that_never_read_keep_neither_the_operator_nor_the_public_out()
                 await create_session(operator, "sf1906-2e", ["", *(bot.name for bot in players)], session)
                 deaf = [stranger.watch(session) for _ in range(100)]
 
-                await until(lambda: sum(call.done() for call in deaf) == 80, "eighty were told that there is no place")
+                await until(lambda: sum(call.done() for call in deaf) == 80, "eighty watchers are refused")
                 for call in deaf:
                     if call.done():
-                        told = await _ending(call)
-                        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-                # The public has ten places left, and then none: the referee's watch does not need one.
+                        error = await _ending(call)
+                        assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+                # The public has ten places left, then none; the referee's watch does not need one of them.
                 more = [other.watch(session) for _ in range(11)]
                 await until(lambda: any(call.done() for call in more), "the public places are taken")
                 referee = operator.watch(session)
@@ -252,8 +252,8 @@ def test_watchers_that_never_read_keep_neither_the_operator_nor_the_public_out()
 
 
 @pytest.mark.slow
-def test_watchers_that_never_read_lose_their_places_without_a_word_in_the_log() -> None:
-    """Not even their first message is taken, which is all there is of a game that has ended."""
+def test_watchers_that_never_read_lose_their_places_and_log_nothing() -> None:
+    """They do not even read the first message, which is the only one of a game that has ended."""
 
     async def scenario() -> None:
         settings = {"RUBBLE_WATCHERS_PER_SESSION": "20"}
@@ -273,24 +273,24 @@ def test_watchers_that_never_read_lose_their_places_without_a_word_in_the_log() 
                     return False
 
                 await until(is_free, "the places are free again")
-                # The watchers that still have a place read to the end now: which of them lost theirs first is not known.
+                # Watchers that still have a place read to the end now; the order in which places were lost is not known.
                 endings = [await _ending(call) for call in deaf if not await _was_read(call)]
-                assert {told.code for told in endings} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
-                assert sorted({told.reason for told in endings}) == ["LIMIT_REACHED", "NOT_READING"]
+                assert {reply.code for reply in endings} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+                assert sorted({reply.reason for reply in endings}) == ["LIMIT_REACHED", "NOT_READING"]
 
     run(scenario)
 
 
 async def _was_read(call: Any) -> bool:
-    """Reads a stream to its end, and says whether that was a good one."""
+    """Read a stream to its end; return whether it ended without an error."""
     with contextlib.suppress(grpc.aio.AioRpcError):
         while await call.read() != grpc.aio.EOF:
             pass
     return await call.code() is grpc.StatusCode.OK
 
 
-def test_leaving_in_the_middle_is_no_error_of_ours(flooded: Arena) -> None:
-    """Reflection, health and watching, each left at once, after a request and in the middle of an answer; the log stays clean."""
+def test_a_client_that_disconnects_causes_no_error_in_the_log(flooded: Arena) -> None:
+    """Reflection, health and Watch, each cancelled at once, after a request and in the middle of a reply."""
 
     async def scenario() -> None:
         ask = reflection_pb2.ServerReflectionRequest(file_containing_symbol="rubble.v1.SessionService")
@@ -321,8 +321,8 @@ def test_leaving_in_the_middle_is_no_error_of_ours(flooded: Arena) -> None:
     assert "error" not in flooded.logs().lower()
 
 
-def test_a_stream_of_wrong_choices_is_read_slowly_and_nobody_else_waits() -> None:
-    """One refusal a second here. Beside it a whole game is played; then the flood has not been answered by far."""
+def test_a_stream_of_wrong_choices_is_read_slowly_and_delays_nobody() -> None:
+    """With one refusal a second, another whole game ends long before the flood is answered."""
 
     async def scenario() -> None:
         with arena(1, settings={"RUBBLE_REFUSALS_PER_SECOND": "1"}) as opened:

@@ -1,7 +1,7 @@
-"""Redis loses its newest writes, and the game must still be one game.
+"""Redis loses its newest writes, and every session must still have one consistent history.
 
-The append-only file is cut to an earlier size while two copies of the service remember more than is left. What was lost is
-asked again, every copy gives up what it remembers of the lost history, and log and state tell the same game.
+The append-only file is cut to an earlier size while two copies of the service have newer data in memory. Lost questions
+are asked again, every copy drops the lost history from memory, and log and state agree.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from tests.sessions.scripted_sessions import START, accepted, header_of
 
 
 def _size(server: EmbeddedRedis) -> tuple[Path, int]:
-    """The file to which Redis appends, and how long it is now. What was answered has been written."""
+    """Return the append-only file and its size; every answered write is in it."""
     (file,) = server.folder.glob("appendonlydir/*.incr.aof")
     return file, file.stat().st_size
 
 
 def _lose(server: EmbeddedRedis, since: tuple[Path, int]) -> None:
-    """A power cut: everything that was written since is lost."""
+    """Simulate a power cut that loses everything written after this size."""
     server.kill()
     file, size = since
     with file.open("r+b") as writing:
@@ -47,7 +47,7 @@ def _lose(server: EmbeddedRedis, since: tuple[Path, int]) -> None:
 
 
 async def _answer_with(client: Client, session: str, choice: int) -> session_pb2.ActResponse:
-    """Answer the open question of the seat whose token this client has."""
+    """Answer the open question of the seat of this client's token."""
     return await client.act(session, (await client.look(session)).question.turn, choice)
 
 
@@ -64,7 +64,7 @@ async def _copies(server: EmbeddedRedis) -> AsyncIterator[tuple[LiveSessions, Li
 
 
 async def _say(copy: LiveSessions, session_id: str, choice: int) -> int:
-    """The next answer through this copy, as it sees the game; the revision."""
+    """Send the next answer through this copy; return the revision."""
     session = await copy.refresh(session_id)
     seat = session.open_seats()[0]
     choice = min(choice, len(session.legal_texts(seat)) - 1)
@@ -72,7 +72,7 @@ async def _say(copy: LiveSessions, session_id: str, choice: int) -> int:
 
 
 async def _is_back(copy: LiveSessions) -> bool:
-    """Use up the connections that died with the server; what the copy remembers stays as it is."""
+    """Replace the connections that died with the server, without changing what the copy has in memory."""
     header = header_of("sf1906-2e", 2, id=fresh("back"))
     with contextlib.suppress(StoreUnavailable):
         await copy.create(header)
@@ -81,8 +81,8 @@ async def _is_back(copy: LiveSessions) -> bool:
     return False
 
 
-def test_a_copy_that_remembers_a_lost_move_does_not_go_on_from_it(tmp_path: Path) -> None:
-    """The clock stands still: neither the revision nor the time tells the two histories apart."""
+def test_a_copy_does_not_continue_from_a_move_that_redis_lost(tmp_path: Path) -> None:
+    """The clock is stopped, so that both histories have the same revisions and times."""
 
     async def scenario() -> None:
         with EmbeddedRedis(tmp_path) as server:
@@ -94,14 +94,14 @@ def test_a_copy_that_remembers_a_lost_move_does_not_go_on_from_it(tmp_path: Path
                 kept = _size(server)
                 assert await _say(one, session_id, 0) == revision + 1
                 _lose(server, kept)
-                for copy in (one, other):  # whatever finds its connection dead connects anew
+                for copy in (one, other):  # each call with a dead connection reconnects
                     await until(lambda copy=copy: _is_back(copy), "the store is back")  # type: ignore[misc]
 
-                assert await _say(other, session_id, 1) == revision + 1, "another move, as the same revision"
-                assert (await one.read_unchanged([session_id])) == {}, "what this copy remembers is not what is stored"
+                assert await _say(other, session_id, 1) == revision + 1, "a different move with the same revision"
+                assert (await one.read_unchanged([session_id])) == {}, "this copy's memory differs from the store"
                 await _say(one, session_id, 0)
-                told = await other.read(session_id)
-                assert (await one.refresh(session_id, told.mark)).mark == told.mark
+                reply = await other.read(session_id)
+                assert (await one.refresh(session_id, reply.mark)).mark == reply.mark
                 while (await other.read(session_id)).status == ACTIVE:
                     await _say(one, session_id, 0)
                     if (await other.read(session_id)).status == ACTIVE:
@@ -113,7 +113,7 @@ def test_a_copy_that_remembers_a_lost_move_does_not_go_on_from_it(tmp_path: Path
     run(scenario)
 
 
-def test_seats_that_act_through_two_copies_play_one_game() -> None:
+def test_seats_on_two_copies_still_play_one_game_after_a_loss() -> None:
     async def scenario() -> None:
         with arena(2, fsync="no") as opened:
             async with opened.operator() as operator:
@@ -161,11 +161,11 @@ def test_seats_that_act_through_two_copies_play_one_game() -> None:
 
 # ---------------------------------------------------------------------------------------------------------- bots on streams
 class _Tickets:
-    """A policy that answers as often as it has tickets, and holds the next answer back until it has one more."""
+    """A policy that uses one ticket per answer, and waits while it has none."""
 
     def __init__(self, count: int) -> None:
         self._tickets = asyncio.Semaphore(count)
-        #: Bots that hold an answer back.
+        #: Bots that wait for a ticket.
         self.waiting = 0
 
     def add(self, count: int) -> None:
@@ -180,15 +180,17 @@ class _Tickets:
 
 
 async def _stands_still(operator: Client, session: str, tickets: _Tickets, answers: int) -> bool:
-    """This number of answers was accepted, and the next bot has its question."""
+    """Wait until this many answers were accepted and the next bot has its question."""
     text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
     return text.count('"kind":"act"') == answers and tickets.waiting == 1
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3])
-def test_what_was_lost_is_asked_again_on_every_stream(lost: int) -> None:
-    """The bot whose turn it is holds its answer while the moves before it are lost: told that it is not its turn, it must hear
-    the same turn again when that comes; and those who had answered are asked anew."""
+def test_lost_questions_are_asked_again_on_every_stream(lost: int) -> None:
+    """A bot holds its answer while the moves before it are lost. Its answer is refused, and it is asked again later.
+
+    The bots whose answers were lost are asked again too.
+    """
 
     async def scenario() -> None:
         tickets = _Tickets(9)
@@ -213,8 +215,8 @@ def test_what_was_lost_is_asked_again_on_every_stream(lost: int) -> None:
     run(scenario)
 
 
-def test_a_bot_that_answers_past_its_stream_is_asked_again_too() -> None:
-    """It is asked on its stream at one copy and answers with Act at another."""
+def test_a_bot_that_answers_with_act_is_asked_again_too() -> None:
+    """It is asked on its stream at one copy, and answers with Act at another."""
 
     async def scenario() -> None:
         tickets = _Tickets(9)
@@ -257,8 +259,8 @@ def test_a_bot_that_answers_past_its_stream_is_asked_again_too() -> None:
     run(scenario)
 
 
-def test_a_session_that_was_lost_whole_and_created_anew_is_another_one() -> None:
-    """The bot has heard of a game and its first question; both are lost, and the same id is used for another game."""
+def test_a_session_created_again_after_its_loss_is_a_different_one() -> None:
+    """A bot gets GameStart and the first question; the session is lost, and another one is created with the same id."""
 
     async def scenario() -> None:
         tickets = _Tickets(0)
@@ -268,8 +270,8 @@ def test_a_session_that_was_lost_whole_and_created_anew_is_another_one() -> None
                 session = fresh("lost")
                 names = [bot.name for bot in players]
                 await create_session(operator, "sf1906-2e", names, session)
-                await until(lambda: all(bot.starts for bot in players), "both have heard of it")
-                await until(lambda: tickets.waiting >= 1, "a question is out")
+                await until(lambda: all(bot.starts for bot in players), "both bots have GameStart")
+                await until(lambda: tickets.waiting >= 1, "a question is open")
                 _lose(opened.redis, kept)
 
                 async def is_created() -> bool:
@@ -288,7 +290,7 @@ def test_a_session_that_was_lost_whole_and_created_anew_is_another_one() -> None
 
 
 # ------------------------------------------------------------------------------------------------------------------ watching
-def test_a_watcher_is_never_shown_a_mixture_of_two_histories() -> None:
+def test_a_watcher_never_sees_a_mixture_of_two_histories() -> None:
     async def scenario() -> None:
         with arena(2, fsync="no") as opened:
             async with opened.operator() as operator, opened.client(copy=1) as anybody:
@@ -330,7 +332,7 @@ def test_a_watcher_is_never_shown_a_mixture_of_two_histories() -> None:
                     ]
 
                     async def first_of(revision: int, mark: int) -> "session_pb2.WatchEvent | Refusal":
-                        """What a watch that is resumed after this event shows first."""
+                        """Return the first event of a watch that resumes after this event."""
                         call = anybody.watch(session, revision + 1, mark)
                         try:
                             return (await call.read()).events[0]  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""When we fail, nobody is blamed: a store that takes no writes, and a service that stands still."""
+"""No bot is blamed for an outage of the arena: Redis refuses writes, or the service is suspended."""
 
 import signal
 from typing import Any
@@ -15,12 +15,12 @@ from tests.harness.processes import RUBBLE, run_command
 from tests.harness.service import Arena, arena
 from tests.harness.waiting import run, until
 
-#: Less than the outages last: without them everybody would be late.
+#: Shorter than the outages: if outages counted, every bot would be late.
 _SHORT = common_pb2.TimeControl(move_ms=1500, bank_ms=500, seating_ms=600_000)
 
 
 def _health(address: str) -> tuple[int, str]:
-    """What `rubble health` says, and its exit code."""
+    """Return the output and the exit code of `rubble health`."""
     asked = run_command(*RUBBLE, "health", address)
     return asked.returncode, asked.stdout + asked.stderr
 
@@ -28,17 +28,17 @@ def _health(address: str) -> tuple[int, str]:
 async def _is_serving(opened: Arena, *, is_well: bool) -> None:
     async with opened.client() as client:
 
-        async def told() -> bool:
+        async def is_as_expected() -> bool:
             return await client.is_serving() is is_well
 
-        await until(told, f"serving: {is_well}")
+        await until(is_as_expected, f"serving: {is_well}")
 
 
 @pytest.mark.parametrize("seconds", [5, pytest.param(25, marks=pytest.mark.slow)])
-def test_a_full_store_is_told_and_forfeits_nobody(seconds: int) -> None:
-    """Redis takes no writes for longer than anybody's clock, or than a bot's presence is remembered.
+def test_a_full_redis_is_reported_and_forfeits_nobody(seconds: int) -> None:
+    """Redis refuses writes for longer than any clock, and longer than a bot counts as connected.
 
-    Bots are told to try again, and the games end as they would have.
+    Bots are asked to try again, and the games end as they would have without the outage.
     """
 
     async def scenario() -> None:
@@ -62,21 +62,21 @@ def test_a_full_store_is_told_and_forfeits_nobody(seconds: int) -> None:
                     await bot.finished(sessions)
                 for session in sessions:
                     await check_story(operator, session, "relief", 2)
-                assert {told.reason for bot in players for told in bot.refusals} <= {"STORE_UNAVAILABLE"}
+                assert {reply.reason for bot in players for reply in bot.refusals} <= {"STORE_UNAVAILABLE"}
             store.close()
 
     run(scenario)
 
 
 @pytest.mark.slow
-def test_a_seat_that_stays_away_after_an_outage_is_forfeited_and_the_outage_is_named() -> None:
+def test_a_seat_that_is_late_after_an_outage_forfeits_and_the_fault_names_the_outage() -> None:
     async def scenario() -> None:
         with arena(1, fsync="no") as opened:
             store: Any = redis.Redis.from_url(opened.redis.url)
             async with bots(opened, 2, policy=silent) as players, opened.operator() as operator:
                 session = fresh("full")
                 await create_session(operator, "sf1906-2e", [bot.name for bot in players], session, _SHORT)
-                await until(lambda: any(bot.turns for bot in players), "a question is out")
+                await until(lambda: any(bot.turns for bot in players), "a question is open")
                 store.config_set("maxmemory", "1")
                 await _is_serving(opened, is_well=False)
                 code, text = _health(opened.addresses[0])
@@ -93,8 +93,8 @@ def test_a_seat_that_stays_away_after_an_outage_is_forfeited_and_the_outage_is_n
     run(scenario)
 
 
-def test_a_service_that_stood_still_forfeits_nobody() -> None:
-    """Both copies are stopped for longer than anybody's clock, as on an overloaded machine; then they go on."""
+def test_a_suspended_service_forfeits_nobody() -> None:
+    """Both copies are suspended for longer than any clock, as on an overloaded machine, then continue."""
 
     async def scenario() -> None:
         with arena(2, fsync="no") as opened:

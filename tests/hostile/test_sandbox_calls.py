@@ -1,4 +1,4 @@
-"""System calls with which a bot reaches other processes, leaves something behind, or gets around the sandbox."""
+"""System calls by which a bot could reach other processes, leave something behind, or escape the sandbox."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def victim() -> Iterator[int]:
 
 
 def _meddle(folder: Path, victim: int, *, is_confined: bool) -> set[str]:
-    """The attacks that worked."""
+    """Run the attacks; return those that worked."""
     scratch = folder / "scratch"
     scratch.mkdir()
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch), "VICTIM": str(victim)}
@@ -48,12 +48,12 @@ def test_a_bot_reaches_no_other_process_and_leaves_nothing_behind(tmp_path: Path
     assert (resource.prlimit(victim, resource.RLIMIT_CORE), os.getpriority(os.PRIO_PROCESS, victim)) == before
 
 
-def test_without_a_sandbox_it_could(tmp_path: Path, victim: int) -> None:
-    """Or the test above would prove nothing."""
+def test_without_a_sandbox_the_attacks_work(tmp_path: Path, victim: int) -> None:
+    """Otherwise the test above would prove nothing."""
     assert _meddle(tmp_path, victim, is_confined=False) | PERHAPS == set(ATTACKS)
 
 
-def test_numbers_of_calls_are_those_of_this_kernels_headers() -> None:
+def test_the_numbers_of_system_calls_match_the_headers_of_this_kernel() -> None:
     header = Path(f"/usr/include/{platform.machine()}-linux-gnu/asm/unistd_64.h")
     if platform.machine() != "x86_64" or not header.exists():
         pytest.skip("there are no headers of an x86_64 kernel here")

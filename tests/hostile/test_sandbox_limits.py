@@ -1,4 +1,4 @@
-"""A bot that takes all it can get: it gets no more than its limits, of which each has a default."""
+"""A bot that takes as much as it can gets no more than its limits; each limit has a default."""
 
 import os
 import re
@@ -14,13 +14,13 @@ from tests.harness.processes import HOME, alive_with
 from tests.harness.waiting import wait_for
 
 _LIMITS = {"memory_mb": 96, "processes": 40, "disk_mb": 48, "files": 1024}
-#: What it asks for, in MiB or processes: far more than each of its limits.
+#: What it tries to take, in MiB or processes: far more than each limit.
 _MOST = 400
 _PID_MAX = Path("/proc/sys/kernel/pid_max")
 
 
 def _take(folder: Path, kind: str, limit: int, *, has_view: bool) -> tuple[int, str]:
-    """How much a bot got, 0 if it was ended for it, and what it said."""
+    """Return how much a bot got, or 0 if the arena ended it, and its output."""
     scratch = folder / "scratch"
     scratch.mkdir()
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(scratch)}
@@ -29,7 +29,7 @@ def _take(folder: Path, kind: str, limit: int, *, has_view: bool) -> tuple[int, 
     policy = policy._replace(has_view=policy.has_view and has_view)
     bot = BotProcess("hog", command, env, HOME, folder / "output.log", _LIMITS, policy)
     bot.look_after()
-    wait_for(lambda: "got " in bot.last_words() or not bot.pid, "all it can get")
+    wait_for(lambda: "got " in bot.last_words() or not bot.pid, "the bot to take all it can get")
     got = re.search(r"got (\d+) of", bot.last_words())
     if got is not None and ("refused" not in bot.last_words() or int(got[1]) > limit):
         wait_for(lambda: not bot.pid, "its end")
@@ -55,7 +55,7 @@ def _take(folder: Path, kind: str, limit: int, *, has_view: bool) -> tuple[int, 
         ("deleted files", "disk_mb"),
     ],
 )
-def test_a_hog_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str, has_view: bool) -> None:
+def test_a_greedy_process_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str, has_view: bool) -> None:
     got, words = _take(tmp_path, kind, _LIMITS[limit], has_view=has_view)
     assert got <= _LIMITS[limit], words
     assert "ended by the arena: it " in words or "refused: " in words
@@ -75,13 +75,13 @@ def test_a_hog_gets_no_more_than_its_limit(tmp_path: Path, kind: str, limit: str
         ("unknown", False),
     ],
 )
-def test_the_machines_own_limit_on_process_ids_is_left_alone(release: str, is_own: bool) -> None:
-    """Before Linux 6.14 there is only one, which root would set for all."""
+def test_pid_max_is_set_only_where_it_belongs_to_the_bot(release: str, is_own: bool) -> None:
+    """Before Linux 6.14 there is one pid_max for the whole machine, which root would change for all."""
     assert namespaces.has_own_pid_max(release) == is_own
 
 
 @pytest.mark.skipif(bool(namespaces.offered()), reason=f"no namespaces: {namespaces.offered()}")
-def test_a_bot_leaves_the_machines_limit_on_process_ids_as_it_was(tmp_path: Path) -> None:
+def test_a_bot_does_not_change_the_pid_max_of_the_machine(tmp_path: Path) -> None:
     before = _PID_MAX.read_text()
     _take(tmp_path, "processes", _LIMITS["processes"], has_view=True)
     assert _PID_MAX.read_text() == before

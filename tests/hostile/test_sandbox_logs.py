@@ -1,4 +1,4 @@
-"""A bot's log lies where the bot cannot write, and reading its end costs the same however large it is."""
+"""A bot cannot write to the file of its log, and reading the end of a log costs the same at any size."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentArena]
 
 
 def _end_of(arena: TournamentArena, folder: Path, victim: str) -> BotCannotStart:
-    """How the worker tells of a bot that attacks its log, ends, and is started once more."""
+    """Return the worker's error about a bot that attacks its log and exits, twice."""
     entry = Entry("thief", (sys.executable, str(_THIEF), victim))
     with ArenaClient(arena.settings.access) as client:
         bot_pool = BotPool(client, "cup", 0, [entry], folder, {})
@@ -41,9 +41,9 @@ def _end_of(arena: TournamentArena, folder: Path, victim: str) -> BotCannotStart
 def test_a_link_in_place_of_the_log_is_not_followed(arena: TournamentArena, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("ours")
-    told = _end_of(arena, tmp_path / "bots", str(victim))
+    reply = _end_of(arena, tmp_path / "bots", str(victim))
     assert victim.read_text() == "ours"
-    assert told.words.count("said by the bot") == 2
+    assert reply.words.count("said by the bot") == 2
     log = tmp_path / "bots" / "thief" / "output.log"
     assert log.read_text() == "said by the bot\n" * 2 and log.stat().st_mode & 0o077 == 0
 
@@ -51,11 +51,11 @@ def test_a_link_in_place_of_the_log_is_not_followed(arena: TournamentArena, tmp_
 def test_a_huge_log_does_not_fill_the_workers_memory(arena: TournamentArena, tmp_path: Path) -> None:
     tracemalloc.start()
     try:
-        told = _end_of(arena, tmp_path / "bots", "sparse")
+        reply = _end_of(arena, tmp_path / "bots", "sparse")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert told.words.count("said by the bot") == 2
+    assert reply.words.count("said by the bot") == 2
     assert peak < _LITTLE_BYTES
 
 
@@ -75,7 +75,7 @@ def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "second name", "pipe"])
-def test_what_is_no_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:
+def test_a_log_that_is_not_a_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:
     victim, path = tmp_path / "victim", tmp_path / "output.log"
     victim.write_text("ours")
     if kind == "link":

@@ -1,4 +1,4 @@
-"""A bot's network: the arena is in it, and nothing else, not even the arena's port at another address."""
+"""In a bot's network only the arena can be reached, not even the same port at another address."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ _MIB = 8
 
 
 def _echo(listener: socket.socket) -> None:
-    """Answer everybody with their own words, until the listener is closed."""
+    """Send everything back to its sender, until the listener is closed."""
     while True:
         try:
             caller, _ = listener.accept()
@@ -47,7 +47,7 @@ def _has_ipv6() -> bool:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """An arena at 127.0.0.1 and ::1, and others at the same port of other addresses."""
+    """The port of an arena at 127.0.0.1 and ::1; other servers listen at the same port of other addresses."""
     with ExitStack() as opened:
         arenas = [opened.enter_context(closing(socket.create_server(("127.0.0.1", 0), backlog=200)))]
         port = arenas[0].getsockname()[1]
@@ -76,7 +76,7 @@ def _caller(folder: Path, host: str, port: int, address: str) -> BotProcess:
 
 @viewed
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
-def test_a_bot_reaches_the_arena_and_no_other_machine_at_its_port(tmp_path: Path, port: int, host: str) -> None:
+def test_a_bot_reaches_the_arena_but_not_its_port_on_other_machines(tmp_path: Path, port: int, host: str) -> None:
     if host == "::1" and not _has_ipv6():
         pytest.skip("there is no IPv6 here")
     bot = _caller(tmp_path, host, port, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
@@ -85,14 +85,14 @@ def test_a_bot_reaches_the_arena_and_no_other_machine_at_its_port(tmp_path: Path
 
 
 @viewed
-def test_an_address_that_names_a_port_twice_is_reached(tmp_path: Path, port: int) -> None:
+def test_an_address_that_lists_the_same_port_twice_works(tmp_path: Path, port: int) -> None:
     bot = _caller(tmp_path, "127.0.0.1", port, f"ipv4:127.0.0.1:{port},127.0.0.1:{port}")
     bot.end()
     assert bot.last_words() == "same: True, reached: [], networks: ['lo']"
 
 
 @viewed
-def test_a_bot_that_loses_its_way_to_the_arena_is_ended_and_told_why(tmp_path: Path, port: int) -> None:
+def test_a_bot_that_loses_its_forwarder_is_ended_and_its_log_says_why(tmp_path: Path, port: int) -> None:
     bot = _caller(tmp_path, "127.0.0.1", port, f"127.0.0.1:{port}")
     children = map(int, Path(f"/proc/{bot.pid}/task/{bot.pid}/children").read_text().split())
     ours = os.stat("/proc/self/ns/net").st_ino
@@ -124,7 +124,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 @viewed
 @pytest.mark.parametrize("has_ipv6", [True, False])
-def test_a_machine_without_ipv6_has_a_network_for_bots_too(has_ipv6: bool) -> None:
+def test_a_machine_without_ipv6_also_has_a_network_for_bots(has_ipv6: bool) -> None:
     if has_ipv6 and not _has_ipv6():
         pytest.skip("there is no IPv6 here")
     first = "pass" if has_ipv6 else "open('/proc/sys/net/ipv6/conf/all/disable_ipv6', 'w').write('1')"
@@ -145,7 +145,7 @@ def test_a_machine_without_ipv6_has_a_network_for_bots_too(has_ipv6: bool) -> No
         ("arena.example:1", False),
     ],
 )
-def test_an_arena_elsewhere_is_reached_by_the_machines_network_and_that_is_said(
+def test_a_remote_arena_is_reached_by_the_machines_network_with_a_warning(
     tmp_path: Path, address: str, has_network: bool
 ) -> None:
     policy = SandboxPolicy.for_bot(tmp_path, address)

@@ -26,7 +26,7 @@ _SHADOWS = (
 
 
 def shadow_modules(folder: Path, marker: Path) -> None:
-    """Files named like our modules: one that is loaded writes its name into ``marker``."""
+    """Write files named like our modules: one that is loaded writes its name into ``marker``."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in _SHADOWS:
         code = f"with open({str(marker)!r}, 'a') as marker: marker.write('{name} ')\nraise ImportError('stolen')\n"
@@ -62,8 +62,8 @@ def test_a_bots_key_is_neither_on_a_command_line_nor_in_the_launchers_environmen
 
 
 @pytest.mark.slow
-def test_a_tournament_that_is_run_in_a_bots_folder_loads_nothing_from_it(tmp_path: Path) -> None:
-    """Not in the service, the worker or a bundled rival either."""
+def test_a_tournament_started_in_a_bots_folder_loads_nothing_from_it(tmp_path: Path) -> None:
+    """Neither the service, nor the worker, nor a bundled bot loads its files."""
     folder, marker = tmp_path / "bot", tmp_path / "loaded"
     shadow_modules(folder, marker)
     bots = {"greedy": "greedy", "random": "random"}

@@ -1,4 +1,4 @@
-"""What a bot sees: the file system that it needs, its own processes, and nothing of its neighbours."""
+"""A bot sees the files that it needs and its own processes, and nothing of other bots."""
 
 import json
 import os
@@ -52,8 +52,8 @@ def test_a_bot_sees_only_what_it_needs(tmp_path: Path) -> None:
 
 
 @viewed
-def test_a_bot_in_a_folder_that_all_users_share_sees_only_the_file_that_it_names(tmp_path: Path) -> None:
-    """As when a roster lies in /tmp, and its command names a file in /etc."""
+def test_a_bot_in_a_shared_folder_sees_only_the_file_that_its_command_names(tmp_path: Path) -> None:
+    """For example a roster in /tmp whose command names a file in /etc."""
     with ExitStack() as made:
         script, others = (Path(made.enter_context(NamedTemporaryFile(dir="/tmp")).name) for _ in range(2))
         others.write_text("of another user")
@@ -65,15 +65,15 @@ def test_a_bot_in_a_folder_that_all_users_share_sees_only_the_file_that_it_names
         command = ["/bin/sh", script.name, "--table=/etc/fstab", "--log=/dev/null"]
         bot = _bot(Path("/tmp"), tmp_path / "scratch", command)
         bot.look_after()
-        wait_for(lambda: bot.last_words().endswith("done") or not bot.pid, "the end of its look around")
+        wait_for(lambda: bot.last_words().endswith("done") or not bot.pid, "the end of its attempts")
         bot.end()
     own = sorted([str(script), f"/tmp/{tmp_path.relative_to('/tmp').parts[0]}"])
     assert bot.last_words().splitlines() == ["named", " ".join(own), "wrote", "done"]
 
 
 @viewed
-def test_all_its_processes_end_with_their_supervisor(tmp_path: Path) -> None:
-    """Even if that is killed, and they have left their group."""
+def test_all_processes_of_a_bot_end_with_their_supervisor(tmp_path: Path) -> None:
+    """Even if it is killed, and they have left its process group."""
     code = "setsid sleep 1000 & setsid setsid sleep 1000 & echo started; wait"
     bot = _bot(tmp_path, tmp_path / "scratch", ["/bin/sh", "-c", code])
     bot.look_after()
@@ -85,7 +85,7 @@ def test_all_its_processes_end_with_their_supervisor(tmp_path: Path) -> None:
 
 
 @viewed
-def test_a_bot_is_told_to_stop_before_it_is_ended(tmp_path: Path) -> None:
+def test_a_bot_gets_sigterm_before_it_is_killed(tmp_path: Path) -> None:
     bot = _bot(
         tmp_path, tmp_path / "scratch", ["/bin/sh", "-c", "trap 'echo goodbye; exit 3' TERM; echo up; sleep 99 & wait"]
     )
@@ -96,8 +96,8 @@ def test_a_bot_is_told_to_stop_before_it_is_ended(tmp_path: Path) -> None:
 
 
 @viewed
-def test_what_is_hidden_is_not_there_where_it_lies_in_the_bots_own_folder(tmp_path: Path) -> None:
-    """As when a tournament is run in the folder of a bot. The scratch folder lies in what is hidden."""
+def test_hidden_files_in_the_bots_own_folder_are_not_visible(tmp_path: Path) -> None:
+    """For example in a tournament started in a bot's folder. The scratch folder is inside a hidden folder."""
     arena, book, scratch = tmp_path / "arena", tmp_path / "book.sqlite", tmp_path / "arena" / "bots" / "scratch"
     scratch.mkdir(parents=True)
     for path in (arena / "token", book, tmp_path / "data"):
@@ -106,7 +106,7 @@ def test_what_is_hidden_is_not_there_where_it_lies_in_the_bots_own_folder(tmp_pa
     code = "cat arena/token book.sqlite arena/bots/other data; echo notes > arena/bots/scratch/notes; ls -R arena; sleep 99"
     bot = BotProcess("bot", ["/bin/sh", "-c", code], {"PATH": "/usr/bin:/bin"}, tmp_path, tmp_path / "log", {}, policy)
     bot.look_after()
-    wait_for(lambda: bot.last_words().endswith("notes") or not bot.pid, "the end of its look around")
+    wait_for(lambda: bot.last_words().endswith("notes") or not bot.pid, "the end of its attempts")
     bot.end()
     words = bot.last_words()
     assert "contents of data" in words and "contents of token" not in words and "contents of book" not in words
@@ -114,8 +114,8 @@ def test_what_is_hidden_is_not_there_where_it_lies_in_the_bots_own_folder(tmp_pa
 
 
 @viewed
-def test_what_is_hidden_stays_hidden_when_it_is_made_or_replaced_later(tmp_path: Path) -> None:
-    """Without Landlock's help, which has no say in /tmp."""
+def test_hidden_files_stay_hidden_when_they_are_created_or_replaced_later(tmp_path: Path) -> None:
+    """Landlock does not help here: it does not restrict /tmp."""
     token, book, scratch = tmp_path / "bot" / "keys" / "token", tmp_path / "bot" / "book.sqlite", tmp_path / "scratch"
     token.parent.mkdir(parents=True)
     scratch.mkdir()
@@ -139,7 +139,7 @@ def test_what_is_hidden_stays_hidden_when_it_is_made_or_replaced_later(tmp_path:
     assert "contents of public\ncontents of data\n" in words and "Read-only file system" in words
 
 
-def test_a_machine_without_namespaces_says_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_namespaces_a_warning_says_what_bots_can_see(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namespaces, "offered", lambda: "forbidden here")
     (words,) = [words for words in unconfined({}, "127.0.0.1:1") if "be seen" in words]
     assert words.endswith("can be read, and processes be seen: no namespaces (forbidden here)")
@@ -148,12 +148,12 @@ def test_a_machine_without_namespaces_says_what_that_means(monkeypatch: pytest.M
 
 # ------------------------------------------------------------------------------------------------------ what is shown
 def _shown(home: Path, path: Path, *command: str, cwd: Path, **env: str) -> bool:
-    """Whether a path is shown to a bot of a user with this home."""
+    """Whether a path is visible to a bot of a user with this home."""
     view = view_for(command, {"HOME": str(home), "PATH": "/usr/bin"} | env, str(cwd))
     return any(is_inside(str(path.resolve()), shown) for shown in view.shown)
 
 
-def test_what_a_command_names_is_shown_and_a_home_never(tmp_path: Path) -> None:
+def test_what_a_command_names_is_visible_but_never_a_home(tmp_path: Path) -> None:
     home, elsewhere = tmp_path / "me", tmp_path / "data"
     files = [
         home / name
@@ -169,7 +169,7 @@ def test_what_a_command_names_is_shown_and_a_home_never(tmp_path: Path) -> None:
 
     assert _shown(home, bot, "python3", "bot.py", cwd=one) and _shown(home, net, "python3", "bot.py", cwd=one)
     assert not any(_shown(home, path, "python3", "bot.py", cwd=one) for path in (key, notes, other))
-    assert _shown(home, script, "python3", "bot.py", cwd=home), "a file in the home, without what lies beside it"
+    assert _shown(home, script, "python3", "bot.py", cwd=home), "a file in the home, without its neighbours"
     assert not any(_shown(home, path, "python3", "bot.py", cwd=home) for path in (key, notes, bot))
     assert not _shown(home, key, "python3", str(home), cwd=one, EXTRA=str(home))
 
@@ -183,7 +183,7 @@ def test_what_a_command_names_is_shown_and_a_home_never(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "folder", ["/", "/home", "/home/other", "/tmp", "/var", "/var/tmp", "/etc", "/etc/ssl", "/run", "/dev", "/proc"]
 )
-def test_a_folder_of_the_system_is_not_shown_as_a_bots_own(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+def test_a_system_folder_is_not_visible_as_the_bots_folder(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     monkeypatch.setattr("os.path.isdir", lambda path: str(path) == folder)
     monkeypatch.setattr("os.path.exists", lambda path: True)
     monkeypatch.setattr("os.path.lexists", lambda path: True)
@@ -193,7 +193,7 @@ def test_a_folder_of_the_system_is_not_shown_as_a_bots_own(monkeypatch: pytest.M
     assert _shown(home, secret, "x", str(secret), cwd=home) == (folder not in ("/dev", "/proc"))
 
 
-def test_links_lead_to_the_same_inside(tmp_path: Path) -> None:
+def test_links_have_the_same_target_inside_the_sandbox(tmp_path: Path) -> None:
     real, link = tmp_path / "real" / "bot", tmp_path / "link"
     real.mkdir(parents=True)
     link.symlink_to("real")
@@ -208,7 +208,7 @@ def test_the_start_of_a_run_says_what_protects_the_machine() -> None:
     assert protections({"unconfined": "asks a model on the same machine"}, "127.0.0.1:1906") == ""
 
 
-def test_a_roster_can_show_more(tmp_path: Path) -> None:
+def test_a_roster_can_make_more_paths_readable(tmp_path: Path) -> None:
     model = tmp_path / "models" / "model"
     assert not _shown(tmp_path, model, "x", cwd=tmp_path)
     model.parent.mkdir()

@@ -1,4 +1,4 @@
-"""A seat token of a forgotten session must not play the one that was created under the same id afterwards."""
+"""A seat token of a forgotten session is not valid for a later session with the same id."""
 
 import asyncio
 
@@ -16,8 +16,8 @@ from service.sessions.store import MemoryStore
 from tests.sessions.scripted_sessions import START
 
 
-def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_millisecond() -> None:
-    """The clock stands still, and the second request is the first one again, with drawn seeds."""
+def test_an_old_token_is_refused_in_a_new_session_with_the_same_id() -> None:
+    """Both sessions have the same request and the same creation time; only their drawn seeds differ."""
 
     async def scenario() -> None:
         live_sessions = LiveSessions(MemoryStore(), lambda: START)
@@ -43,7 +43,7 @@ def test_an_old_token_is_worthless_in_a_session_of_the_same_id_and_the_same_mill
         old = await create()
         again = await create()
         await act(old)
-        await act(again)  # a repeated request finds the same session: its tokens are as good
+        await act(again)  # a repeated request returns the same session, and its tokens are valid
         await live_sessions.store.forget("s1")
         live_sessions.forget("s1")
         new = await create()

@@ -1,4 +1,4 @@
-"""Names that would like to be paths, and secrets that somebody else would like to read."""
+"""Names that could be used as paths, and secrets that bots or other users could read."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ from tests.harness.tournaments import Host, TournamentArena, roster_text, script
 from tests.harness.waiting import wait_for
 
 _GAPS: Final = missing(SandboxPolicy.for_bot(Path.cwd(), "127.0.0.1:1"))
-#: What is no file of its own in a folder, or looks like another one, or is too long for a file system.
+#: Names that are not one file in a folder, look like another name, or are too long for a file system.
 _ODD_NAMES: Final = (
     "", ".", "..", "...", "/", "a/b", "../a", "/etc/passwd", "a\0b", "a\nb", "~", "-rf", ".env", "a#2", "a.copy2", "a%232",
     "%2E", "%", "a" * 300, "a" * 299 + "b", "é", "\udcff", "a b", "$(id)", "a\\b", "con",
@@ -45,7 +45,7 @@ _ODD_NAMES: Final = (
 
 # ---------------------------------------------------------------------------------------------------------------- names
 @pytest.mark.parametrize("name", [".", "..", "a/b", "../a", ".hidden", "-rf", "_a", "", "a b", "a" * 41, "a#2", "a\n"])
-def test_a_roster_has_no_names_that_could_be_paths_or_options(name: str) -> None:
+def test_a_roster_refuses_names_that_could_be_paths_or_options(name: str) -> None:
     text = roster_text({"good": "random", name: "random"}, game="relief", players=2, deals=1)
     with pytest.raises(BadRoster) as refused:
         read_text(text)
@@ -56,18 +56,18 @@ def test_a_roster_has_no_names_that_could_be_paths_or_options(name: str) -> None
 @pytest.mark.parametrize(
     ("first", "second"), [("a", "A"), ("Mine", "mINE"), ("a", "a.1"), ("a.0", "A"), ("b", "b.copy2")]
 )
-def test_two_names_that_could_be_taken_for_each_other_are_refused(first: str, second: str) -> None:
-    """A bot's name in the arena is its name here with more words behind a dot; file systems may not tell a from A."""
+def test_two_names_that_could_be_confused_are_refused(first: str, second: str) -> None:
+    """In the arena a bot's name gets a suffix after a dot; some file systems do not distinguish a from A."""
     with pytest.raises(BadRoster) as refused:
         read_text(roster_text({first: "random", second: "random"}, game="relief", players=2, deals=1))
     assert f"bots[1].name = {second!r}; expected " in str(refused.value)
 
 
-def test_names_that_only_begin_alike_are_good() -> None:
+def test_names_that_only_share_a_prefix_are_accepted() -> None:
     read_text(roster_text({"a": "random", "a1": "random", "a-b.1": "random"}, game="relief", players=2, deals=1))
 
 
-def test_every_name_is_one_file_of_its_own(tmp_path: Path) -> None:
+def test_every_name_becomes_one_file_of_its_own(tmp_path: Path) -> None:
     names = [file_name(name) for name in _ODD_NAMES]
     assert len({name.lower() for name in names}) == len(_ODD_NAMES)
     for name in names:
@@ -83,12 +83,14 @@ def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentA
 
 
 def _said(folder: Path) -> list[str]:
-    """What the bots of a folder have printed."""
+    """Return the output of the bots of a folder."""
     return [log.read_text() for log in folder.rglob("output.log")]
 
 
-def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: TournamentArena, tmp_path: Path) -> None:
-    """A book of an earlier version may hold such names, whatever rosters say today."""
+def test_an_entrant_called_dot_cannot_write_into_the_folders_of_others(
+    bare_arena: TournamentArena, tmp_path: Path
+) -> None:
+    """A book of an earlier version may have such names, although rosters refuse them now."""
     write = (
         "import os, pathlib; pathlib.Path(os.environ['TMPDIR'], 'mine').write_text('x'); print(os.environ['TMPDIR'])"
     )
@@ -99,7 +101,7 @@ def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: Tou
         bot_pool = BotPool(client, "cup", 0, entries, folder, {})
         try:
             bot_pool.start(names)
-            wait_for(lambda: len(list(filter(None, _said(tmp_path)))) == len(names), "a word of each of them")
+            wait_for(lambda: len(list(filter(None, _said(tmp_path)))) == len(names), "output of each bot")
         finally:
             bot_pool.close()
     scratches = [Path(said.split()[0]) for said in _said(tmp_path)]
@@ -107,7 +109,7 @@ def test_an_entrant_called_dot_stays_out_of_its_neighbours_files(bare_arena: Tou
     assert len({path.parent for path in scratches}) == len(names)
 
 
-def test_a_key_is_written_into_its_folder_whatever_the_server_calls_the_entrant(tmp_path: Path) -> None:
+def test_a_key_is_written_inside_its_folder_for_any_name_from_the_server(tmp_path: Path) -> None:
     folder = tmp_path / "keys"
     for name in _ODD_NAMES:
         assert write_key(folder, name, "127.0.0.1:1", f"key-{_ODD_NAMES.index(name)}").parent == folder
@@ -120,7 +122,7 @@ def test_a_key_is_written_into_its_folder_whatever_the_server_calls_the_entrant(
 
 @contextlib.contextmanager
 def _hostile_api(path: str) -> Iterator[str]:
-    """An API that names the second file of its export as it likes; its address."""
+    """Run an API whose export has a second file with this name; yields its address."""
 
     def export(request: bytes, context: grpc.ServicerContext) -> Iterator[tournament_pb2.ExportTournamentResponse]:
         yield tournament_pb2.ExportTournamentResponse(path="roster.toml", data=b"good")
@@ -144,7 +146,7 @@ def _hostile_api(path: str) -> Iterator[str]:
     ["../bad", "/tmp/bad", "replays/../../bad", ".bashrc", "replays/.x", ".", "a\0b", "a//b", "a/b/c/d", "x" * 300, "-x",
      "replays", "roster.toml/bad", "\x1b[2J", "ä"],
 )  # fmt: skip
-def test_an_export_writes_inside_its_folder_only(
+def test_an_export_writes_only_inside_its_folder(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RUBBLE_OPERATOR_TOKEN", "a" * 32)
@@ -160,7 +162,7 @@ def test_an_export_writes_inside_its_folder_only(
 
 # -------------------------------------------------------------------------------------------------- what others can see
 def _readable_by_others(folder: Path) -> list[str]:
-    """What another user of this machine could read beneath a folder, had he come so far."""
+    """Return what the modes under a folder let other users read."""
     modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in [folder, *folder.rglob("*")] if not path.is_symlink()}
     return [f"{path} {mode:04o}" for path, mode in modes.items() if mode & 0o077]
 
@@ -180,8 +182,8 @@ def _usual_umask() -> Iterator[None]:
         os.umask(before)
 
 
-def test_what_the_embedded_redis_writes_is_its_owners_alone() -> None:
-    with tempfile.TemporaryDirectory() as folder, _usual_umask():  # pytest's own folders let nobody pass
+def test_only_the_owner_can_read_what_the_embedded_redis_writes() -> None:
+    with tempfile.TemporaryDirectory() as folder, _usual_umask():  # pytest's own folders are closed to other users
         Path(folder).chmod(0o755)
         with EmbeddedRedis(Path(folder) / "state") as embedded:
             assert not _readable_by_others(embedded.folder)
@@ -192,7 +194,7 @@ def test_what_the_embedded_redis_writes_is_its_owners_alone() -> None:
                 assert not seen.stdout and seen.stderr.count("Permission denied") == len(files)
 
 
-def test_a_redis_folder_of_an_earlier_version_is_closed_to_others(tmp_path: Path) -> None:
+def test_a_redis_folder_of_an_earlier_version_is_closed_to_other_users(tmp_path: Path) -> None:
     with _usual_umask():
         (tmp_path / "state" / "redis").mkdir(parents=True)
         with EmbeddedRedis(tmp_path / "state") as embedded:
@@ -200,8 +202,8 @@ def test_a_redis_folder_of_an_earlier_version_is_closed_to_others(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_path: Path) -> None:
-    """Seeds, keys and tokens go by the environment: every user of a machine can read the command lines on it."""
+def test_a_run_has_no_readable_files_and_no_secrets_on_command_lines(tmp_path: Path) -> None:
+    """Seeds, keys and tokens are passed by environment, because every user of a machine can read its command lines."""
     from orchestrator.book import Book
 
     bots = {"random": "random", "greedy": "greedy", "slow": script("steady", "slow")}
@@ -215,8 +217,8 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
         lines.update(found.values())
         for pid in found:
             with contextlib.suppress(OSError):  # it has just ended
-                told = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
-                tokens.update(re.findall(r"\0RUBBLE_OPERATOR_TOKEN=([^\0]+)", told))
+                reply = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+                tokens.update(re.findall(r"\0RUBBLE_OPERATOR_TOKEN=([^\0]+)", reply))
     code, said, complained = run.end()
     assert code == 0, said + complained
     assert any("bots.bundled" in line for line in lines)
@@ -229,8 +231,8 @@ def test_a_run_shows_other_users_nothing_and_its_command_lines_no_secret(tmp_pat
     assert not _readable_by_others(run.folder)
 
 
-def test_an_export_is_its_owners_alone(tmp_path: Path) -> None:
-    """The roster in it has commands and environments. What an export that was cut off left behind lends it no mode."""
+def test_only_the_owner_can_read_an_export(tmp_path: Path) -> None:
+    """Its roster has commands and environments. Files left by an interrupted export do not keep their modes."""
     book, out = f"sqlite:///{tmp_path / 'book.sqlite'}", tmp_path / "new" / "out"
     roster = roster_text({"one": "random", "other": "greedy"}, name="cup", game="relief", players=2, deals=1)
     (tmp_path / "roster.toml").write_text(roster)
@@ -243,31 +245,31 @@ def test_an_export_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 # ----------------------------------------------------------------------------------------------- what bots must not read
-#: Variables whose value is no path, or one that bots may read.
+#: Variables whose value is not a path, or is a path that bots may read.
 _NOT_PRIVATE: Final = {
     # addresses, numbers, words
     "ADDRESS", "API", "API_LISTEN", "BOT_ADDRESS", "BOT_NAME", "CHECK", "CONCURRENCY", "DEBUG", "LISTEN", "LOG_FORMAT",
     "LOG_LEVEL", "MAX_MESSAGE_BYTES", "METRICS", "PRICE", "PROCESSES", "PURE", "REFUSALS_PER_SECOND", "REQUEST_BYTES",
     "LIVE_SESSIONS", "REQUEST_BYTES_PER_CALLER", "SESSIONS_PER_CALLER", "SIMULATION_MS_PER_SECOND", "STREAMS_PER_BOT",
     "TEST_POSTGRES", "TEST_RABBITMQ", "THERE", "WATCHERS_PER_CALLER", "WATCHERS_PER_SESSION", "WINDOW",
-    # secrets that are no paths: they are in no bot's environment, apart from its own key and seed
+    # secrets that are not paths: a bot's environment has only its own key and seed
     "BOT_KEY", "BOT_SEED", "OPERATOR_TOKEN", "SECRETS",
     # certificates, and the Python that runs everything
     "CA", "TLS_CERT", "TLS_CLIENT_CA", "PYTHON",
 }  # fmt: skip
 _ROOTS: Final = ("service", "orchestrator", "cli", "bots/bundled", "bots/python", "deploy", "tools")
-#: What an embedded arena puts into its state folder and bots may know; nothing else may be new there.
+#: Files in the state folder of an embedded arena that bots may read; any other new file fails the test.
 _PUBLIC_STATE: Final = {"arena.json", "arena.lock"}
 
 
 def _variables() -> set[str]:
-    """Every variable of ours that a source names."""
+    """Return every RUBBLE_ variable that occurs in the source."""
     text = "\n".join(file.read_text() for root in _ROOTS for file in (HOME / root).rglob("*.py"))
     return set(re.findall(r"\bRUBBLE_([A-Z]+(?:_[A-Z]+)*)\b", text))
 
 
-def test_every_setting_that_names_a_private_path_is_in_the_list(tmp_path: Path) -> None:
-    """A new variable fails here until it is hidden, or listed above as one that need not be."""
+def test_every_setting_that_names_a_private_path_is_hidden_from_bots(tmp_path: Path) -> None:
+    """A new variable fails this test until it is hidden, or listed above as not private."""
     named = _variables()
     assert {"SECRETS_FILE", "REDIS_FILE", "OPERATOR_TOKEN_FILE", "TLS_KEY", "STATE_DIR", "BOOK", "HIDDEN"} <= named
     for name in sorted(named - _NOT_PRIVATE):
@@ -277,11 +279,11 @@ def test_every_setting_that_names_a_private_path_is_in_the_list(tmp_path: Path) 
         assert any(path in (hidden, hidden.parent) for hidden in private), f"RUBBLE_{name} is not hidden from bots"
 
 
-def test_every_flag_that_names_a_secret_file_is_that_of_a_variable() -> None:
-    """Or private_paths would not know it: --tls-key is RUBBLE_TLS_KEY."""
+def test_every_flag_that_names_a_secret_file_has_a_variable() -> None:
+    """Otherwise private_paths would miss it: --tls-key is RUBBLE_TLS_KEY."""
     text = "\n".join(file.read_text() for file in (HOME / "cli").glob("*.py"))
     flags = set(re.findall(r'"--([a-z-]*(?:key|secret|token|password|file)[a-z-]*)"', text))
-    assert flags == {"key", "keys", "tls-key"}  # the first two name no file of the arena: a text, and where new keys go
+    assert flags == {"key", "keys", "tls-key"}  # --key is a text, --keys is an output folder
 
 
 @pytest.mark.parametrize(
@@ -294,23 +296,25 @@ def test_every_flag_that_names_a_secret_file_is_that_of_a_variable() -> None:
         ("BROKER", "redis+socket:///srv/redis.sock?virtual_host=1", ["/srv/redis.sock"]),
     ],
 )
-def test_what_an_address_names_is_private_too(variable: str, address: str, files: list[str], tmp_path: Path) -> None:
+def test_files_named_in_an_address_are_private_too(
+    variable: str, address: str, files: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "url").write_text(f"{address}\n")
     for env in ({f"RUBBLE_{variable}": address}, {f"RUBBLE_{variable}_FILE": str(tmp_path / "url")}):
         assert {Path(file).expanduser() for file in files} <= set(private_paths(env))
 
 
-def test_a_private_file_without_a_folder_is_that_of_the_working_directory() -> None:
+def test_a_relative_private_path_is_resolved_in_the_working_directory() -> None:
     address = "postgresql+psycopg://u@h/n?sslkey=client.key&passfile=pw&sslpassword=hush&service=prod"
     hidden = set(private_paths({"RUBBLE_BOOK": address}))
     assert {Path.cwd() / "client.key", Path.cwd() / "pw"} <= hidden
-    assert not {Path.cwd() / "hush", Path.cwd() / "prod"} & hidden, "a password and a service's name are no paths"
+    assert not {Path.cwd() / "hush", Path.cwd() / "prod"} & hidden, "a password and a service name are not paths"
     settings = Settings(address, "redis://h?ssl_keyfile=k", ServiceAccess("127.0.0.1:1", "t"), Path("work"), 1, 1)
     assert {Path.cwd() / name for name in ("client.key", "k", "work")} <= set(settings.private)
 
 
 @pytest.mark.parametrize("name", ["12:30", '["', "a\\:b", "\udce4"])
-def test_a_private_path_is_handed_on_whatever_it_is_called(name: str, tmp_path: Path) -> None:
+def test_a_private_path_with_any_name_reaches_other_processes(name: str, tmp_path: Path) -> None:
     settings = Settings(
         "sqlite://", "redis://", ServiceAccess("127.0.0.1:1", "t"), tmp_path, 1, 1, hidden=(tmp_path / name,)
     )
@@ -318,7 +322,7 @@ def test_a_private_path_is_handed_on_whatever_it_is_called(name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("value", ['["/srv', "[1]", '[["/srv"]]'])
-def test_a_list_of_private_paths_that_cannot_be_read_stops_the_start(
+def test_an_invalid_list_of_private_paths_prevents_the_start(
     value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUBBLE_HIDDEN", value)
@@ -328,9 +332,7 @@ def test_a_list_of_private_paths_that_cannot_be_read_stops_the_start(
 
 
 @pytest.mark.parametrize("flag", ["--redis", "--broker", "--book"])
-def test_no_password_is_taken_from_a_command_line(
-    flag: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_password_on_a_command_line_is_refused(flag: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for url in ("redis://:hush@127.0.0.1:1/0", "redis://127.0.0.1:1/0?password=hush"):
         assert rubble(["up", flag, url, "--state-dir", str(tmp_path)]) == 2
         said = capsys.readouterr().err
@@ -345,7 +347,7 @@ def test_no_password_is_taken_from_a_command_line(
     assert f"{flag}=" in capsys.readouterr().err
 
 
-def test_the_book_of_a_tournament_may_be_named_by_a_file(
+def test_the_address_of_the_book_may_come_from_a_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"sqlite:///{tmp_path}/book.sqlite"
@@ -361,9 +363,9 @@ def test_the_book_of_a_tournament_may_be_named_by_a_file(
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(_GAPS), reason="; ".join(_GAPS))
-@pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
-def test_a_bot_of_rubble_up_reads_no_secret_however_it_was_given(tmp_path: Path) -> None:
-    """Token, secrets and the address of Redis come from files that variables name, the key of TLS from a flag."""
+@pytest.mark.skipif(OPENSSL is None, reason="openssl, which makes the certificates, is not installed")
+def test_a_bot_of_rubble_up_cannot_read_secrets_from_files_or_flags(tmp_path: Path) -> None:
+    """Token, secrets and the address of Redis come from files named by variables, the TLS key from a flag."""
     private = tmp_path / "private"
     private.mkdir()
     token, secret = "operator-" + "t" * 32, "signing-" + "s" * 32
@@ -388,7 +390,7 @@ def test_a_bot_of_rubble_up_reads_no_secret_however_it_was_given(tmp_path: Path)
                 found = [log.read_text() for log in opened.state.rglob("snoop/output.log")]
                 return found[0] if found else ""
 
-            wait_for(lambda: "\n" in words(), lambda: f"its look around; {logs(tmp_path)}")
+            wait_for(lambda: "\n" in words(), lambda: f"the output of the bot; {logs(tmp_path)}")
             seen = json.loads(words().splitlines()[0])
             unlisted = {path.name for path in opened.state.iterdir()} - _PUBLIC_STATE
         finally:

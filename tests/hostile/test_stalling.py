@@ -1,4 +1,4 @@
-"""Attempts to make matches void by being slow, or to choose the cause of one's own forfeit."""
+"""Attempts to make a match void by being slow, or to choose the cause of a forfeit."""
 
 from collections.abc import Iterator
 
@@ -20,13 +20,15 @@ def service() -> Iterator[Arena]:
         yield opened
 
 
-def test_everybody_sees_how_much_time_a_seat_has_used(service: Arena) -> None:
+def test_the_time_used_by_each_seat_is_public(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator, service.client() as anybody:
             created = await create_session(operator, "sf1906-2e", ["", ""])
             session, asked = created.session.session, created.session.to_act[0]
             async with service.client(created.seat_tokens[asked]) as player:
-                assert [seat.used_ms for seat in (await anybody.session(session)).seats] == [0, 0], "nobody is here yet"
+                assert [seat.used_ms for seat in (await anybody.session(session)).seats] == [0, 0], (
+                    "no bot has connected yet"
+                )
                 question = (await player.look(session)).question
 
                 async def is_counting() -> bool:
@@ -34,27 +36,27 @@ def test_everybody_sees_how_much_time_a_seat_has_used(service: Arena) -> None:
 
                 await until(is_counting, "the open question to count")
                 await player.act(session, question.turn, 0)
-            told = await anybody.session(session)
+            found = await anybody.session(session)
             text = (await operator.ask(session_pb2.GetReplayRequest(session=session))).jsonl
-            assert told.seats[asked].used_ms > 20 and '"think_ms":' in text
+            assert found.seats[asked].used_ms > 20 and '"think_ms":' in text
             await operator.ask(session_pb2.CancelSessionRequest(session=session))
 
     run(scenario)
 
 
-def test_only_the_operator_names_the_cause_of_a_forfeit(service: Arena) -> None:
+def test_only_the_operator_can_choose_the_cause_of_a_forfeit(service: Arena) -> None:
     async def scenario() -> None:
         async with service.operator() as operator:
             created = await create_session(operator, "relief", ["", ""])
             session = created.session.session
             async with service.client(created.seat_tokens[0]) as player:
                 wanted = session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT)
-                told = await refusal(player.ask(wanted))
-                assert (told.code, told.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+                error = await refusal(player.ask(wanted))
+                assert (error.code, error.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
             for fault in (common_pb2.FAULT_TIMEOUT, 99):
-                wanted = session_pb2.ResignRequest(session=session, fault=fault)  # type: ignore[arg-type]  # 99 is none
-                told = await refusal(operator.ask(wanted))
-                assert (told.reason, told.facts["field"]) == ("BAD_REQUEST", "fault")
+                wanted = session_pb2.ResignRequest(session=session, fault=fault)  # type: ignore[arg-type]  # 99 is not a cause
+                error = await refusal(operator.ask(wanted))
+                assert (error.reason, error.facts["field"]) == ("BAD_REQUEST", "fault")
             await operator.ask(session_pb2.ResignRequest(session=session, fault=common_pb2.FAULT_MATCH_LIMIT))
             ended = await operator.session(session)
             assert ended.seats[0].fault == common_pb2.FAULT_MATCH_LIMIT

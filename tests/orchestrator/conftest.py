@@ -1,4 +1,4 @@
-"""What tests of the referee and of the bot pool have in common: an arena without workers, for the tests are the workers."""
+"""An arena without workers, shared by tests that act as the worker."""
 
 from collections.abc import Iterator
 
@@ -17,6 +17,6 @@ def bare_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TournamentA
 
 @pytest.fixture(scope="module")
 def client(bare_arena: TournamentArena) -> Iterator[ArenaClient]:
-    """An operator of it."""
+    """A client with the operator's token."""
     with ArenaClient(bare_arena.settings.access) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A worker of Celery's as it is, that plays its matches in memory: for tests of thousands of them."""
+"""A real Celery worker that plays its matches in memory, for tests with thousands of matches."""
 
 from orchestrator import archive, referee, tasks
 from orchestrator.book import Match, Tournament
@@ -9,7 +9,7 @@ from tests.orchestrator.steady_tournaments import played_in_memory
 
 
 class QuickRunner(MatchRunner):
-    """Has no service and no bots; all else is what every worker does."""
+    """Plays without service and bots; everything else is as in every worker."""
 
     def play_session(self, tournament: Tournament, match: Match, taken_up: TakenUp) -> referee.Played:
         self.watch(match)()
@@ -23,7 +23,7 @@ class QuickRunner(MatchRunner):
 
 def main() -> None:
     settings = read_settings()
-    archive.Archive.keep_block = lambda *_: True  # type: ignore[method-assign]  # there is no session to archive
+    archive.Archive.keep_block = lambda *_: True  # type: ignore[method-assign]  # no session to archive
     tasks.MatchTask.runner_class = QuickRunner
     command = ["worker", "--queues", MATCH_QUEUE, "--concurrency", str(settings.concurrency), "--loglevel", "warning"]
     tasks.app.worker_main([*command, "--without-gossip", "--without-mingle"])

@@ -1,4 +1,4 @@
-"""A tournament of bots that always answer the same: how it is entered and played out, and what must come of it."""
+"""A tournament of deterministic bots: enters it, plays it, and knows its expected results."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ _TICK_S: Final = 0.2
 
 
 def enter(book: Book, matches: int, name: str = "cup") -> Tournament:
-    """A round robin of three in relief with at least so many matches."""
+    """Enter a round robin of three bots in relief with at least this many matches."""
     text = roster_text(
         {name: script("steady", name) for name in _NAMES},
         "[time_control]\nmove_ms = 10000\nbank_ms = 120000\n",
@@ -47,7 +47,7 @@ def enter(book: Book, matches: int, name: str = "cup") -> Tournament:
 def play_out(
     arena: TournamentArena, book: Book, tournament: Tournament, patience_s: float, look: Callable[[Progress], None]
 ) -> float:
-    """Hand out matches until all are played; how long it took. ``look`` is called between two rounds of handing out."""
+    """Hand out matches until all are played; return the seconds it took. ``look`` is called after each round."""
     return hand_out(arena.settings, book, tournament, patience_s, look, arena.folder)
 
 
@@ -59,25 +59,25 @@ def hand_out(
     look: Callable[[Progress], None],
     folder: Path,
 ) -> float:
-    """The same, without an arena; ``folder`` has the logs."""
+    """Like ``play_out``, without an arena; ``folder`` has the logs."""
     dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
     started = time.monotonic()
     while not (progress := book.progress(tournament.id)).is_over:
         assert time.monotonic() - started < patience_s, f"{progress}{logs(folder)}"
         assert progress.out <= settings.window
-        with contextlib.suppress(OperationalError):  # the broker is away: the next round
+        with contextlib.suppress(OperationalError):  # the broker is unavailable: try in the next round
             dispatcher.hand_out(tournament.id)
         look(progress)
-        time.sleep(_TICK_S)  # between two rounds of handing out matches
+        time.sleep(_TICK_S)
     return time.monotonic() - started
 
 
-#: Who said what to which of its questions.
+#: The answers, by seat and question.
 Log = list[tuple[int, int, str]]
 
 
 def played_in_memory(tournament: Tournament, match: Match) -> tuple[Outcome, Log]:
-    """A match, played by the rules alone with what the bots would say; its outcome and its log."""
+    """Play a match in memory with the answers the bots would give; return its outcome and its log."""
     game = games.get("relief")
     names = [tournament.spec.entrants[entrant] for entrant in match.seats]
     state = game.new(len(names), {}, Seeds(match.table_seed, match.deck_seed))
@@ -96,7 +96,7 @@ def played_in_memory(tournament: Tournament, match: Match) -> tuple[Outcome, Log
 
 
 def undisturbed(book: Book, tournament: Tournament) -> Iterator[Game]:
-    """All matches as they come out if nothing ever happens."""
+    """Return the results of all matches when nothing fails."""
     for block in range(tournament.planned):
         for match in book.block(tournament.id, block):
             outcome, _ = played_in_memory(tournament, match)
@@ -105,7 +105,7 @@ def undisturbed(book: Book, tournament: Tournament) -> Iterator[Game]:
 
 
 def assert_undisturbed(book: Book, tournament: Tournament) -> None:
-    """Every match is recorded exactly once, without a fault, and the table is that of a tournament nobody disturbed."""
+    """Assert that every match is recorded exactly once without a fault, and the table is as if nothing had failed."""
     recorded = book.games(tournament.id)
     assert [game.order for game in recorded] == list(range(tournament.planned))
     assert book.progress(tournament.id).recorded == tournament.planned
@@ -116,9 +116,9 @@ def assert_undisturbed(book: Book, tournament: Tournament) -> None:
 
 
 def assert_same_logs(book: Book, tournament: Tournament) -> None:
-    """Every match was played to the last action as it is played anywhere: the same id, the same log.
+    """Assert that every match has exactly the log that it has when it is played in memory.
 
-    Where several seats answer at once, the order in which their answers arrive is no part of the game.
+    Where several seats answer at once, the order of their answers is ignored.
     """
     replays = dict(book.replays(tournament.id))
     for block in range(tournament.planned):

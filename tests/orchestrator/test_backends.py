@@ -1,4 +1,4 @@
-"""The book on a real PostgreSQL and the messages on a real RabbitMQ: a whole tournament, in which a worker is killed."""
+"""A whole tournament with its book on PostgreSQL and its messages on RabbitMQ; a worker is killed."""
 
 from pathlib import Path
 
@@ -9,7 +9,9 @@ from tests.harness.waiting import wait_for
 from tests.orchestrator.steady_tournaments import assert_same_logs, assert_undisturbed, enter, play_out
 
 
-def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: str, rabbitmq: str) -> None:
+def test_a_tournament_on_postgresql_and_rabbitmq_survives_a_killed_worker(
+    tmp_path: Path, postgres_book: str, rabbitmq: str
+) -> None:
     with TournamentArena(tmp_path / "arena", concurrency=4, book=postgres_book, broker=rabbitmq) as arena:
         book = Book(postgres_book)
         tournament = enter(book, 12)
@@ -21,8 +23,8 @@ def test_a_tournament_on_postgresql_and_rabbitmq(tmp_path: Path, postgres_book: 
                 arena.kill("worker")
 
         play_out(arena, book, tournament, 240, look)
-        assert killed, "the worker was to be killed in the middle"
+        assert killed, "the worker must be killed during the tournament"
         assert_undisturbed(book, tournament)
         assert_same_logs(book, tournament)
         book.close()
-    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone")
+    wait_for(lambda: not alive_with(tmp_path), "all processes to end")

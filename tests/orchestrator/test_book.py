@@ -1,4 +1,4 @@
-"""The book of record, on SQLite and on a real PostgreSQL: what is handed out, what counts, and what is kept."""
+"""The book of record on SQLite and on a real PostgreSQL: handing out, recording, slots and migrations."""
 
 import contextlib
 import json
@@ -59,7 +59,7 @@ _HOUR_MS: Final = 3_600_000
 
 
 class Clock:
-    """A clock that stands still until it is told to go on."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.ms = 1_000_000
@@ -107,7 +107,7 @@ def _ids(found: list[Match]) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------------ planning
-def test_a_book_of_a_newer_rubble_is_refused_and_left_as_it_is(url: str) -> None:
+def test_a_book_of_a_newer_rubble_is_refused_and_not_changed(url: str) -> None:
     Book(url).close()
     engine = create_engine(url)
     with engine.begin() as connection:
@@ -137,7 +137,7 @@ def test_a_tournament_is_found_by_id_and_by_its_only_name(book: Book) -> None:
         book.tournament("league")
 
 
-def test_a_match_comes_back_as_it_was_planned(book: Book) -> None:
+def test_a_match_is_read_as_it_was_planned(book: Book) -> None:
     planned = _plan(book, 3)
     assert [book.match(match.id) for match in planned] == planned
     assert book.match("nobody") is None
@@ -145,11 +145,13 @@ def test_a_match_comes_back_as_it_was_planned(book: Book) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_matches_are_planned_in_flat_memory(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_planning_a_hundred_thousand_matches_needs_constant_memory(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     book = Book(url)
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
     before = _peak_kib()
-    started = time.process_time()  # of ours: a busy machine takes longer
+    started = time.process_time()  # CPU time: a busy machine takes longer
     assert book.plan(_tournament(), _matches(_MANY)) == _MANY
     took = time.process_time() - started
     grown = _peak_kib() - before
@@ -159,7 +161,7 @@ def test_a_hundred_thousand_matches_are_planned_in_flat_memory(url: str, capsys:
     with capsys.disabled():
         kind = url.split(":", maxsplit=1)[0]
         print(f"\n{kind}: {_MANY} planned in {took:.1f} s, +{grown >> 10} MiB; lease {first_lease * 1e3:.0f} ms")
-    assert grown < 64 << 10, "planning should not keep what it has written"
+    assert grown < 64 << 10, "planning must not keep what it has written"
     assert _ids(leased) == _ids(list(_matches(64)))
     book.close()
 
@@ -170,7 +172,7 @@ def _peak_kib() -> int:
 
 
 # --------------------------------------------------------------------------------------------------------- dispatching
-def test_the_window_is_never_exceeded_and_matches_come_in_schedule_order(book: Book) -> None:
+def test_matches_are_handed_out_in_schedule_order_and_never_beyond_the_window(book: Book) -> None:
     _plan(book, 20)
     assert _ids(book.hand_out(6, 1000)) == _ids(list(_matches(20)))[:6]
     assert book.hand_out(6, 1000) == []
@@ -183,31 +185,31 @@ def test_the_window_is_never_exceeded_and_matches_come_in_schedule_order(book: B
     assert book.hand_out(20, 1000, most=0) == [] == book.hand_out(20, 1000, most=-2)
 
 
-def test_tournaments_that_run_at_the_same_time_have_equal_shares(book: Book) -> None:
+def test_running_tournaments_get_equal_shares(book: Book) -> None:
     _plan(book, 20)
     assert len(book.hand_out(4, 1000)) == 4
     _plan(book, 20, "league")
-    assert {match.tournament for match in book.hand_out(8, 1000)} == {"league"}, "until it has as many out"
+    assert {match.tournament for match in book.hand_out(8, 1000)} == {"league"}, "until it has as many matches out"
     third = _ids(book.hand_out(14, 1000))
     assert [id_.rstrip("0123456789") for id_ in third] == ["cup", "league"] * 3
     assert third == ["cup00000004", "league00000004", "cup00000005", "league00000005", "cup00000006", "league00000006"]
 
 
-def test_whoever_has_little_left_leaves_its_share_to_the_others() -> None:
+def test_a_tournament_with_few_matches_left_leaves_its_share_to_others() -> None:
     assert fair_shares({"a": 2}, {"a": 9, "b": 3, "c": 1}, 8) == ["b", "c", "b", "a", "b", "a", "a", "a"]
     assert fair_shares({"a": 2}, {"a": 0, "b": 1}, 8) == ["b"]
     assert fair_shares({}, {"a": 3}, 0) == [] == fair_shares({}, {}, 3)
 
 
-def test_a_wide_window_is_handed_out_whole(book: Book) -> None:
+def test_a_large_window_is_handed_out_at_once(book: Book) -> None:
     _plan(book, 1201)
     assert _ids(book.hand_out(5000, 1000)) == _ids(list(_matches(1201)))
     assert book.progress("cup").queued == 1201
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: Book) -> None:
-    """Between counting and claiming; in SQLite nobody can write meanwhile."""
+def test_matches_cancelled_while_they_are_handed_out_stay_dropped(url: str, book: Book) -> None:
+    """The cancellation comes between counting and claiming; SQLite allows no write there."""
     _plan(book, 4)
     other = Book(url)
     seen: list[str] = []
@@ -224,7 +226,7 @@ def test_what_is_cancelled_while_it_is_handed_out_stays_dropped(url: str, book: 
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_what_is_recorded_while_its_entrant_is_removed_stays_played(url: str, book: Book) -> None:
+def test_a_match_recorded_while_its_entrant_is_removed_stays_recorded(url: str, book: Book) -> None:
     _plan(book, 4)
     out = book.hand_out(2, 60_000)
     other = Book(url)
@@ -239,7 +241,7 @@ def test_what_is_recorded_while_its_entrant_is_removed_stays_played(url: str, bo
     other.close()
 
 
-def test_the_window_holds_whoever_asks_at_the_same_time(book: Book) -> None:
+def test_concurrent_calls_never_exceed_the_window(book: Book) -> None:
     _plan(book, 200)
     start = threading.Barrier(8)
 
@@ -253,7 +255,7 @@ def test_the_window_holds_whoever_asks_at_the_same_time(book: Book) -> None:
     assert book.progress("cup").queued == 30
 
 
-def test_a_match_that_nobody_extends_comes_back_and_one_that_is_extended_does_not(book: Book, clock: Clock) -> None:
+def test_a_match_is_handed_out_again_only_if_its_lease_is_not_extended(book: Book, clock: Clock) -> None:
     _plan(book, 3)
     for match in book.hand_out(2, 9000):
         assert book.begin(match, 4, 1000)
@@ -262,9 +264,7 @@ def test_a_match_that_nobody_extends_comes_back_and_one_that_is_extended_does_no
     clock.ms += 101
     again = book.hand_out(2, 9000)
     assert _ids(again) == ["cup00000001"]
-    assert (again[0].session, again[0].slot) == ("cup00000001", 4), (
-        "whoever takes it over goes on with the same session"
-    )
+    assert (again[0].session, again[0].slot) == ("cup00000001", 4), "the next worker continues the same session"
     assert again[0].deliveries == 2
     assert +book.take_expiries() == {"playing": 1}
     clock.ms += 900
@@ -275,20 +275,18 @@ def test_a_queued_match_whose_message_is_lost_is_published_again(book: Book, clo
     _plan(book, 3)
     first, second = book.hand_out(2, 1000)
     clock.ms += 1001
-    assert book.hand_out(2, 1000, most=0) == [], (
-        "there are messages in the queue: it is not lost, and its turn will come"
-    )
-    assert book.begin(first, 0, 1000), "until then the first message is good"
+    assert book.hand_out(2, 1000, most=0) == [], "messages are still in the queue, so it is not lost"
+    assert book.begin(first, 0, 1000), "the first message is valid until then"
     (again,) = book.hand_out(2, 1000, most=1)
     assert (again.id, again.deliveries, again.queued_ms) == (second.id, 2, second.queued_ms), (
-        "it waits as long as it does"
+        "its waiting time counts from the first message"
     )
     assert +book.take_expiries() == {"queued": 1}
-    assert book.begin(second, 0, 1000) is None, "whoever finds the first message after all is too late"
+    assert book.begin(second, 0, 1000) is None, "the first message is out of date now"
     assert book.begin(again, 0, 1000)
 
 
-def test_what_is_lost_while_a_tournament_is_paused_is_planned_again(book: Book, clock: Clock) -> None:
+def test_a_match_whose_message_is_lost_during_a_pause_is_planned_again(book: Book, clock: Clock) -> None:
     _plan(book, 1)
     book.hand_out(1, 1000)
     book.set_state("cup", PAUSED)
@@ -296,7 +294,7 @@ def test_what_is_lost_while_a_tournament_is_paused_is_planned_again(book: Book, 
     assert book.hand_out(1, 1000) == [] and book.progress("cup").planned == 1
 
 
-def test_of_two_workers_with_one_message_one_begins(book: Book) -> None:
+def test_only_one_of_two_workers_with_the_same_message_begins(book: Book) -> None:
     _plan(book, 1)
     (match,) = book.hand_out(1, 1000)
     begun = book.begin(match, 4, 1000)
@@ -304,8 +302,8 @@ def test_of_two_workers_with_one_message_one_begins(book: Book) -> None:
     assert book.begin(match, 5, 1000) is None
 
 
-def test_only_what_is_queued_waits_and_only_what_is_playing_has_a_lease(book: Book, clock: Clock) -> None:
-    """Whatever happens to a match."""
+def test_only_queued_matches_have_a_waiting_time_and_only_playing_ones_a_lease(book: Book, clock: Clock) -> None:
+    """After every transition of a match."""
     _plan(book, 12)
 
     def assert_sound() -> None:
@@ -342,8 +340,8 @@ def test_only_what_is_queued_waits_and_only_what_is_playing_has_a_lease(book: Bo
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_whoever_hands_out_waits_for_nobody(url: str, book: Book) -> None:
-    """A match that another transaction holds is passed over, and comes next time."""
+def test_handing_out_never_waits_for_a_lock(url: str, book: Book) -> None:
+    """A match that another transaction has locked is skipped and handed out next time."""
     _plan(book, 3)
     other = Book(url)
     with other._engine.begin() as connection:
@@ -351,12 +349,12 @@ def test_whoever_hands_out_waits_for_nobody(url: str, book: Book) -> None:
         assert _ids(book.hand_out(3, 1000)) == ["cup00000001", "cup00000002"]
     with other._engine.begin() as connection:
         connection.execute(select(func.pg_advisory_xact_lock(1907)))
-        assert book.hand_out(3, 1000) == [], "another process hands out this moment"
+        assert book.hand_out(3, 1000) == [], "another process is handing out"
     assert _ids(book.hand_out(3, 1000)) == ["cup00000000"]
     other.close()
 
 
-def test_a_match_that_was_given_back_goes_on_at_once(book: Book) -> None:
+def test_a_match_that_was_given_back_is_handed_out_at_once(book: Book) -> None:
     _plan(book, 1)
     (first,) = book.hand_out(1, 1000)
     book.begin(first, 4, 1000)
@@ -365,8 +363,8 @@ def test_a_match_that_was_given_back_goes_on_at_once(book: Book) -> None:
     assert (again.session, again.slot, again.deliveries) == (first.session, 4, 2)
 
 
-def test_a_match_that_somebody_else_plays_by_now_cannot_be_given_back(book: Book, clock: Clock) -> None:
-    """Its worker was away for longer than the lease, and comes back only to leave."""
+def test_a_worker_cannot_give_back_a_match_that_another_one_has_now(book: Book, clock: Clock) -> None:
+    """The worker was suspended for longer than its lease, then stops."""
     _plan(book, 1)
     (first,) = book.hand_out(1, 1000)
     clock.ms += 2000
@@ -377,7 +375,7 @@ def test_a_match_that_somebody_else_plays_by_now_cannot_be_given_back(book: Book
 
 @pytest.fixture
 def set_clock(url: str) -> Iterator[tuple[Book, Clock, Clock]]:
-    """A book whose wall clock may be set while a steady one goes on."""
+    """A book with a wall clock, which the test sets, and a monotonic clock."""
     wall, steady = Clock(), Clock()
     wall.ms = 1_000 * _HOUR_MS
     opened = Book(url, wall, steady)
@@ -386,13 +384,13 @@ def set_clock(url: str) -> Iterator[tuple[Book, Clock, Clock]]:
 
 
 @pytest.mark.parametrize("step_ms", [2 * _HOUR_MS, -2 * _HOUR_MS])
-def test_a_clock_that_is_set_takes_nobody_s_match_or_slot(set_clock: tuple[Book, Clock, Clock], step_ms: int) -> None:
-    """Also after a machine has been asleep: its steady clock stood still, and the wall clock did not."""
+def test_setting_the_wall_clock_expires_no_match_or_slot(set_clock: tuple[Book, Clock, Clock], step_ms: int) -> None:
+    """Also after a machine was asleep, when only the wall clock advanced."""
     book, wall, steady = set_clock
     (match,) = _plan(book, 1)
     assert book.hold_slot("ann", 12_000) == 0 and book.begin(book.hand_out(1, 12_000)[0], 0, 12_000)
     wall.ms += step_ms
-    assert book.hand_out(1, 12_000) == [], "its worker had no time to prolong it"
+    assert book.hand_out(1, 12_000) == [], "its worker had no time to extend the lease"
     assert book.hold_slot("bob", 12_000, 0) == -1 and book.hold_slot("bob", 12_000) == 1
     book.extend_lease(match.id, 12_000)
     assert book.hold_slot("ann", 12_000, 0) == 0
@@ -401,12 +399,12 @@ def test_a_clock_that_is_set_takes_nobody_s_match_or_slot(set_clock: tuple[Book,
     assert book.hand_out(1, 12_000) == [] and book.hold_slot("bob", 12_000, 0) == -1, "they are in use"
     for clock in (wall, steady):
         clock.ms += 10_000
-    assert _ids(book.hand_out(1, 12_000)) == [match.id], "and their worker is dead"
+    assert _ids(book.hand_out(1, 12_000)) == [match.id], "their worker is dead"
     assert book.hold_slot("bob", 12_000, 0) == 0
 
 
 @pytest.mark.parametrize("step_ms", [2 * _HOUR_MS, -2 * _HOUR_MS])
-def test_what_a_dead_worker_held_is_free_though_the_clock_was_set(
+def test_leases_of_a_dead_worker_expire_although_the_wall_clock_was_set(
     set_clock: tuple[Book, Clock, Clock], step_ms: int
 ) -> None:
     book, wall, steady = set_clock
@@ -436,7 +434,7 @@ def test_a_paused_tournament_hands_out_nothing(book: Book) -> None:
     assert len(book.hand_out(10, 1000)) == 4
 
 
-def test_a_cancelled_tournament_drops_what_is_left_and_what_is_running(book: Book) -> None:
+def test_a_cancelled_tournament_drops_all_matches_without_a_result(book: Book) -> None:
     _plan(book, 5)
     out = book.hand_out(2, 1000)
     assert book.record_once(out[0], _result(out[0]))
@@ -457,7 +455,7 @@ def test_a_void_match_is_played_again_in_another_session(book: Book) -> None:
     book.void(first)
     (second,) = book.hand_out(1, 1000)
     assert second.id == first.id and second.session == f"{first.id}-1" and second.slot is None
-    book.void(first)  # somebody who has not heard of it
+    book.void(first)  # a worker that does not know it yet
     found = book.match(first.id)
     assert found is not None and found.state == QUEUED and found.voids == 1
     assert not book.record_once(first, _result(first)), "nothing of a void session counts"
@@ -466,8 +464,8 @@ def test_a_void_match_is_played_again_in_another_session(book: Book) -> None:
     assert book.progress("cup").recorded == 1 and book.progress("cup").voids == 1
 
 
-def test_what_the_bots_of_a_slot_are_playing_is_known(book: Book) -> None:
-    """Whoever adopts the slot brings them back, whoever watches over their matches."""
+def test_the_matches_that_began_in_a_slot_are_listed(book: Book) -> None:
+    """The worker that adopts the slot restarts their bots, even if other workers referee the matches."""
     _plan(book, 4)
     out = book.hand_out(4, 60_000)
     for match, slot in zip(out, (3, 3, 5, 3), strict=True):
@@ -506,7 +504,7 @@ def test_the_first_result_stands(book: Book) -> None:
     assert book.endings("cup") == {"over": 1}
 
 
-def test_games_come_in_schedule_order_whatever_the_order_of_recording(book: Book) -> None:
+def test_games_are_listed_in_schedule_order_not_in_order_of_recording(book: Book) -> None:
     planned = _plan(book, 30)
     for match in random.Random(3).sample(planned, 30):
         assert book.record_once(match, _result(match, match.order))
@@ -516,7 +514,7 @@ def test_games_come_in_schedule_order_whatever_the_order_of_recording(book: Book
     assert [game.block for game in games] == [order // _BLOCK for order in range(30)]
 
 
-def test_a_replay_with_seeds_replaces_one_without_and_never_the_other_way(book: Book) -> None:
+def test_a_replay_with_seeds_replaces_one_without_but_not_the_reverse(book: Book) -> None:
     first, second = _plan(book, 2)
     book.keep_replay(first, "held back", has_seeds=False)
     book.keep_replay(first, "revealed", has_seeds=True)
@@ -525,22 +523,22 @@ def test_a_replay_with_seeds_replaces_one_without_and_never_the_other_way(book: 
     assert dict(book.replays("cup")) == {first.id: "revealed", second.id: "revealed too"}
 
 
-def test_a_replay_is_kept_with_the_result_that_stands_and_with_no_other(book: Book) -> None:
-    """A session that was void or whose tournament was cancelled leaves nothing, and takes nobody's place."""
+def test_only_the_replay_of_the_session_that_counts_is_kept(book: Book) -> None:
+    """A session that is void or was cancelled leaves no replay."""
     _plan(book, 3)
     first, second, third = book.hand_out(3, 1000)
     book.void(first)
     assert not book.record_once(first, _result(first), "of the void session")
     (again,) = book.hand_out(3, 1000)
     assert book.record_once(again, _result(again), "of the session that counts")
-    assert book.record_once(second, _result(second), "whoever was first")
+    assert book.record_once(second, _result(second), "of the first result")
     assert not book.record_once(second, _result(second), "too late")
     book.set_state("cup", CANCELLED)
     assert not book.record_once(third, _result(third), "too late as well")
-    assert dict(book.replays("cup")) == {first.id: "of the session that counts", second.id: "whoever was first"}
+    assert dict(book.replays("cup")) == {first.id: "of the session that counts", second.id: "of the first result"}
 
 
-def test_blocks_are_looked_at_in_turn(book: Book) -> None:
+def test_blocks_are_examined_in_schedule_order(book: Book) -> None:
     planned = _plan(book, 8)
     assert book.blocks_in_turn("cup") == (0, set())
     out = book.hand_out(8, 60_000)
@@ -554,7 +552,7 @@ def test_blocks_are_looked_at_in_turn(book: Book) -> None:
     assert book.match_ids("cup") == {match.order: match.id for match in planned}
 
 
-def test_blocks_without_seeds_are_those_that_are_over_and_not_archived(book: Book) -> None:
+def test_blocks_without_seeds_are_those_that_ended_and_are_not_archived(book: Book) -> None:
     planned = _plan(book, 8)
     for match in planned[:7]:
         book.keep_replay(match, "held back", has_seeds=False)
@@ -566,23 +564,23 @@ def test_blocks_without_seeds_are_those_that_are_over_and_not_archived(book: Boo
 
 
 # --------------------------------------------------------------------------------------------------------------- slots
-def test_slots_are_held_adopted_after_they_expire_and_given_back(book: Book, clock: Clock) -> None:
+def test_a_slot_is_held_until_it_expires_or_is_released(book: Book, clock: Clock) -> None:
     assert book.hold_slot("a", 1000) == 0
     assert book.hold_slot("b", 1000) == 1
-    assert book.hold_slot("a", 1000) == 0, "who has one keeps it"
+    assert book.hold_slot("a", 1000) == 0, "an owner keeps its slot"
     assert book.hold_slot("b", 1000, 0) == -1, "it is held"
     clock.ms += 900
     assert book.hold_slot("b", 1000, 1) == 1
     clock.ms += 101
     assert book.hold_slot("b", 1000, 0) == 0, "its owner has died"
-    assert book.hold_slot("a", 1000, 0) == -1, "and comes too late"
+    assert book.hold_slot("a", 1000, 0) == -1, "the old owner comes too late"
     assert book.hold_slot("a", 1000) == 2
     book.release_slots("b")
     assert book.hold_slot("c", 1000) == 0
 
 
 def test_a_slot_never_has_two_owners(url: str) -> None:
-    books = [Book(url) for _ in range(6)]  # as many processes would
+    books = [Book(url) for _ in range(6)]  # like separate processes
     start = threading.Barrier(6)
 
     def hold(number: int) -> int:
@@ -599,9 +597,9 @@ def test_a_slot_never_has_two_owners(url: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- migrations
-def test_the_migrations_make_the_tables_that_the_code_knows(url: str) -> None:
-    Book(url).close()  # from nothing
-    opened = Book(url)  # and from what is up to date
+def test_the_migrations_create_exactly_the_tables_of_the_code(url: str) -> None:
+    Book(url).close()  # from an empty database
+    opened = Book(url)  # and again, up to date
     _plan(opened, 2)
     opened.close()
     again = Book(url)
@@ -615,7 +613,7 @@ def test_the_migrations_make_the_tables_that_the_code_knows(url: str) -> None:
     engine.dispose()
 
 
-#: As 0.1.0 wrote it.
+#: A spec as 0.1.0 wrote it.
 _OLD_SPEC: Final = json.dumps(
     {
         "game": "relief",
@@ -650,7 +648,7 @@ _OLD_SPEC: Final = json.dumps(
 )
 
 
-def test_the_spec_of_the_release_before_is_read_whole() -> None:
+def test_the_spec_of_the_previous_release_is_read_completely() -> None:
     spec = Spec.from_json(_OLD_SPEC)
     assert (spec.format, spec.duplicate, spec.seed, spec.reproducible) == ("compare", "full", 3, False)
     assert spec.time_control == TimeControl(10_000, 120_000, 0, 30_000) and spec.match_seconds == 3600
@@ -664,15 +662,17 @@ def test_the_spec_of_the_release_before_is_read_whole() -> None:
         Spec.from_json('{"game": "relief", "players": "two", "entrants": []}')
 
 
-def test_a_spec_from_before_everything_was_written_down_has_defaults() -> None:
+def test_an_old_spec_with_missing_fields_gets_defaults() -> None:
     spec = Spec.from_json('{"game": "relief", "players": 2, "entrants": ["a", "b"], "seed": 7}')
     assert spec.bot_names == ("a", "b") and spec.bots == () and spec.question is None
     tournament = replace(_tournament(), spec=spec)
-    assert tournament.is_reproducible and not tournament.has_shared_cards, "then every seed decided the cards"
+    assert tournament.is_reproducible and not tournament.has_shared_cards, (
+        "in that version the seed alone decided the cards"
+    )
 
 
-def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> None:
-    """As 0.1.0 wrote it: a match in every state that it knew, and one whose worker had died."""
+def test_a_book_of_the_previous_release_can_be_continued(url: str, clock: Clock) -> None:
+    """A book as 0.1.0 wrote it: one match in each of its states, and one whose worker had died."""
     engine = create_engine(url)
     config = Config()
     config.set_main_option("script_location", str(Path(book_package.__file__).parent / "migrations"))
@@ -710,7 +710,7 @@ def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> No
     engine.dispose()
     book = Book(url, clock)
     with pytest.raises(IntegrityError), book._engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE matches SET state = 'played'")  # as a worker of before would
+        connection.exec_driver_sql("UPDATE matches SET state = 'played'")  # as a worker of the previous release does
     states = {match.id: (match.state, match.slot) for match, _ in book.matches("cup")}
     assert states == {
         "ready": (PLANNED, None), "given back": (PLANNED, 3), "queued": (QUEUED, None), "lost": (QUEUED, None),
@@ -726,7 +726,7 @@ def test_a_book_of_the_release_before_is_played_on(url: str, clock: Clock) -> No
     book.close()
 
 
-def test_a_new_book_may_be_opened_by_several_at_once(url: str) -> None:
+def test_several_processes_can_open_a_new_book_at_once(url: str) -> None:
     start = threading.Barrier(5)
 
     def open_book() -> Callable[[], None]:
@@ -738,8 +738,8 @@ def test_a_new_book_may_be_opened_by_several_at_once(url: str) -> None:
             opened.callback(found.result())
 
 
-def test_a_book_in_a_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """Seeds that nobody may know yet are in it; what SQLite keeps beside it while it is open, too."""
+def test_only_the_owner_can_read_a_book_in_a_file(tmp_path: Path) -> None:
+    """It has seeds that are not revealed yet, and so have the extra files of SQLite."""
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     book.plan(_tournament(), [])
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}

@@ -1,4 +1,4 @@
-"""Bots as processes, and the worst of them: each meets two honest bots in every seat, who must not notice more than its end."""
+"""Bots as processes: each bad bot plays two honest bots from every seat, and harms only itself."""
 
 import contextlib
 import os
@@ -34,11 +34,11 @@ _TICK_S: Final = 0.2
 _HONEST: Final = ("ann", "bob")
 _CLOCK: Final = TimeControl(move_ms=6000, bank_ms=4000, increment_ms=0, seating_ms=10_000)
 _SEATS: Final = 3
-#: All matches together are over by then, on a busy machine too.
+#: Enough for all matches together, also on a busy machine.
 _ALL_S: Final = 400.0
-#: Who falls is started again and falls again; whether it is there when its time is up is chance.
+#: A crashed bot is restarted and crashes again; whether it is connected at its deadline is random.
 _FALLEN: Final = {"DISCONNECTED", "TIMEOUT"}
-#: Mode -> the causes that are right for it; the empty one: it played to the end.
+#: Mode -> the accepted causes of forfeit; an empty cause means that it played to the end.
 _MODES: Final = {
     "silent": {"TIMEOUT"},
     "late": {"TIMEOUT"},
@@ -53,16 +53,16 @@ _MODES: Final = {
     "restless": {""},
     "leave": {"NO_SHOW"},
 }
-#: A process for each of its games: who falls in one of them would fall in all.
+#: These have one process per game, because a crash in one game would end all of them.
 _ISOLATED: Final = ("garbage", "crash", "memory", "twice", "restless")
 
 
 @dataclass
 class HostileTournament:
-    """What came of one tournament with all of them."""
+    """The results of one tournament with all bad bots."""
 
     arena: TournamentArena
-    #: By mode and the seat it had.
+    #: By mode and seat.
     games: dict[tuple[str, int], Game]
     took_s: float
     tournament: str
@@ -71,7 +71,7 @@ class HostileTournament:
 
 @pytest.fixture(scope="module")
 def tournament(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileTournament]:
-    """A match for each bad bot in each seat, with the same two honest bots."""
+    """Play a match for each bad bot in each seat, with the same two honest bots."""
     modes = list(_MODES)
     entrants = [*_HONEST, *modes]
     spec = Spec(
@@ -106,7 +106,7 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileTour
         games = {(modes[game.order // _SEATS], game.order % _SEATS): game for game in book.games("hostile")}
         yield HostileTournament(arena, games, took, "hostile", progress.voids)
         book.close()
-    assert not alive_with(folder), "everybody leaves with the worker, runaway children too"
+    assert not alive_with(folder), "all processes end with the worker, also detached children"
 
 
 def _seeds(order: int) -> tuple[bytes, bytes]:
@@ -118,34 +118,34 @@ def _seeds(order: int) -> tuple[bytes, bytes]:
 def test_a_bad_bot_harms_only_itself(tournament: HostileTournament, mode: str, seat: int) -> None:
     game = tournament.games[mode, seat]
     others = [other for other in range(_SEATS) if other != seat]
-    assert [game.faults[other] for other in others] == ["", ""], "the honest ones play to the end"
+    assert [game.faults[other] for other in others] == ["", ""], "the honest bots play to the end"
     assert game.faults[seat] in _MODES[mode]
     if game.faults[seat]:
-        assert game.ranks[seat] == _SEATS > max(game.ranks[other] for other in others), "who is at fault is last"
+        assert game.ranks[seat] == _SEATS > max(game.ranks[other] for other in others), "the bot at fault is last"
         first, second = sorted(others, key=lambda other: game.ranks[other])
         assert game.scores[first] >= game.scores[second], "the others are ranked by their scores"
         assert (game.ranks[first] == game.ranks[second]) <= (game.scores[first] == game.scores[second])
 
 
-def test_no_match_was_void(tournament: HostileTournament) -> None:
+def test_bad_bots_make_no_match_void(tournament: HostileTournament) -> None:
     assert tournament.voids == 0
 
 
-def test_output_is_capped(tournament: HostileTournament) -> None:
+def test_the_log_of_a_bot_is_limited_in_size(tournament: HostileTournament) -> None:
     (output,) = (tournament.arena.settings.folder / tournament.tournament).glob("slot-*/chatter/output.log")
     assert 0 < output.stat().st_size <= _OUTPUT_BYTES
 
 
-def test_memory_is_limited(tournament: HostileTournament) -> None:
+def test_a_bot_over_its_memory_limit_is_ended(tournament: HostileTournament) -> None:
     (output,) = (tournament.arena.settings.folder / tournament.tournament).glob("slot-*/memory/output.log")
     assert "MiB of memory, and may use 512" in output.read_text()
 
 
-def test_bots_and_runaway_children_die_with_a_killed_worker(tournament: HostileTournament) -> None:
+def test_bots_and_their_detached_children_end_with_a_killed_worker(tournament: HostileTournament) -> None:
     bots = tournament.arena.settings.folder / tournament.tournament
     assert len([pid for pid, command in alive_with(bots).items() if command.endswith("bad_bot.py fork ")]) >= 3
     os.kill(tournament.arena.pid("worker"), signal.SIGKILL)
-    wait_for(lambda: not alive_with(bots), "all bots and their children to be gone")
+    wait_for(lambda: not alive_with(bots), "all bots and their children to end")
 
 
 # --------------------------------------------------------------------------------------------------------- one process
@@ -154,7 +154,7 @@ def _bot(folder: Path, code: str, **limits: int) -> BotProcess:
     return BotProcess("bot", [sys.executable, "-c", code], env, HOME, folder / "output.log", limits)
 
 
-def test_a_fallen_bot_is_started_again_with_growing_pauses(tmp_path: Path) -> None:
+def test_a_crashed_bot_is_restarted_with_growing_pauses(tmp_path: Path) -> None:
     bot = _bot(tmp_path, "import sys; print('hello', flush=True); sys.exit(5)")
 
     def has_restarted() -> bool:
@@ -168,7 +168,7 @@ def test_a_fallen_bot_is_started_again_with_growing_pauses(tmp_path: Path) -> No
     assert bot.pid == 0
 
 
-def test_a_bot_that_will_not_stop_is_killed(tmp_path: Path) -> None:
+def test_a_bot_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     bot = _bot(
         tmp_path, "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(999)"
     )
@@ -177,33 +177,33 @@ def test_a_bot_that_will_not_stop_is_killed(tmp_path: Path) -> None:
     bot.end()
     assert bot.pid == 0 and not alive_with(tmp_path)
     bot.look_after()
-    assert bot.starts == 1, "what was ended stays ended"
+    assert bot.starts == 1, "a bot that was ended is not restarted"
 
 
-def test_a_bot_whose_words_cannot_be_kept_plays_on(tmp_path: Path) -> None:
-    """A full disk is ours to mend; it closes no bot's mouth, on which the bot would end."""
+def test_a_bot_plays_on_when_its_output_cannot_be_written(tmp_path: Path) -> None:
+    """A full disk must not close the bot's output pipe, which would end the bot."""
     marker = tmp_path / "marker"
     code = f"for at in range(300): print('x' * 1000, flush=True)\nopen({str(marker)!r}, 'w').close()"
     bot = _bot(tmp_path, code)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))  # beyond it our writes fail as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))  # larger writes fail as on a full disk
     try:
         bot.look_after()
-        wait_for(marker.exists, "it to have said everything")
+        wait_for(marker.exists, "all its output")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     bot.end()
 
 
-def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_command_that_does_not_exist(tmp_path: Path) -> None:
     command = launched("/nowhere/bot")
     ended = run_command(*command, said='{"supervise": 1}', cwd=tmp_path)
     assert ended.returncode == 127
     assert "cannot start '/nowhere/bot': No such file or directory" in ended.stderr
 
 
-def test_a_folder_that_is_not_there_is_named_and_asked_for_again(tmp_path: Path) -> None:
-    """It is the bot's trouble, not that of whoever looks after all of them; and the folder may come back."""
+def test_the_error_names_a_missing_folder_and_the_start_is_tried_again(tmp_path: Path) -> None:
+    """A missing folder fails only this bot, not the pool; and the folder may appear later."""
     folder = tmp_path / "gone"
     bot = BotProcess("bot", ["pwd"], dict(os.environ), folder, tmp_path / "output.log", {})
     bot.look_after()
@@ -213,9 +213,9 @@ def test_a_folder_that_is_not_there_is_named_and_asked_for_again(tmp_path: Path)
     assert bot.last_words() == f"cannot start in '{folder}': No such file or directory"
     folder.mkdir()
 
-    def has_come_back() -> bool:
+    def has_started() -> bool:
         bot.look_after()
         return bot.last_words().endswith(str(folder))
 
-    wait_for(has_come_back, "its start in the folder")
+    wait_for(has_started, "its start in the folder")
     bot.end()

@@ -1,4 +1,4 @@
-"""Bots that play one game at a time: they are asked for no more, and blamed for nothing they were not asked for."""
+"""Bots that play one game at a time get no more games, and are not blamed for games they could not start."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from tests.harness.processes import Process, clean_env
 from tests.harness.tournaments import TournamentArena, sample_match, script
 from tests.harness.waiting import wait_for
 
-#: A game of two pensive bots lasts longer than anybody has to turn up.
+#: A game of two slow bots lasts longer than the time to connect.
 _TERMS = referee.Terms("relief", {}, {"move_ms": 60_000, "bank_ms": 0, "increment_ms": 0, "seating_ms": 1500}, 120.0)
 _BOTS = ("ann", "bob")
 
@@ -29,11 +29,11 @@ def _nothing() -> None:
 
 
 class Called(Exception):
-    """Somebody is called away."""
+    """The waiting match is interrupted."""
 
 
 def _is_free(capacity: Capacity, *bots: str) -> bool:
-    """Whether a game of these bots could begin now."""
+    """Whether a game of these bots could start now."""
     looks = iter((None, Called))
 
     def leave_at_the_second_look() -> None:
@@ -48,7 +48,7 @@ def _is_free(capacity: Capacity, *bots: str) -> bool:
     return True
 
 
-def test_a_game_begins_when_all_its_bots_have_room() -> None:
+def test_a_game_starts_when_all_its_bots_have_capacity() -> None:
     capacity = Capacity()
     capacity.learn("ann", 2)
     capacity.learn("bob", 1)
@@ -59,8 +59,8 @@ def test_a_game_begins_when_all_its_bots_have_room() -> None:
     assert _is_free(capacity, "ann", "bob")
 
 
-def test_whoever_waits_holds_nothing() -> None:
-    """Else two bots could sit at two tables, each waiting for the other."""
+def test_a_waiting_game_reserves_no_bot() -> None:
+    """Otherwise two games could each hold one bot and wait for the other."""
     capacity = Capacity()
     for bot in _BOTS:
         capacity.learn(bot, 1)
@@ -77,7 +77,7 @@ def test_whoever_waits_holds_nothing() -> None:
     assert not _is_free(capacity, "ann")
 
 
-def test_a_game_that_is_under_way_counts_without_asking() -> None:
+def test_a_running_game_is_counted_without_a_check() -> None:
     capacity = Capacity()
     capacity.learn("ann", 1)
     for session in ("one", "two", "two"):
@@ -86,18 +86,18 @@ def test_a_game_that_is_under_way_counts_without_asking() -> None:
     for session in ("one", "two"):
         assert not _is_free(capacity, "ann")
         capacity.give(session, ["ann"])
-    assert _is_free(capacity, "ann") and _is_free(capacity, "a bot that never came")
+    assert _is_free(capacity, "ann") and _is_free(capacity, "a bot that never connected")
 
 
 def _play(client: ArenaClient, bot_pool: BotPool, match: Match) -> tuple[str, ...]:
-    """A match as a worker plays it; its faults."""
+    """Play a match as a worker does; return its faults."""
     bot_pool.wait_until_ready(_BOTS)
     bots = [bot_pool.arena_name(bot) for bot in _BOTS]
     with bot_pool.game(_BOTS, match.session):
         return referee.play(client, match, bots, _TERMS, _nothing).recorded.faults
 
 
-def test_matches_wait_until_their_bots_have_room(bare_arena: TournamentArena, client: ArenaClient) -> None:
+def test_matches_wait_until_their_bots_have_capacity(bare_arena: TournamentArena, client: ArenaClient) -> None:
     entries = [Entry(name, tuple(script("bad_bot", "pensive"))) for name in _BOTS]
     bot_pool = BotPool(client, "cup", 0, entries, bare_arena.folder / "bots", {})
     try:
@@ -108,10 +108,10 @@ def test_matches_wait_until_their_bots_have_room(bare_arena: TournamentArena, cl
         bot_pool.close()
 
 
-def test_a_match_that_waited_for_room_when_its_worker_died_waits_again(
+def test_a_match_that_was_waiting_when_its_worker_died_waits_again(
     bare_arena: TournamentArena, client: ArenaClient
 ) -> None:
-    """Handed out is not begun: only a game whose clocks run is entered at once."""
+    """Only a game whose clocks already run skips the wait; a match that was only handed out does not."""
     entries = [Entry(name, tuple(script("bad_bot", "pensive"))) for name in _BOTS]
     bot_pool = BotPool(client, "cup", 2, entries, bare_arena.folder / "again", {})
     waits = threading.Event()
@@ -132,15 +132,15 @@ def test_a_match_that_waited_for_room_when_its_worker_died_waits_again(
         bot_pool.close()
 
 
-def test_a_bot_without_room_is_not_to_blame(bare_arena: TournamentArena, client: ArenaClient) -> None:
-    """Whoever did not ask before it laid the table sees that the bot was here all the time, and begins anew."""
+def test_a_bot_without_capacity_is_not_blamed(bare_arena: TournamentArena, client: ArenaClient) -> None:
+    """A session was created without checking capacity: the bot was connected all the time, so the match is void."""
     entries = [Entry(name, tuple(script("bad_bot", "silent" if name == "bob" else "pensive"))) for name in _BOTS]
     bot_pool = BotPool(client, "cup", 1, entries, bare_arena.folder / "more", {})
     try:
         bot_pool.wait_until_ready(_BOTS)
         bots = [bot_pool.arena_name(bot) for bot in _BOTS]
         client.create_session("full", "relief", bots, {}, (bytes(SEED_BYTES),) * 2, {**_TERMS.time_control})
-        wait_for(lambda: client.connected()[bots[0]].games == 1, "the game that fills its hands")
+        wait_for(lambda: client.connected()[bots[0]].games == 1, "the game that uses its capacity")
         with pytest.raises(referee.VoidMatch, match="had no capacity"):
             referee.play(client, sample_match("late"), bots, _TERMS, _nothing)
         taken = referee.play(client, sample_match("late", voids=referee.VOID_LIMIT), bots, _TERMS, _nothing)
@@ -149,8 +149,8 @@ def test_a_bot_without_room_is_not_to_blame(bare_arena: TournamentArena, client:
         bot_pool.close()
 
 
-def test_a_bot_that_plays_for_several_workers_has_room_once(bare_arena: TournamentArena, client: ArenaClient) -> None:
-    """It dials in by itself, under one name for all."""
+def test_several_workers_share_the_capacity_of_a_remote_bot(bare_arena: TournamentArena, client: ArenaClient) -> None:
+    """It connects by itself, under one name for all workers."""
     entries = [Entry(name, remote=True) for name in _BOTS]
     bot_pools = [BotPool(client, "far", slot, entries, bare_arena.folder / f"far-{slot}", {}) for slot in range(2)]
     far = [

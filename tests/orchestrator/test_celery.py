@@ -1,4 +1,4 @@
-"""Celery as its users know it: its own commands find the application, and its events tell what workers and tasks do."""
+"""Celery's own commands find the application, and its events show what workers and tasks do."""
 
 import json
 import threading
@@ -24,14 +24,14 @@ Event = dict[str, Any]
 
 @dataclass
 class Listening:
-    """Every event that workers send, as Flower receives them."""
+    """Receives the events of all workers, as Flower does."""
 
     arena: TournamentArena
     app: Celery
     heard: list[Event]
 
     def wait_for(self, **wanted: str) -> Event:
-        """The first event with these values; its node is wanted by the beginning of its name."""
+        """Wait for the first event with these values; the node matches by the start of its name."""
 
         def found() -> Event | None:
             return next((event for event in self.heard if all(map(partial(_has, event), wanted.items()))), None)
@@ -40,7 +40,7 @@ class Listening:
         return found() or {}
 
     def inspect(self, what: str) -> dict[str, Any]:
-        """What ``celery inspect`` prints, by node."""
+        """Return the output of ``celery inspect``, by node."""
         command = (PYTHON, "-m", "celery", "-A", "orchestrator.tasks", "inspect", what, "--json", "-t", "10")
         ended = run_command(*command, env=clean_env(RUBBLE_BROKER=self.arena.settings.broker))
         assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -50,8 +50,8 @@ class Listening:
 
 def _has(event: Event, wanted: tuple[str, str]) -> bool:
     name, value = wanted
-    told = str(event.get(name, ""))
-    return told.startswith(f"{value}.") if name == "hostname" else told == value
+    reply = str(event.get(name, ""))
+    return reply.startswith(f"{value}.") if name == "hostname" else reply == value
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +69,20 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
             thread.join(PATIENCE_S)
 
 
-def test_workers_say_that_they_live(listening: Listening) -> None:
+def test_workers_send_heartbeats(listening: Listening) -> None:
     for role in ("worker", "beat"):
         listening.wait_for(type="worker-heartbeat", hostname=role)
 
 
 def test_inspect_finds_each_worker_with_its_queue_and_tasks(listening: Listening) -> None:
-    test_workers_say_that_they_live(listening)
+    test_workers_send_heartbeats(listening)
     assert listening.inspect("ping") == {"worker": {"ok": "pong"}, "beat": {"ok": "pong"}}
     queues = {node: [queue["name"] for queue in found] for node, found in listening.inspect("active_queues").items()}
     assert queues == {"worker": [MATCH_QUEUE], "beat": [CONTROL_QUEUE]}
     assert {PLAY_MATCH, TICK} <= set(listening.inspect("registered")["worker"])
 
 
-def test_ticks_and_matches_are_seen_from_sent_to_succeeded(listening: Listening) -> None:
+def test_the_events_of_ticks_and_matches_go_from_sent_to_succeeded(listening: Listening) -> None:
     book = Book(listening.arena.settings.book)
     text = roster_text({"a": "random", "b": "random"}, name="seen", game="relief", players=2, deals=1, seed=5)
     tournament = planning.enter(book, read_roster(text, [GameFacts("relief", 1, (2, 3))]))

@@ -1,4 +1,4 @@
-"""How many matches are played at once, where nobody says it."""
+"""The default number of matches that are played at once."""
 
 from dataclasses import replace
 
@@ -19,29 +19,29 @@ QUICK = ConcurrencyInput((("random", False),) * 5, 2, TimeControl(5_000, 30_000)
         ((("random", False), ("mcts", False), ("", True)), 2),
     ],
 )
-def test_the_bot_that_thinks_longest_decides(bots: tuple[tuple[str, bool], ...], number: int) -> None:
+def test_the_slowest_kind_of_bot_decides(bots: tuple[tuple[str, bool], ...], number: int) -> None:
     assert choose(replace(QUICK, bots=bots), 2).matches == number
 
 
-def test_more_cores_play_more_up_to_what_one_service_serves() -> None:
+def test_more_cores_play_more_matches_up_to_the_capacity_of_one_service() -> None:
     assert [choose(QUICK, cores).matches for cores in (1, 2, 4, 64)] == [32, 64, 128, 128]
 
 
-def test_never_more_than_there_are_and_at_least_one() -> None:
+def test_at_least_one_and_never_more_than_the_planned_matches() -> None:
     assert choose(replace(QUICK, planned=6), 2).matches == 6
     assert choose(replace(QUICK, time_control=TimeControl(1, 0)), 2).matches == 1
 
 
-def test_short_clocks_are_not_spent_waiting_for_a_core() -> None:
+def test_short_clocks_reduce_the_number_of_matches() -> None:
     assert choose(replace(QUICK, time_control=TimeControl(100, 0)), 2).matches == 20
     assert "100 ms" in choose(replace(QUICK, time_control=TimeControl(100, 0)), 2).why
 
 
-def test_bundled_bots_have_room_for_every_match() -> None:
+def test_the_capacity_of_bundled_bots_covers_every_match() -> None:
     chosen = choose(replace(QUICK, bots=(("random", False),) * 4, players=4), 64)
     assert chosen.matches == 64
 
 
-def test_a_comparison_hands_out_a_sixteenth_at_most() -> None:
+def test_a_comparison_hands_out_at_most_a_sixteenth() -> None:
     chosen = choose(replace(QUICK, planned=120, is_comparison=True), 2)
     assert chosen.matches == 7

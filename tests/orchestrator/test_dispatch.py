@@ -1,4 +1,4 @@
-"""From a roster to messages in a real broker: nothing twice, never more than the window, and nothing lost with the broker."""
+"""From a roster to messages in a real broker: no duplicates, never beyond the window, nothing lost with the broker."""
 
 import threading
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _roster(**changes: object) -> Roster:
 
 
 # ------------------------------------------------------------------------------------------------------------- planning
-def test_a_roster_entered_twice_is_one_tournament(tmp_path: Path) -> None:
+def test_entering_a_roster_twice_makes_one_tournament(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     first, second = planning.enter(book, _roster()), planning.enter(book, _roster())
     assert first == second and len(book.tournaments()) == 1
@@ -47,15 +47,15 @@ def test_a_roster_entered_twice_is_one_tournament(tmp_path: Path) -> None:
     blocks = [book.block(first.id, block) for block in range(15)]
     assert all(len({match.table_seed for match in block}) == 1 for block in blocks), "rotations share the table"
     assert len({match.table_seed for block in blocks for match in block}) == 15
-    assert all(len({match.deck_seed for match in block}) == len(block) for block in blocks), "and not the cards"
+    assert all(len({match.deck_seed for match in block}) == len(block) for block in blocks), "but not the cards"
     other = planning.enter(book, _roster(seed=8))
     ids = [{match.id for block in range(15) for match in book.block(id_, block)} for id_ in (first.id, other.id)]
     assert len(ids[0]) == len(ids[1]) == 30 and not ids[0] & ids[1]
     book.close()
 
 
-def test_under_other_rules_a_roster_is_another_tournament(tmp_path: Path) -> None:
-    """Its matches have other ids: beside those of before they would all be played twice, in the same places."""
+def test_a_roster_under_changed_rules_is_a_different_tournament(tmp_path: Path) -> None:
+    """Its matches have different ids: in the same tournament every match would be played twice."""
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     text = _roster().text
     first, second = (planning.enter(book, read_roster(text, [replace(_RELIEF, version=version)])) for version in (1, 2))
@@ -65,7 +65,7 @@ def test_under_other_rules_a_roster_is_another_tournament(tmp_path: Path) -> Non
     book.close()
 
 
-def test_without_a_seed_every_tournament_is_another(tmp_path: Path) -> None:
+def test_without_a_seed_every_tournament_is_different(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     first, second = planning.enter(book, _roster(seed=None)), planning.enter(book, _roster(seed=None))
     assert first.id != second.id
@@ -75,7 +75,7 @@ def test_without_a_seed_every_tournament_is_another(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------------------------------------- dispatching
 class Clock:
-    """A clock that stands still until it is told to go on."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.ms = 1_000_000
@@ -102,7 +102,7 @@ class IdleBroker:
         return int(str(self.broker.llen(MATCH_QUEUE)))
 
     def start(self, *arguments: str) -> Process:
-        """A process with our settings."""
+        """Start a process with the settings of this broker."""
         return Process(PYTHON, "-m", *arguments, env=clean_env(self.settings.to_env()))
 
 
@@ -118,14 +118,14 @@ def broker(tmp_path: Path) -> Iterator[IdleBroker]:
         book.close()
 
 
-def test_the_queue_never_outgrows_the_window_while_nobody_works(broker: IdleBroker) -> None:
+def test_the_queue_stays_within_the_window_while_no_worker_runs(broker: IdleBroker) -> None:
     assert broker.dispatch() == _WINDOW
     for _ in range(5):
         assert broker.dispatch() == 0
         broker.clock.ms += RESEND_MS + 1
         assert broker.waiting() <= _WINDOW
     broker.broker.flushdb()
-    assert broker.dispatch() == _WINDOW == broker.waiting(), "what the broker lost is published again"
+    assert broker.dispatch() == _WINDOW == broker.waiting(), "lost messages are published again"
     assert broker.book.progress(broker.tournament).queued == _WINDOW
 
 
@@ -141,8 +141,8 @@ def test_two_control_workers_hand_out_no_more_than_one(broker: IdleBroker) -> No
             control.close()
 
 
-def test_beat_needs_no_free_worker_to_hand_out(broker: IdleBroker) -> None:
-    """While all workers are busy, who else would notice that one of them has died?"""
+def test_beat_hands_out_matches_while_all_workers_are_busy(broker: IdleBroker) -> None:
+    """Otherwise nothing would notice that a worker has died while the others are busy."""
     beat = broker.start("orchestrator", "beat")
     try:
         wait_for(lambda: broker.waiting() == _WINDOW, "beat to hand matches out")
@@ -150,13 +150,13 @@ def test_beat_needs_no_free_worker_to_hand_out(broker: IdleBroker) -> None:
         with broker.book._engine.begin() as connection:  # as if their workers had died a while ago
             values = "state = 'playing', lease_until_ms = 1, slot = 0, published_ms = NULL, queued_ms = NULL"
             connection.exec_driver_sql(f"UPDATE matches SET {values} WHERE state = 'queued'")
-        wait_for(lambda: broker.waiting() == _WINDOW, "what dead workers held to be handed out again")
+        wait_for(lambda: broker.waiting() == _WINDOW, "matches of dead workers to be handed out again")
     finally:
         assert beat.stop() == 0
 
 
-def test_ticks_that_nobody_took_in_time_are_dropped(broker: IdleBroker) -> None:
-    """A beat without a control worker sends on; whoever comes later does not carry out every one of them."""
+def test_ticks_that_are_not_taken_in_time_expire(broker: IdleBroker) -> None:
+    """A beat keeps sending without a control worker; a later worker does not run all the old ticks."""
     for _ in range(3):
         broker.app.send_task("rubble.tick", expires=-1)
     assert int(str(broker.broker.llen(CONTROL_QUEUE))) == 3 and broker.waiting() == 0
@@ -170,7 +170,7 @@ def test_ticks_that_nobody_took_in_time_are_dropped(broker: IdleBroker) -> None:
         assert control.stop() == 0
 
 
-def test_pause_and_cancel_are_heard_at_the_next_tick(broker: IdleBroker) -> None:
+def test_pause_and_cancel_take_effect_at_the_next_tick(broker: IdleBroker) -> None:
     broker.book.set_state(broker.tournament, PAUSED)
     assert broker.dispatch() == 0 == broker.waiting()
     broker.book.set_state(broker.tournament, RUNNING)
@@ -180,8 +180,8 @@ def test_pause_and_cancel_are_heard_at_the_next_tick(broker: IdleBroker) -> None
     assert broker.dispatch() == 0 == broker.waiting()
 
 
-def test_a_message_that_is_out_of_date_is_left_alone(broker: IdleBroker) -> None:
-    """The service of this worker does not exist: it would take its time if it tried."""
+def test_a_worker_ignores_a_message_that_is_out_of_date(broker: IdleBroker) -> None:
+    """The service of this worker does not exist, so playing the match would block."""
     worker = Worker(broker.settings)
     try:
         (first, *_) = broker.book.hand_out(1, 1000)
@@ -190,17 +190,17 @@ def test_a_message_that_is_out_of_date_is_left_alone(broker: IdleBroker) -> None
         worker.play(first.id, 1)  # handed out again since
         worker.play("nobody knows it", 1)
         second = broker.book.match(first.id)
-        assert second is not None and second.slot is None, "nobody has begun it"
+        assert second is not None and second.slot is None, "the match has not begun"
         worker.leave()
         worker.play(first.id, 2)
         again = broker.book.match(first.id)
-        assert again is not None and again.state == "planned", "a worker that leaves gives back what it is handed"
+        assert again is not None and again.state == "planned", "a stopping worker gives its matches back"
     finally:
         worker.close()
 
 
 class _Held(MatchRunner):
-    """Plays a match until it is told that it is over."""
+    """Plays a match until the test ends it."""
 
     over: ClassVar[dict[str, threading.Event]] = {}
 
@@ -208,8 +208,8 @@ class _Held(MatchRunner):
         self.over[match_id].wait()
 
 
-def test_a_worker_asks_for_matches_whenever_an_eighth_of_it_is_idle(broker: IdleBroker) -> None:
-    """With one request a match, control work would cost more than it saves; with none, places stay empty until the next tick."""
+def test_a_worker_requests_matches_when_an_eighth_of_it_is_idle(broker: IdleBroker) -> None:
+    """A request per match would cost too much; without requests, capacity stays unused until the next tick."""
     worker = Worker(replace(broker.settings, concurrency=16), _Held)
     names = [str(number) for number in range(16)]
     _Held.over.update({name: threading.Event() for name in names})
@@ -227,7 +227,7 @@ def test_a_worker_asks_for_matches_whenever_an_eighth_of_it_is_idle(broker: Idle
 
 
 class _SlowControl(Control):
-    """Its first round lasts until it is let go."""
+    """Its first tick lasts until the test releases it."""
 
     begun, rest, rounds = threading.Event(), threading.Event(), 0
 
@@ -237,10 +237,10 @@ class _SlowControl(Control):
         self.rest.wait()
 
 
-def test_a_tick_that_comes_while_one_is_carried_out_is_not_lost(
+def test_a_tick_that_arrives_during_another_one_is_not_lost(
     broker: IdleBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it asks for may have come after the other had looked."""
+    """The running tick may have looked before the change for which the new one was sent."""
     for name, value in broker.settings.to_env().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(ControlTask, "control_class", _SlowControl)
@@ -255,11 +255,11 @@ def test_a_tick_that_comes_while_one_is_carried_out_is_not_lost(
             first.result()
     finally:
         task.close()
-    assert _SlowControl.rounds == 2, "one more, for all three"
+    assert _SlowControl.rounds == 2, "one more tick for all three"
 
 
 # ------------------------------------------------------------------------------------------------------------- settings
-def test_settings_reach_another_process_whole(tmp_path: Path) -> None:
+def test_settings_reach_another_process_unchanged(tmp_path: Path) -> None:
     settings = Settings("sqlite://", "redis://", ServiceAccess("here:1", "secret", "ca.pem"), tmp_path, 3, 9)
     read = read_settings(settings.to_env())
     assert replace(read, hidden=()) == settings
@@ -268,14 +268,14 @@ def test_settings_reach_another_process_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["RUBBLE_BOOK", "RUBBLE_BROKER", "RUBBLE_ADDRESS", "RUBBLE_OPERATOR_TOKEN"])
-def test_a_missing_setting_is_named(tmp_path: Path, name: str) -> None:
+def test_the_error_names_a_missing_setting(tmp_path: Path, name: str) -> None:
     env = Settings("sqlite://", "redis://", ServiceAccess("here:1", "secret"), tmp_path, 3, 9).to_env() | {name: ""}
     with pytest.raises(BadSetting, match=name):
         read_settings(env)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "9999", "٣"])
-def test_a_number_has_bounds(tmp_path: Path, value: str) -> None:
+def test_a_number_out_of_bounds_is_refused(tmp_path: Path, value: str) -> None:
     env = Settings("sqlite://", "redis://", ServiceAccess("here:1", "secret"), tmp_path, 3, 9).to_env()
     with pytest.raises(BadSetting, match="RUBBLE_CONCURRENCY"):
         read_settings(env | {"RUBBLE_CONCURRENCY": value})

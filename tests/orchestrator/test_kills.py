@@ -1,4 +1,4 @@
-"""A tournament while workers, copies of the service and Redis are killed again and again: nothing is lost, nothing counts twice."""
+"""Workers, copies of the service and Redis are killed during a tournament: no result is lost or counted twice."""
 
 import os
 import random
@@ -27,7 +27,7 @@ _VICTIMS: Final = ("worker", "worker-2", "service", "service-2", "redis", "broke
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_result_is_lost_or_counted_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chance = random.Random(1906)
     with TournamentArena(tmp_path / "arena", workers=2, services=2) as arena:
         book = Book(arena.settings.book)
@@ -49,7 +49,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
                 arena.empty_broker() if victim == "broker" else arena.kill(victim)
 
         took = play_out(arena, book, tournament, _PATIENCE_S, look)
-        assert not plan, "everybody was to be killed before the end"
+        assert not plan, "everything must be killed before the end"
         assert longest_queue <= arena.settings.window
         with ArenaClient(arena.settings.access) as client:
             Archive(book, client).keep_all(tournament.id)
@@ -60,16 +60,16 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path, capsys: pytest
     with capsys.disabled():
         print(f"\n{planned} matches, {len(victims)} kills, {took:.0f} s, {book.progress(tournament.id).voids} void")
     book.close()
-    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone")
+    wait_for(lambda: not alive_with(tmp_path), "all processes to end")
 
 
 @pytest.mark.slow
-def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_path: Path) -> None:
-    """Another worker takes its slot and brings its bots back under the same names."""
+def test_other_workers_continue_the_matches_of_a_dead_worker(tmp_path: Path) -> None:
+    """Another worker takes its slot and restarts its bots under the same names."""
     with TournamentArena(tmp_path / "arena", concurrency=4, workers=3) as arena:
         book = Book(arena.settings.book)
         tournament = enter(book, 60, "adoption")
-        slot_of: dict[int, int] = {}  # by process id, before anybody dies
+        slot_of: dict[int, int] = {}  # by process id, before any worker dies
         left_behind: dict[str, int] = {}
 
         def look(progress: Progress) -> None:
@@ -87,19 +87,19 @@ def test_the_matches_of_a_worker_that_never_comes_back_go_on_with_others(tmp_pat
                 left_behind.update(playing)
 
         play_out(arena, book, tournament, _PATIENCE_S, look)
-        assert len(set(left_behind.values())) == 2, f"two workers were to die while they played{logs(tmp_path)}"
+        assert len(set(left_behind.values())) == 2, f"two workers must die while they play{logs(tmp_path)}"
         for id_, slot in left_behind.items():
             match = book.match(id_)
-            assert match is not None and (match.slot, match.voids) == (slot, 0), "it went on where it stood"
+            assert match is not None and (match.slot, match.voids) == (slot, 0), "it continued where it was"
         assert book.progress(tournament.id).voids == 0
     assert_undisturbed(book, tournament)
     assert_same_logs(book, tournament)
     book.close()
-    wait_for(lambda: not alive_with(tmp_path), "everybody to be gone")
+    wait_for(lambda: not alive_with(tmp_path), "all processes to end")
 
 
 def _slots(book: Book) -> dict[int, int]:
-    """Which process holds which slot."""
+    """Return the slot of each process."""
     engine = create_engine(book.url)
     with engine.begin() as connection:
         held = {int(row.owner.rsplit(":", 1)[1]): int(row.slot) for row in connection.execute(select(slots))}

@@ -1,4 +1,4 @@
-"""Duplicate deals must not reward memory: what a bot that never forgets knows, and what it makes of it."""
+"""Duplicate deals must not reward a bot that remembers earlier games of its block."""
 
 import json
 from collections.abc import Callable
@@ -27,16 +27,14 @@ _SECRET: Final = b"no elephant knows this secret..."
 
 
 class Elephant:
-    """Plays Salvage as the built-in player does, but where it knows the table again it sends whatever just beats what it
-    remembers.
-    """
+    """Plays Salvage as the built-in player does, but on a known table it sends what just beats the cards it remembers."""
 
     def __init__(self) -> None:
         self._memory: dict[tuple[int, ...], tuple[Seat, list[int]]] = {}
         self._other: list[int] = []
 
     def sit_down(self, state: State, seat: Seat) -> None:
-        """It looks at what lies open and at its own hand, nothing else."""
+        """Remember the public cards and its own hand, nothing else."""
         table = (*state.finds, state.open)
         sat, held = self._memory.get(table, (seat, []))
         self._other = held if sat != seat else []
@@ -57,9 +55,7 @@ class Elephant:
 
 
 def _gain(duplicate: Duplicate) -> tuple[float, float]:
-    """What the second game of a block brings to an elephant above what the same seats bring to the built-in player; and the
-    error.
-    """
+    """Return how much better an elephant does in the second game of a block than the built-in player, and the error."""
     elephant = Elephant()
     gains = []
     for block in range(_BLOCKS):
@@ -72,7 +68,7 @@ def _gain(duplicate: Duplicate) -> tuple[float, float]:
 
 
 def _play(seeds: Seeds, seat: Seat, choose: Callable[[State, Seat, Draws], Action], elephant: Elephant | None) -> float:
-    """One game against built-in players; the rank points of the seat."""
+    """Play one game against built-in players; return the rank points of the seat."""
     state = GAME.new(2, {}, seeds)
     if elephant is not None:
         elephant.sit_down(state, seat)
@@ -86,10 +82,10 @@ def _play(seeds: Seeds, seat: Seat, choose: Callable[[State, Seat, Draws], Actio
     return 1.0 if own < other else 0.5 if own == other else 0.0
 
 
-def test_memory_wins_games_only_where_every_card_comes_again() -> None:
+def test_memory_helps_only_when_every_card_is_dealt_again() -> None:
     gains = {duplicate: _gain(duplicate) for duplicate in DUPLICATES}
     mean, error = gains["full"]
-    assert mean > 5 * error, f"the elephant is a danger, or this test proves nothing: {gains}"
+    assert mean > 5 * error, f"the elephant must gain here, or this test proves nothing: {gains}"
     for duplicate in ("table", "none"):
         mean, error = gains[duplicate]
         assert mean < 2 * error, f"{duplicate}: memory pays: {gains}"
@@ -97,8 +93,8 @@ def test_memory_wins_games_only_where_every_card_comes_again() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("duplicate", ["table", "full"])
-def test_what_a_bot_remembers_is_worth_nothing_in_a_real_tournament(tmp_path: Path, duplicate: str) -> None:
-    """What it believes of hidden cards is compared with the cards that were dealt: all right in full duplicates, never else."""
+def test_memory_is_worth_nothing_in_a_real_tournament(tmp_path: Path, duplicate: str) -> None:
+    """The cards the bot expects are compared with the dealt ones: all are right with full duplicates, none otherwise."""
     deals = 5
     bots = {"elephant": script("elephant"), "random": "random"}
     roster = roster_text(
@@ -108,19 +104,19 @@ def test_what_a_bot_remembers_is_worth_nothing_in_a_real_tournament(tmp_path: Pa
     code, said, complained = run.end(180)
     assert code == 0, said + complained + logs(run.folder)
     (output,) = (run.folder / "arena" / "bots").glob("*/slot-0/elephant/output.log")
-    told = [
+    reply = [
         json.loads(line.split(" ", 1)[1]) for line in output.read_text().splitlines() if line.startswith("elephant {")
     ]
-    assert len(told) == 2 * deals
+    assert len(reply) == 2 * deals
     book = Book(f"sqlite:///{run.folder / 'book.sqlite'}")
-    believed = [line for line in told if line["believes"] is not None]
-    assert len(believed) == deals, "it knows every table again"
+    believed = [line for line in reply if line["believes"] is not None]
+    assert len(believed) == deals, "it recognises every table"
     right = 0
     for line in believed:
         match = book.match(line["match"])
         assert match is not None
         seat, cards = line["believes"]
-        assert seat != line["seat"], "the other one sits there now"
+        assert seat != line["seat"], "the other bot has that seat now"
         place = _dealt(Seeds(match.table_seed, match.deck_seed), seat)
         right += [place.objective, place.special] == cards
     book.close()
@@ -128,7 +124,7 @@ def test_what_a_bot_remembers_is_worth_nothing_in_a_real_tournament(tmp_path: Pa
 
 
 def _dealt(seeds: Seeds, seat: Seat) -> SeatView:
-    """The place of a seat before the first move, as the seat itself sees it."""
+    """Return the seat's own view of its cards before the first move."""
     relief = games.get("relief")
     place: SeatView = relief.view(relief.new(2, {}, seeds), seat).seats[seat]
     return place

@@ -1,4 +1,4 @@
-"""Whole tournaments of the bundled bots, planned as any other and played by the rules: equals stay equal, the stronger leads."""
+"""Whole tournaments of bundled bots, played in memory: equal bots rate equal, and the stronger bot leads."""
 
 import random
 from hashlib import blake2b
@@ -54,17 +54,19 @@ def table(played: tuple[list[str], list[Game]]) -> Standings:
     return standings(finished, entrants, 2)
 
 
-def test_one_bot_under_two_names_shows_no_difference(table: Standings) -> None:
+def test_one_bot_under_two_names_has_no_significant_difference(table: Standings) -> None:
     one, same, strong = range(3)
     pairs = {(pair.one, pair.other): pair for pair in table.pairs}
     low, high = pairs[one, same].ci95
     assert low < 0 < high
     group = {line.name: line.group for line in table.entrants}
     assert group["one"] == group["same"]
-    assert all(pairs[weak, strong].ci95[1] < 0 for weak in (one, same)), "or the test could not tell anything"
+    assert all(pairs[weak, strong].ci95[1] < 0 for weak in (one, same)), (
+        "otherwise the test could not show a difference"
+    )
 
 
-def test_the_stronger_bot_is_found_stronger(table: Standings) -> None:
+def test_the_stronger_bot_is_rated_higher(table: Standings) -> None:
     first = table.entrants[0]
     assert (first.name, first.rank, first.rank_range, first.group) == ("strong", 1, (1, 1), 1)
     assert all(line.group == 2 for line in table.entrants[1:])

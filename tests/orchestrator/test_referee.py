@@ -1,4 +1,4 @@
-"""The referee on a real service: who is to blame, what is void, and what two referees of one match write down."""
+"""The referee on a real service: which bot is blamed, which match is void, and what two referees record."""
 
 import threading
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _SLOW_SEAT = replace(_TERMS, time_control={**_CLOCK, "seating_ms": 3000})
 
 @pytest.fixture(scope="module")
 def bot_pool(bare_arena: TournamentArena, client: ArenaClient) -> Iterator[BotPool]:
-    """Two honest bots, one that ends at once, one that is never done and one that never dials in."""
+    """Two honest bots, one that exits at once, one that never answers and one that never connects."""
     entries = [Entry(name, tuple(script("steady", name))) for name in ("ann", "bob")]
     entries += [Entry("leave", tuple(script("bad_bot", "leave"))), Entry("silent", tuple(script("bad_bot", "silent")))]
     entries += [Entry("fresh", tuple(script("steady", "fresh")), isolated=True), Entry("mute", ("sleep", "1000"))]
@@ -41,7 +41,7 @@ def _nothing() -> None:
     pass
 
 
-def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, bot_pool: BotPool) -> None:
+def test_two_referees_of_one_match_record_the_same(client: ArenaClient, bot_pool: BotPool) -> None:
     bot_pool.wait_until_ready(["ann", "bob"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "bob")]
     looks = []
@@ -52,7 +52,7 @@ def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, bot_
         ]
         first, second = (found.result() for found in both)
     assert first == second
-    assert looks, "a referee says that it is still at it"
+    assert looks, "a referee sends heartbeats"
     assert first.recorded.faults == ("", "") and sorted(first.recorded.ranks) in ([1, 2], [1, 1])
     assert first.recorded.decisions > 10 and all(first.recorded.think_ms)
     assert not verify_replay(first.replay).is_replayed, "the seeds are held back"
@@ -61,14 +61,14 @@ def test_two_referees_of_one_match_write_down_the_same(client: ArenaClient, bot_
     assert verification.ok and verification.is_replayed
 
 
-def test_a_match_that_has_ended_is_only_read(client: ArenaClient, bot_pool: BotPool) -> None:
+def test_the_result_of_a_match_that_has_ended_is_only_read(client: ArenaClient, bot_pool: BotPool) -> None:
     bot_pool.wait_until_ready(["ann", "bob"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "bob")]
     first = referee.play(client, sample_match("again"), bots, _TERMS, _nothing)
     assert referee.play(client, sample_match("again"), bots, _TERMS, _nothing) == first
 
 
-def test_when_no_bot_is_there_it_is_our_fault_for_a_while(client: ArenaClient) -> None:
+def test_a_match_without_any_bot_is_void_at_first(client: ArenaClient) -> None:
     nobody = ["cup.nobody.0", "cup.noone.0"]
     with pytest.raises(referee.VoidMatch, match="no bot of match empty is connected"):
         referee.play(client, sample_match("empty"), nobody, _BRIEF, _nothing)
@@ -76,7 +76,7 @@ def test_when_no_bot_is_there_it_is_our_fault_for_a_while(client: ArenaClient) -
     assert "NO_SHOW" in taken.recorded.faults
 
 
-def test_who_is_absent_while_another_waits_is_to_blame(client: ArenaClient, bot_pool: BotPool) -> None:
+def test_a_bot_that_is_absent_while_another_waits_is_blamed(client: ArenaClient, bot_pool: BotPool) -> None:
     bot_pool.wait_until_ready(["ann"])
     played = referee.play(
         client, sample_match("alone"), [bot_pool.arena_name("ann"), "cup.nobody.0"], _SLOW_SEAT, _nothing
@@ -84,12 +84,12 @@ def test_who_is_absent_while_another_waits_is_to_blame(client: ArenaClient, bot_
     assert played.recorded.faults == ("", "NO_SHOW") and played.recorded.ranks == (1, 2)
 
 
-def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, bot_pool: BotPool) -> None:
-    """The worker died, and with it the bots it had started; when the next one comes the clocks have run out."""
+def test_a_bot_that_was_away_while_no_referee_watched_is_not_blamed(client: ArenaClient, bot_pool: BotPool) -> None:
+    """The worker died, and its bots with it; the clocks have run out when the next worker takes over."""
     bot_pool.wait_until_ready(["ann"])
     bots = [bot_pool.arena_name("ann"), "cup.orphan.0"]
     first = referee.play(client, sample_match("orphan"), bots, _SLOW_SEAT, _nothing)
-    assert first.recorded.faults == ("", "NO_SHOW"), "whoever watched from the first move knows better"
+    assert first.recorded.faults == ("", "NO_SHOW"), "a referee that watched from the first move blames it"
     with pytest.raises(referee.VoidMatch, match="changed hands"):
         referee.play(client, sample_match("orphan"), bots, _SLOW_SEAT, _nothing, has_changed_hands=True)
     last = sample_match("orphan-last", voids=referee.VOID_LIMIT)
@@ -97,21 +97,21 @@ def test_who_was_away_while_nobody_watched_is_not_to_blame(client: ArenaClient, 
     assert played.recorded.faults == ("", "NO_SHOW"), "not for ever"
 
 
-def test_who_came_back_too_late_to_a_match_nobody_watched_is_not_to_blame(
+def test_a_bot_that_returned_late_to_a_match_without_a_referee_is_not_blamed(
     client: ArenaClient, bot_pool: BotPool
 ) -> None:
-    """It is there again when its clock is looked at, and so it seems to have been slow."""
+    """It is connected again when its clock is checked, so it only seems to be slow."""
     bot_pool.wait_until_ready(["ann", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     hasty = replace(_TERMS, time_control={**_CLOCK, "move_ms": 1000, "bank_ms": 0})
     first = referee.play(client, sample_match("slow"), bots, hasty, _nothing)
-    assert first.recorded.faults == ("", "TIMEOUT"), "whoever watched from the first move knows better"
+    assert first.recorded.faults == ("", "TIMEOUT"), "a referee that watched from the first move blames it"
     with pytest.raises(referee.VoidMatch, match="changed hands"):
         referee.play(client, sample_match("slow"), bots, hasty, _nothing, has_changed_hands=True)
 
 
-def test_who_lets_a_match_last_too_long_has_lost_it(client: ArenaClient, bot_pool: BotPool) -> None:
-    """Its clock would have run for half a minute more. Were the match void, a bot would only have to be slow in every one."""
+def test_a_bot_that_makes_a_match_too_long_forfeits(client: ArenaClient, bot_pool: BotPool) -> None:
+    """Its clock has half a minute left. If the match were void, a bot could avoid every loss by being slow."""
     bot_pool.wait_until_ready(["ann", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     played = referee.play(client, sample_match("stalled"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
@@ -121,16 +121,18 @@ def test_who_lets_a_match_last_too_long_has_lost_it(client: ArenaClient, bot_poo
     assert verification.ok and verification.is_replayed
 
 
-def test_the_others_play_on_when_one_has_used_up_the_time_of_a_match(client: ArenaClient, bot_pool: BotPool) -> None:
+def test_the_others_play_on_when_one_bot_has_used_up_the_time_of_a_match(
+    client: ArenaClient, bot_pool: BotPool
+) -> None:
     bot_pool.wait_until_ready(["ann", "bob", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent", "bob")]
     played = referee.play(client, sample_match("trio"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
     assert played.recorded.faults == ("", "MATCH_LIMIT", "") and played.recorded.ranks[1] == 3
-    assert played.recorded.ending not in ("FORFEIT", "ADJUDICATED"), "they came to the end of the game"
+    assert played.recorded.ending not in ("FORFEIT", "ADJUDICATED"), "they reached the end of the game"
 
 
-def test_a_match_whose_time_nobody_used_is_void_and_its_session_over(client: ArenaClient, bot_pool: BotPool) -> None:
-    """Nobody has turned up, and nobody's clock has begun: the time was ours."""
+def test_a_match_that_is_too_long_without_thinking_time_is_void(client: ArenaClient, bot_pool: BotPool) -> None:
+    """No bot has connected and no clock has started, so the arena used the time."""
     bots = ["cup.nobody.0", "cup.noone.0"]
     with pytest.raises(referee.VoidMatch, match=r"longer than 1 s, and its seats used only 0\.0 s"):
         referee.play(client, sample_match("long"), bots, replace(_TERMS, match_seconds=1.0), _nothing)
@@ -140,10 +142,10 @@ def test_a_match_whose_time_nobody_used_is_void_and_its_session_over(client: Are
 
 
 @pytest.mark.parametrize("voids", [0, referee.VOID_LIMIT + 1])
-def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
+def test_a_bot_that_lost_on_time_during_an_outage_is_not_blamed(
     client: ArenaClient, bot_pool: BotPool, monkeypatch: pytest.MonkeyPatch, voids: int
 ) -> None:
-    """However often: the fault says that it is ours, be it the service's or this worker's."""
+    """However often it happens: the fault names the outage, of the service or of this worker."""
     bot_pool.wait_until_ready(["ann", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     hasty = replace(_TERMS, time_control={**_CLOCK, "move_ms": 500, "bank_ms": 0})
@@ -163,7 +165,9 @@ def test_who_lost_on_time_while_we_were_in_trouble_is_not_to_blame(
         referee.play(client, match, bots, hasty, _nothing)
 
 
-def test_a_lost_session_is_void(bare_arena: TournamentArena, client: ArenaClient, bot_pool: BotPool) -> None:
+def test_a_match_whose_session_is_lost_is_void(
+    bare_arena: TournamentArena, client: ArenaClient, bot_pool: BotPool
+) -> None:
     bot_pool.wait_until_ready(["ann", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
     begun = threading.Event()
@@ -177,7 +181,7 @@ def test_a_lost_session_is_void(bare_arena: TournamentArena, client: ArenaClient
             playing.result(40)
 
 
-def test_a_referee_can_be_called_away(client: ArenaClient, bot_pool: BotPool) -> None:
+def test_a_referee_can_be_interrupted(client: ArenaClient, bot_pool: BotPool) -> None:
     bot_pool.wait_until_ready(["ann", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent")]
 
@@ -193,27 +197,27 @@ def test_a_referee_can_be_called_away(client: ArenaClient, bot_pool: BotPool) ->
     client.cancel("away", "the test is over")
 
 
-def test_what_cannot_be_played_is_said_at_once(client: ArenaClient) -> None:
+def test_a_match_that_cannot_be_played_fails_at_once(client: ArenaClient) -> None:
     with pytest.raises(ServiceError) as caught:
         referee.play(client, sample_match("odd"), ["cup.a.0", "cup.b.0"], replace(_TERMS, game="chess"), _nothing)
     assert not caught.value.is_passing
 
 
-def test_a_bot_that_ends_at_once_is_named_when_the_others_are_there(client: ArenaClient, bot_pool: BotPool) -> None:
+def test_the_error_names_a_bot_that_exits_at_once(client: ArenaClient, bot_pool: BotPool) -> None:
     with pytest.raises(BotCannotStart, match=r"'leave' ended twice with exit code 1; it said:\n.*rather not"):
         bot_pool.wait_until_ready(["leave", "ann"])
     assert bot_pool.arena_name("ann") in client.connected()
 
 
-def test_a_bot_that_never_dials_in_is_waited_for_once_and_not_before_everycup_match(bot_pool: BotPool) -> None:
+def test_a_bot_that_never_connects_is_waited_for_only_once(bot_pool: BotPool) -> None:
     waits = []
     for _ in range(2):
         looks: list[int] = []
         with pytest.raises(BotCannotStart, match="'mute' did not connect within 1 s; it said nothing"):
-            bot_pool.wait_until_ready(["mute", "ann"], timeout_s=1, heartbeat=lambda looks=looks: looks.append(1))  # type: ignore[misc]  # mypy takes no default of a lambda
+            bot_pool.wait_until_ready(["mute", "ann"], timeout_s=1, heartbeat=lambda looks=looks: looks.append(1))  # type: ignore[misc]  # mypy does not know defaults of a lambda
         waits.append(len(looks))
     assert waits[0] > 1
-    assert waits[1] == 0, "nobody waited a second time"
+    assert waits[1] == 0, "it was not waited for a second time"
 
 
 def test_an_isolated_bot_is_a_new_process_for_every_game(
@@ -224,7 +228,7 @@ def test_an_isolated_bot_is_a_new_process_for_every_game(
     bot_pool.wait_until_ready(["ann"])
     for session in ("one", "two"):
         bot_pool.wait_until_ready(["fresh"], session)
-    assert len({*names, *client.connected()}) == len(client.connected()), "both are there, beside each other"
+    assert len({*names, *client.connected()}) == len(client.connected()), "both run at the same time"
     first, second = (set(alive_with(folder)) for folder in scratch)
     assert first and second and not first & second
     played = referee.play(client, sample_match("one"), [names[0], bot_pool.arena_name("ann")], _TERMS, _nothing)

@@ -1,4 +1,4 @@
-"""The roster file: what it may say, and how it is told what is wrong with it."""
+"""The roster file: what it may contain, and how its errors are reported."""
 
 import json
 import tomllib
@@ -53,7 +53,7 @@ def problems(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-# ---------------------------------------------------------------------------------------------------- what it may say
+# ---------------------------------------------------------------------------------------------------- valid rosters
 
 
 def test_a_short_roster_has_defaults_for_the_rest() -> None:
@@ -69,7 +69,7 @@ def test_a_short_roster_has_defaults_for_the_rest() -> None:
     assert [(bot.name, bot.bundled) for bot in roster.bots] == [("a", "greedy"), ("b", "random")]
 
 
-def test_a_long_roster_is_read_whole() -> None:
+def test_a_long_roster_is_read_completely() -> None:
     roster = read(
         """
         name = "spring-2.0"
@@ -120,7 +120,7 @@ def test_a_long_roster_is_read_whole() -> None:
     assert roster.plan("t", secret_of(7)).matches == 600
 
 
-def test_a_comparison_has_a_sequential_test_and_a_most() -> None:
+def test_a_comparison_has_a_sequential_test_and_a_maximum() -> None:
     text = 'game = "harbor"\nplayers = 4\nformat = "compare"\nalpha = 0.01\neffect = { t0 = -0.1, t1 = 0.1 }\nmax_blocks = 9\n'
     roster = read(text + TWO)
 
@@ -141,11 +141,11 @@ def test_a_comparison_has_a_sequential_test_and_a_most() -> None:
         ('duplicate = "full"\n' + TWO.replace('bundled = "random"', "remote = true"), "full"),
     ],
 )
-def test_alone_all_are_dealt_the_same_cards_only_where_none_can_tell_the_others(bots: str, duplicate: str) -> None:
+def test_games_with_one_seat_share_cards_only_if_bots_cannot_remember(bots: str, duplicate: str) -> None:
     assert read('game = "harbor"\nplayers = 1\ndeals = 3\n' + bots).duplicate == duplicate
 
 
-def test_a_limit_that_the_clocks_may_reach_is_pointed_out_with_both_numbers() -> None:
+def test_a_match_limit_that_the_clocks_may_exceed_gives_a_warning() -> None:
     assert read(HEAD + "limits = { match_seconds = 4180 }\n" + TWO).caution == ""
     caution = read(HEAD + "limits = { match_seconds = 4179 }\n" + TWO).caution
     assert "match_seconds = 4179" in caution and "the clocks allow 4180 s" in caution
@@ -155,7 +155,7 @@ def test_a_limit_that_the_clocks_may_reach_is_pointed_out_with_both_numbers() ->
 
 
 @pytest.mark.parametrize("game", all_games().values(), ids=lambda game: game.id)
-def test_a_long_game_is_shorter_than_the_default_limit_supposes(game: AnyGame) -> None:
+def test_a_long_game_fits_into_the_default_limit(game: AnyGame) -> None:
     for seats in game.seats:
         state, chance = game.new(seats, {}, seeds_of(7, seats)), Draws(bytes(32), "players")
         asked: Counter[int] = Counter()
@@ -165,18 +165,18 @@ def test_a_long_game_is_shorter_than_the_default_limit_supposes(game: AnyGame) -
         assert max(asked.values()) < 0.7 * LONG_GAME
 
 
-def test_whoever_signs_for_all_bots_may_deal_again() -> None:
+def test_a_trusted_roster_may_use_full_duplicates() -> None:
     assert read(HEAD + 'duplicate = "full"\ntrusted = true\n' + TWO).duplicate == "full"
 
 
-def test_another_word_or_argument_is_another_version() -> None:
+def test_a_new_version_changes_the_fingerprint_of_a_bot() -> None:
     one, two = (read(HEAD + TWO.replace('"greedy"', bot)).bots[0] for bot in ('"greedy"', '"greedy"\nversion = "2"'))
 
     assert one.fingerprint != two.fingerprint
     assert one.fingerprint == read(HEAD + TWO).bots[0].fingerprint
 
 
-# --------------------------------------------------------------------------------------------------- what may be wrong
+# --------------------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ def test_another_word_or_argument_is_another_version() -> None:
         (HEAD + 'name = """x', "roster.toml:4: "),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_line(text: str, expected: str) -> None:
+def test_an_error_names_its_line(text: str, expected: str) -> None:
     assert any(problem.startswith(expected) for problem in problems(text)), problems(text)
 
 
-def test_a_comparison_wants_two_bots_and_a_real_difference() -> None:
+def test_a_comparison_needs_two_bots_and_a_real_difference() -> None:
     text = 'game = "harbor"\nplayers = 2\nformat = "compare"\neffect = { t1 = -0.2 }\nbeta = 0.7\n'
     third = '[[bots]]\nname = "c"\nbundled = "greedy"\n'
 
@@ -258,7 +258,7 @@ def test_a_comparison_wants_two_bots_and_a_real_difference() -> None:
     ]
 
 
-def test_full_duplicates_are_refused_for_every_bot_that_may_remember() -> None:
+def test_full_duplicates_are_refused_for_bots_that_may_remember() -> None:
     text = HEAD + 'duplicate = "full"\n' + TWO.replace('bundled = "random"', "remote = true")
 
     assert [problem.split(" may remember")[0] for problem in problems(text)] == [
@@ -268,7 +268,7 @@ def test_full_duplicates_are_refused_for_every_bot_that_may_remember() -> None:
     assert read(HEAD + 'duplicate = "full"\n' + TWO.replace("name", "isolated = true\nname")).duplicate == "full"
 
 
-def test_everything_wrong_is_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_errors_are_reported_at_once_in_file_order() -> None:
     lines = [
         int(problem.split(":")[1])
         for problem in problems(
@@ -279,7 +279,7 @@ def test_everything_wrong_is_told_at_once_in_the_order_of_the_file() -> None:
     assert lines == [2, 4, 6, 9]
 
 
-def test_what_cannot_be_planned_is_told_at_its_line() -> None:
+def test_a_roster_that_cannot_be_planned_names_its_line() -> None:
     roster = read('game = "harbor"\nplayers = 2\nbudget = 1\n' + TWO)
     with pytest.raises(BadPlan) as caught:
         roster.plan("t", secret_of(0))
@@ -288,7 +288,7 @@ def test_what_cannot_be_planned_is_told_at_its_line() -> None:
 
 
 @given(st.text())
-def test_no_text_at_all_is_too_strange_to_be_answered(text: str) -> None:
+def test_no_text_crashes_the_reader(text: str) -> None:
     with pytest.raises(BadRoster):
         read(text)
 
@@ -307,7 +307,7 @@ KEYS = ("name", "game", "players", "options", "format", "deals", "budget", "dupl
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))
-def test_any_value_at_any_key_is_answered_and_never_a_crash(changes: dict[str, Any]) -> None:
+def test_no_value_at_any_key_crashes_the_reader(changes: dict[str, Any]) -> None:
     good: dict[str, Any] = {
         "game": "harbor",
         "players": 2,
@@ -329,7 +329,7 @@ def quoted(text: str) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value on one line."""
+    """Write a value on one line."""
     match value:
         case dict():
             inside = ", ".join(f"{quoted(key)} = {toml(each)}" for key, each in value.items() if each is not None)
@@ -343,7 +343,7 @@ def toml(value: Any) -> str:
 
 
 def paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Every key and list entry of a document."""
+    """Yield the path of every key and list entry of a document."""
     found = []
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in parts:
@@ -352,7 +352,7 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
 
 
 @given(st.dictionaries(st.text(max_size=3), VALUES, max_size=6), st.lists(VALUES, max_size=4))
-def test_every_key_stands_on_the_line_it_was_written_on(data: dict[str, Any], listed: list[Any]) -> None:
+def test_every_key_is_found_on_its_line(data: dict[str, Any], listed: list[Any]) -> None:
     text, expected = "# a comment = with [everything] in it\n\n", {}
     for key, value in data.items():
         if value is not None and key != "list":
@@ -371,7 +371,7 @@ def test_every_key_stands_on_the_line_it_was_written_on(data: dict[str, Any], li
         assert lines["list", at, "x", 0] == lines["list", at] + 2
 
 
-def test_headers_dots_quotes_and_long_texts_are_found() -> None:
+def test_headers_dots_quotes_and_long_texts_have_the_right_lines() -> None:
     text = '''a.b.c = 1
 [a.b2]
 "quoted key" = \'\'\'
@@ -401,7 +401,7 @@ w = 'x#y'
 
 
 def test_facts_are_the_same_from_json_from_the_service_and_from_the_rules() -> None:
-    """What a game's JSON and message leave out, they leave out alike: for how many players an option counts."""
+    """JSON and message both leave out for how many players an option applies."""
     game = all_games()["relief"]
     message = game_pb2.GameSummary(id="relief", title="Relief", version=1, min_seats=2, max_seats=3)
     for option in game.options:
@@ -444,7 +444,7 @@ def test_a_new_roster_passes_its_check(game: str, tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("game", all_games())
-def test_the_commented_options_of_a_new_roster_are_good_ones(game: str) -> None:
+def test_the_commented_options_of_a_new_roster_are_valid(game: str) -> None:
     text = example(all_games()[game])
     for option in all_games()[game].options:
         text = text.replace(f"# {option.name} = ", f"{option.name} = ")
@@ -453,7 +453,7 @@ def test_the_commented_options_of_a_new_roster_are_good_ones(game: str) -> None:
     assert dict(options) == {option.name: option.default for option in all_games()[game].options}
 
 
-def test_a_check_tells_what_would_be_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_prints_what_would_be_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "new.toml"
     file.write_text(example(all_games()["relief"]))
 
@@ -464,15 +464,15 @@ def test_a_check_tells_what_would_be_played(tmp_path: Path, capsys: pytest.Captu
     assert "decisions a match" in page
 
 
-def test_a_bad_roster_is_answered_line_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_of_a_bad_roster_prints_one_error_per_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(example(all_games()["relief"]).replace('"greedy"\n\n', '"gready"\n\n').replace("deals", "dealz"))
 
     assert run(["roster", "check", str(file)]) == 2
-    told = capsys.readouterr().err
-    assert f"{file}:7: unknown key dealz; did you mean deals?" in told
-    assert "bots[0].bundled = 'gready'; expected one of random, greedy, mcts" in told
-    assert told.rstrip().endswith("has 3 problems")
+    reply = capsys.readouterr().err
+    assert f"{file}:7: unknown key dealz; did you mean deals?" in reply
+    assert "bots[0].bundled = 'gready'; expected one of random, greedy, mcts" in reply
+    assert reply.rstrip().endswith("has 3 problems")
     assert run(["roster", "check", str(file), "--json"]) == 2
     assert [problem["key"] for problem in json.loads(capsys.readouterr().out)["problems"]] == [
         "deals", "dealz", "bots[0].bundled",
@@ -483,7 +483,7 @@ def test_a_bad_roster_is_answered_line_by_line(tmp_path: Path, capsys: pytest.Ca
     ("content", "expected"),
     [(None, "a roster that can be read (No such file"), (b"a = 1\nb = \xff", "bad.toml:2: these bytes are no UTF-8 text")],
 )  # fmt: skip
-def test_a_file_that_is_none_is_named(
+def test_the_error_names_a_file_that_cannot_be_read(
     content: bytes | None, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if content is not None:

@@ -1,4 +1,4 @@
-"""``rubble run``: whole tournaments with real processes, interrupted ones, and rosters and bots that are no good."""
+"""``rubble run``: whole tournaments with real processes, interrupted runs, bad rosters and bad bots."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from tests.harness.tournaments import Run, assert_replays_are_good, roster_text,
 from tests.harness.waiting import PATIENCE_S, wait_for
 
 _DEALS: Final = 6
-#: For an answer, in milliseconds; there is no reserve, so that one can wait until every clock has run out.
+#: Time for an answer, in milliseconds; without a reserve, so that a test can wait until all clocks run out.
 _MOVE_MS: Final = 6000
 _PAIR: Final = roster_text(
     {"greedy": "greedy", "random": "random"},
@@ -42,13 +42,13 @@ def _finish(run: Run) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The pair's tournament as it should be, in a folder with a character that separates paths elsewhere."""
+    """Run the tournament of two undisturbed, in a folder whose name has a colon."""
     run = start_roster(tmp_path_factory.mktemp("12:30"), _PAIR, "--quiet")
     _finish(run)
     return run
 
 
-def test_a_tournament_of_two(undisturbed: Run) -> None:
+def test_a_tournament_of_two_bots_writes_its_results(undisturbed: Run) -> None:
     found = undisturbed.standings()
     assert (found["game"], found["players"]) == ("relief", 2)
     assert found["matches"] == {"planned": _MATCHES, "recorded": _MATCHES, "void": 0}
@@ -60,10 +60,10 @@ def test_a_tournament_of_two(undisturbed: Run) -> None:
     assert_replays_are_good(undisturbed.folder, _MATCHES)
     assert len((undisturbed.folder / "results.csv").read_text().splitlines()) == _MATCHES + 1
     assert (undisturbed.folder / "report.html").exists()
-    wait_for(lambda: not alive_with(undisturbed.folder), "everything it started to be gone")
+    wait_for(lambda: not alive_with(undisturbed.folder), "everything it started to end")
 
 
-def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> None:
+def test_warnings_are_printed(undisturbed: Run, tmp_path: Path) -> None:
     gaps = list(unconfined({}, "127.0.0.1:1"))
     assert undisturbed.standings()["notes"] == sorted([UNPROTECTED, *gaps]), (
         "the sandbox lacks what this machine's kernel lacks, and nothing else"
@@ -76,12 +76,12 @@ def test_what_a_reader_should_know_is_said(undisturbed: Run, tmp_path: Path) -> 
     assert code == 0, said + complained
     words = "Bots run without a sandbox, as the roster asks: for a test"
     assert run.standings()["notes"] == [words, UNPROTECTED] and run.standings()["reproducible"]
-    assert said.count(UNPROTECTED) == 1 and UNPROTECTED in complained, "at the end, and when it begins"
+    assert said.count(UNPROTECTED) == 1 and UNPROTECTED in complained, "at the start and at the end"
     assert words in said and complained.count(words) == 1
     assert words in (run.folder / "report.html").read_text()
 
 
-def test_its_replays_verify_at_the_command_line(undisturbed: Run) -> None:
+def test_the_replays_of_a_run_verify_at_the_command_line(undisturbed: Run) -> None:
     replays = [str(path) for path in (undisturbed.folder / "replays").glob("*.jsonl")]
     command = [sys.executable, "-m", "cli.main", "replay", "verify", *replays]
     checked = run_command(*command)
@@ -89,8 +89,8 @@ def test_its_replays_verify_at_the_command_line(undisturbed: Run) -> None:
 
 
 @pytest.mark.slow
-def test_stopped_in_mid_run_and_resumed_after_all_clocks_it_ends_the_same(undisturbed: Run, tmp_path: Path) -> None:
-    """Nobody is blamed for the time in which nothing ran."""
+def test_a_run_that_is_stopped_and_resumed_has_the_same_results(undisturbed: Run, tmp_path: Path) -> None:
+    """All clocks run out in between, and no bot is blamed for that time."""
     run = start_roster(tmp_path, _PAIR, "--quiet", "--concurrency", "2")
     book_file = run.folder / "book.sqlite"
 
@@ -103,9 +103,9 @@ def test_stopped_in_mid_run_and_resumed_after_all_clocks_it_ends_the_same(undist
     code, said, complained = run.end()
     assert code == 130, said + complained
     assert f"rubble run --resume {run.folder}" in complained.replace("\n", "")
-    assert not alive_with(run.folder), "it leaves nobody behind"
+    assert not alive_with(run.folder), "it leaves no processes behind"
     played = _played(book_file)
-    assert played < _MATCHES, "it was stopped too late to say anything"
+    assert played < _MATCHES, "it was stopped too late for this test"
 
     stopped = time.monotonic()
     wait_for(lambda: time.monotonic() - stopped > _MOVE_MS / 1000 + 1, "all clocks to have run out")
@@ -121,11 +121,13 @@ def test_stopped_in_mid_run_and_resumed_after_all_clocks_it_ends_the_same(undist
     ("process", "word"),
     [
         ("service", "cli.main serve"),
-        pytest.param("worker", "-m orchestrator", marks=pytest.mark.slow),  # its matches go on when its lease is over
+        pytest.param(
+            "worker", "-m orchestrator", marks=pytest.mark.slow
+        ),  # its matches continue when its lease expires
         ("embedded Redis", "redis.sock"),
     ],
 )
-def test_a_process_that_is_killed_is_started_again_and_no_bot_is_blamed(
+def test_a_killed_process_is_restarted_and_no_bot_is_blamed(
     undisturbed: Run, tmp_path: Path, process: str, word: str
 ) -> None:
     run = start_roster(tmp_path, _PAIR, "--quiet", "--concurrency", "2")
@@ -165,7 +167,7 @@ def test_the_same_seed_gives_the_same_tournament_of_three(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_isolated_bots_may_play_the_same_cards(tmp_path: Path) -> None:
+def test_isolated_bots_may_use_full_duplicates(tmp_path: Path) -> None:
     settings = {"name": "fresh", "game": "relief", "players": 2, "deals": 2, "seed": 5, "duplicate": "full"}
     text = roster_text({"a": script("steady", "a"), "b": "random"}, **settings)  # type: ignore[arg-type]  # settings are not extra
     run = start_roster(tmp_path, text.replace("[[bots]]", "[[bots]]\nisolated = true"), "--quiet")
@@ -175,7 +177,7 @@ def test_isolated_bots_may_play_the_same_cards(tmp_path: Path) -> None:
     assert_replays_are_good(run.folder, 4)
     outputs = list((run.folder / "arena" / "bots").glob("*/slot-0/a/output.log"))
     started = sum(path.read_text().count("connected to") for path in outputs)
-    assert started == 1 + 4, "one that shows that it can start, and a fresh process for every game"
+    assert started == 1 + 4, "one process to check the start, and a new one for every game"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_a_bad_roster_is_refused_with_its_line(tmp_path: Path, roster: str, line
     assert not run.folder.exists(), "nothing was begun"
 
 
-def test_a_bot_that_cannot_start_is_named_with_its_own_words(tmp_path: Path) -> None:
+def test_the_error_shows_the_output_of_a_bot_that_cannot_start(tmp_path: Path) -> None:
     broken = [sys.executable, "-c", "import sys; sys.exit('my model file is missing')"]
     bots = {"random": "random", "broken": broken}
     run = start_roster(tmp_path, roster_text(bots, name="sad", game="relief", players=2, deals=1, seed=1))
@@ -210,7 +212,7 @@ def test_a_bot_that_cannot_start_is_named_with_its_own_words(tmp_path: Path) -> 
     assert not alive_with(run.folder)
 
 
-def test_what_such_a_bot_printed_is_shown_line_by_line_and_moves_no_cursor(tmp_path: Path) -> None:
+def test_the_output_of_such_a_bot_is_shown_without_control_characters(tmp_path: Path) -> None:
     code = r"import os, sys; os.write(2, b'first\nred \x1b[31m\xff\n'); sys.exit(9)"
     bots = {"random": "random", "loud": [sys.executable, "-c", code]}
     run = start_roster(tmp_path, roster_text(bots, name="sad", game="relief", players=2, deals=1, seed=1))
@@ -223,7 +225,7 @@ def test_what_such_a_bot_printed_is_shown_line_by_line_and_moves_no_cursor(tmp_p
     assert f"rubble run --resume {run.folder}` goes on" in complained
 
 
-def test_the_author_of_a_bot_that_fails_is_told_why_it_forfeited_and_where_its_own_words_are(tmp_path: Path) -> None:
+def test_the_end_of_a_run_names_the_cause_of_forfeits_and_the_log_of_the_bot(tmp_path: Path) -> None:
     bot = tmp_path / "failing.py"
     bot.write_text(
         "from rubble_bot import run\n\ndef choose(turn):\n    raise ValueError('trouble 4711')\n\nrun(choose)\n"
@@ -239,14 +241,14 @@ def test_the_author_of_a_bot_that_fails_is_told_why_it_forfeited_and_where_its_o
     assert "ValueError: trouble 4711" in Path(found[1]).read_text()
 
 
-def test_a_command_beside_the_roster_is_found_with_and_without_a_folder(tmp_path: Path) -> None:
-    """As docs/rosters.md prints it, wherever rubble itself is started."""
+def test_a_command_relative_to_the_roster_is_found(tmp_path: Path) -> None:
+    """As in docs/rosters.md, with and without cwd, from any working directory."""
     for place in (tmp_path, tmp_path / "mine"):
         place.mkdir(exist_ok=True)
         program = place / "run"
         program.write_text(f"#!/bin/sh\nexec {shlex.join(script('steady', 'x'))}\n")
         program.chmod(0o755)
-    limits = f"[limits]\nreadable = ['{HOME / 'tests'}']"  # where the program behind ./run lies
+    limits = f"[limits]\nreadable = ['{HOME / 'tests'}']"  # the folder of the program behind ./run
     bots = {"beside": ["./run"], "below": ["./run"]}
     roster = roster_text(bots, limits, game="relief", players=2, deals=1) + 'cwd = "mine"\n'
     run = start_roster(tmp_path, roster, "--quiet")
@@ -256,14 +258,14 @@ def test_a_command_beside_the_roster_is_found_with_and_without_a_folder(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "message"),
     [
         ("", "there is no '{folder}/bot/run': build it first, or set cwd"),
         ("bot/build", "there is no '{folder}/bot/run': run its ./build first, or set cwd"),
         ("bot/run", "expected a program that can be started; do `chmod +x {folder}/bot/run` first"),
     ],
 )
-def test_a_missing_program_is_named_with_its_path_and_what_to_do(tmp_path: Path, made: str, told: str) -> None:
+def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: Path, made: str, message: str) -> None:
     (tmp_path / "bot").mkdir()
     if made:
         (tmp_path / made).write_text("#!/bin/sh\n")
@@ -271,11 +273,11 @@ def test_a_missing_program_is_named_with_its_path_and_what_to_do(tmp_path: Path,
     code, _, complained = start_roster(tmp_path, roster).end()
     line = len(roster.splitlines())
     assert code == 2 and f"roster.toml:{line}: bots[2].command = './run'; expected a program" in complained
-    assert told.format(folder=tmp_path) in complained
+    assert message.format(folder=tmp_path) in complained
 
 
 @pytest.mark.parametrize(
-    ("bot", "told"),
+    ("bot", "message"),
     [
         ('command = ["true"]\ncwd = "/nowhere"', "roster.toml:{line}: bots[2].cwd = '/nowhere'; expected a folder"),
         (
@@ -288,22 +290,22 @@ def test_a_missing_program_is_named_with_its_path_and_what_to_do(tmp_path: Path,
         ),
     ],
 )
-def test_what_a_command_lacks_here_is_told_before_anything_begins(tmp_path: Path, bot: str, told: str) -> None:
+def test_a_missing_program_or_folder_is_reported_before_the_start(tmp_path: Path, bot: str, message: str) -> None:
     roster = f'{_PAIR}\n[[bots]]\nname = "lost"\n{bot}\n'
-    told = told.format(line=len(roster.splitlines()))
+    message = message.format(line=len(roster.splitlines()))
     run = start_roster(tmp_path, roster)
     code, _, complained = run.end()
-    assert code == 2 and told in complained, complained
+    assert code == 2 and message in complained, complained
     assert not run.folder.exists(), "nothing was begun"
 
     command = [sys.executable, "-m", "cli.main", "roster", "check", str(tmp_path / "roster.toml")]
     checked = run_command(*command)
     assert checked.returncode == 0, "another machine may have it"
-    assert told in checked.stdout
+    assert message in checked.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--out", ""], "--out: '' is not possible; expected a folder"),
         (["--out", "/proc/nowhere"], "--out: '/proc/nowhere' is not possible; expected a folder that can be written"),
@@ -314,15 +316,13 @@ def test_what_a_command_lacks_here_is_told_before_anything_begins(tmp_path: Path
         ),
     ],
 )
-def test_a_flag_that_cannot_be_meant_is_refused_before_anything_begins(
-    tmp_path: Path, arguments: list[str], told: str
-) -> None:
-    run = start_roster(tmp_path, _PAIR, *arguments)  # the last one of two flags counts
+def test_an_invalid_flag_is_refused_before_the_start(tmp_path: Path, arguments: list[str], message: str) -> None:
+    run = start_roster(tmp_path, _PAIR, *arguments)  # the last of two flags counts
     code, _, complained = run.end()
-    assert code == 2 and told in complained, complained
+    assert code == 2 and message in complained, complained
     assert not run.folder.exists()
 
 
-def test_resume_wants_the_folder_of_a_run(tmp_path: Path) -> None:
+def test_resume_needs_the_folder_of_a_run(tmp_path: Path) -> None:
     code, _, complained = start_run(tmp_path, "--resume", str(tmp_path)).end()
     assert code == 2 and "book.sqlite" in complained

@@ -1,4 +1,4 @@
-"""The sandbox of a bot, and the limits of all its processes: what it tries, and what comes of it."""
+"""The sandbox of a bot and the limits of all its processes, under attack."""
 
 import json
 import os
@@ -27,13 +27,13 @@ from tests.orchestrator.hostile.attacker import ALLOWED_ACTIONS, FORBIDDEN_ACTIO
 _LANDLOCK = 6
 whole = pytest.mark.skipif(
     sandbox.landlock_version() < _LANDLOCK or bool(namespaces.offered() or missing_filter()),
-    reason=f"not all of the sandbox is here: {namespaces.offered()} {missing_filter()}",
+    reason=f"this machine has no complete sandbox: {namespaces.offered()} {missing_filter()}",
 )
 
 
 @dataclass
 class Target:
-    """What an attacker could touch."""
+    """What an attacker tries to reach."""
 
     scratch: Path
     outside: Path
@@ -47,13 +47,13 @@ class Target:
         return SandboxPolicy.for_bot(self.scratch, f"127.0.0.1:{self.arena}", [self.secret.parent])
 
     def attack(self, policy: SandboxPolicy | None) -> set[str]:
-        """What worked of all that it tried."""
+        """Run the attacks; return those that worked."""
         facts = json.dumps(
             {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
         )
         bot = _bot(self.scratch, script("attacker"), policy, FACTS=facts)
         bot.look_after()
-        wait_for(lambda: "worked: " in bot.last_words(), "the end of its tour")
+        wait_for(lambda: "worked: " in bot.last_words(), "the end of its attacks")
         bot.end()
         return set(json.loads(bot.last_words().split("worked: ")[1]))
 
@@ -85,20 +85,20 @@ def _bot(
 
 @whole
 @pytest.mark.parametrize("has_view", [True, False], ids=["namespaces", "without"])
-def test_inside_its_sandbox_a_bot_can_do_no_harm_and_still_play(target: Target, has_view: bool) -> None:
+def test_a_bot_in_its_sandbox_can_play_but_do_no_harm(target: Target, has_view: bool) -> None:
     assert target.attack(target.policy._replace(has_view=has_view)) == set(ALLOWED_ACTIONS)
     assert sorted(path.name for path in target.outside.iterdir()) == ["kept", "rubbish"]
     assert (target.outside / "kept").read_text() == "ours"
 
 
-def test_without_a_sandbox_it_could_do_nearly_all_of_it(target: Target) -> None:
-    """Or the test above would prove nothing. A fast open is up to the kernel's settings, the powers to who we are."""
+def test_without_a_sandbox_nearly_all_attacks_work(target: Target) -> None:
+    """Otherwise the test above would prove nothing. Some attacks depend on kernel settings and on our user."""
     perhaps = {"connect by sending", "have powers of root", "set up an io_uring"}
     assert target.attack(None) | perhaps == {*FORBIDDEN_ACTIONS, *ALLOWED_ACTIONS}
 
 
 @whole
-def test_an_arena_with_a_name_leaves_udp_open_and_says_so(target: Target) -> None:
+def test_an_arena_address_with_a_host_name_leaves_udp_open_with_a_warning(target: Target) -> None:
     policy = SandboxPolicy.for_bot(target.scratch, f"arena.example:{target.arena}", [target.secret.parent])
     assert target.attack(policy) == {*ALLOWED_ACTIONS, "open a UDP socket"}
     assert any("UDP is open" in words for words in sandbox.missing(policy))
@@ -117,7 +117,7 @@ def test_an_arena_with_a_name_leaves_udp_open_and_says_so(target: Target) -> Non
         ("unix:/run/arena.sock", (), False, True),
     ],
 )
-def test_the_arenas_address_says_which_port_stays_open(
+def test_the_open_port_is_read_from_the_arenas_address(
     tmp_path: Path, address: str, ports: tuple[int, ...], asks_names: bool, uses_unix: bool
 ) -> None:
     policy = SandboxPolicy.for_bot(tmp_path, address)
@@ -149,7 +149,7 @@ _ABSTRACT = "abstract unix sockets of other programs can be reached"
         (6, True, "unix:/run/arena.sock", set()),
     ],
 )
-def test_what_an_older_kernel_lacks_is_named_unless_namespaces_make_up_for_it(
+def test_a_warning_names_what_an_older_kernel_lacks_unless_namespaces_replace_it(
     monkeypatch: pytest.MonkeyPatch, version: int, has_namespaces: bool, address: str, gaps: set[str]
 ) -> None:
     monkeypatch.setattr(sandbox, "landlock_version", lambda: version)
@@ -162,7 +162,7 @@ def test_what_an_older_kernel_lacks_is_named_unless_namespaces_make_up_for_it(
     assert len(found) == len(gaps)
 
 
-def test_a_roster_may_do_without_a_sandbox_and_says_why() -> None:
+def test_a_roster_may_turn_the_sandbox_off_with_a_reason() -> None:
     assert unconfined({"unconfined": "asks a model on the same machine"}, "127.0.0.1:1") == (
         "Bots run without a sandbox, as the roster asks: asks a model on the same machine",
     )
@@ -177,14 +177,14 @@ def test_a_roster_may_do_without_a_sandbox_and_says_why() -> None:
         ("memory", 200, {"memory_mb": 300}, "MiB of memory, and may use 300"),
     ],
 )
-def test_a_bot_with_its_children_over_its_limit_is_ended_whole_and_told_why(
+def test_a_bot_over_its_limits_is_ended_with_its_children_and_its_log_says_why(
     tmp_path: Path, kind: str, count: int, limit: dict[str, int], words: str
 ) -> None:
     bot = _bot(tmp_path, script("glutton", kind, str(count)), limits=limit)
     bot.look_after()
     wait_for(lambda: not bot.pid, "its end")
     assert words in bot.last_words() and "ended by the arena: it " in bot.last_words()
-    wait_for(lambda: not alive_with(tmp_path), "everybody it started to be gone")
+    wait_for(lambda: not alive_with(tmp_path), "everything it started to end")
     bot.look_after()
     assert bot.exit_code == OVER_LIMIT
     bot.end()
@@ -198,9 +198,7 @@ def test_a_bot_with_its_children_over_its_limit_is_ended_whole_and_told_why(
         ("memory", 100, {"memory_mb": 300}),
     ],
 )
-def test_a_bot_with_its_children_within_its_limit_is_left_alone(
-    tmp_path: Path, kind: str, count: int, limit: dict[str, int]
-) -> None:
+def test_a_bot_within_its_limits_is_not_ended(tmp_path: Path, kind: str, count: int, limit: dict[str, int]) -> None:
     bot = _bot(tmp_path, script("glutton", kind, str(count)), limits=limit)
     bot.look_after()
     wait_for(lambda: f"has its {kind}" in bot.last_words(), "all it wants")
@@ -217,7 +215,7 @@ def test_a_bot_with_its_children_within_its_limit_is_left_alone(
         ("java", ["-XX:-UsePerfData", "Main.java"]),
     ],
 )
-def test_machines_that_reserve_more_than_they_use_run_within_limits(
+def test_runtimes_that_reserve_more_memory_than_they_use_run_within_limits(
     tmp_path: Path, program: str, arguments: list[str]
 ) -> None:
     if shutil.which(program) is None:
@@ -241,7 +239,7 @@ def test_machines_that_reserve_more_than_they_use_run_within_limits(
     bot.end()
 
 
-def test_limits_of_each_process_are_set(tmp_path: Path) -> None:
+def test_the_limits_of_each_process_are_set(tmp_path: Path) -> None:
     code = "import resource as r; print(*(r.getrlimit(k)[0] for k in (r.RLIMIT_CPU, r.RLIMIT_NOFILE, r.RLIMIT_CORE)))"
     bot = _bot(tmp_path, [sys.executable, "-c", code], limits={"cpu_seconds": 77, "files": 99})
     bot.look_after()

@@ -1,4 +1,4 @@
-"""Thousands of matches: workers killed, the broker emptied, pause and resume; and a dispatcher that stays small."""
+"""Thousands of matches with killed workers, an emptied broker and a pause; the dispatcher's memory stays small."""
 
 import time
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ _PATIENCE_S: Final = 1800.0
 
 
 @contextmanager
-def _office(folder: Path) -> Iterator[tuple[Settings, "redis.Redis"]]:
-    """A broker and a book, without a service."""
+def _broker_and_book(folder: Path) -> Iterator[tuple[Settings, "redis.Redis"]]:
+    """Start a broker and a book, without a service."""
     with EmbeddedRedis(folder) as server, broker_of(server) as broker:
         yield settings_for(folder, server, 4, _WINDOW), broker
 
 
 class Workers:
-    """Two of them, as processes."""
+    """Two workers as processes."""
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._settings = settings
@@ -55,10 +55,10 @@ class Workers:
 
 
 @pytest.mark.slow
-def test_three_thousand_matches_with_dead_workers_and_an_empty_broker(
+def test_three_thousand_matches_survive_dead_workers_and_an_empty_broker(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with _office(tmp_path) as (settings, broker):
+    with _broker_and_book(tmp_path) as (settings, broker):
         book = Book(settings.book)
         tournament = enter(book, _MATCHES)
         assert tournament.planned == _MATCHES
@@ -94,17 +94,17 @@ def test_three_thousand_matches_with_dead_workers_and_an_empty_broker(
 
 
 def _pause(book: Book, tournament: str, settings: Settings) -> None:
-    """What is being played ends, and nothing else is begun."""
+    """Pause the tournament: running matches end, and no other match starts."""
     dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
     book.set_state(tournament, PAUSED)
     before = book.progress(tournament)
 
     def all_are_back() -> bool:
-        # As beat does: a lease whose message went with the broker is taken back, and nothing is handed out.
+        # As beat does: a queued match whose message is lost becomes planned again, and nothing is handed out.
         assert dispatcher.hand_out(tournament) == 0
         return book.progress(tournament).out == 0
 
-    wait_for(all_are_back, "what is being played to end")
+    wait_for(all_are_back, "running matches to end")
     for _ in range(3):
         assert dispatcher.hand_out(tournament) == 0
     after = book.progress(tournament)
@@ -113,12 +113,12 @@ def _pause(book: Book, tournament: str, settings: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_planned_matches_leave_the_dispatcher_small(
+def test_the_memory_of_the_dispatcher_does_not_grow_over_a_hundred_thousand_matches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bots = dict.fromkeys(("ann", "bob", "cat", "dan", "eve"), "random")
     text = roster_text(bots, name="many", game="relief", players=2, deals=_MANY // 20, seed=1)
-    with _office(tmp_path) as (settings, broker):
+    with _broker_and_book(tmp_path) as (settings, broker):
         book = Book(settings.book)
         dispatcher = Dispatcher(make_app(settings.broker), book, settings.window)
         started = time.process_time()
@@ -148,7 +148,7 @@ def test_a_hundred_thousand_planned_matches_leave_the_dispatcher_small(
             f"\n{_MANY} planned in {planned_s:.1f} s of computing; {grown} KiB more after 100 windows; a tick took "
             f"{1000 * sum(ticks[:20]) / 20:.0f} ms of computing at first, {1000 * sum(ticks[-20:]) / 20:.0f} ms at last"
         )
-    assert grown < 4096, f"the dispatcher grows with what it has handed out: {sizes}"
+    assert grown < 4096, f"the dispatcher grows with the matches it has handed out: {sizes}"
 
 
 def _resident_kib() -> int:

@@ -1,4 +1,4 @@
-"""What is decided between matches, from results alone: when a comparison stops, and who is withdrawn at the last moment."""
+"""Decisions between matches, from results alone: when a comparison stops, and which entrant is withdrawn at the end."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def book(tmp_path: Path) -> Iterator[Book]:
 
 @pytest.fixture
 def upkeep(book: Book) -> Iterator[Upkeep]:
-    """The service is not asked for anything here, and nobody answers there."""
+    """An upkeep that makes no calls to the service."""
     with ArenaClient(ServiceAccess("127.0.0.1:1", "nobody")) as client:
         yield Upkeep(book, client)
 
@@ -41,21 +41,23 @@ def _enter(book: Book, bots: int = 2, **settings: Any) -> tuple[Tournament, list
 
 
 def _record(book: Book, match: Match, ahead: int | None) -> None:
-    """``ahead`` has the better rank, or nobody has."""
+    """Record results in which entrant ``ahead`` has the better rank; None means a draw."""
     ranks = tuple(1 if ahead in (None, entrant) else 2 for entrant in match.seats)
     assert book.record_once(match, match.result(ranks, (0, 0), ("", ""), (1, 1), "LAST_TILE", 10))
 
 
 # ---------------------------------------------------------------------------------------------------------- comparisons
 def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> None:
-    """Blocks that ended early wait for those before them; what is out is played to its end, the rest is not played."""
+    """Blocks count in schedule order; matches that were handed out are played to their end, the rest are dropped."""
     tournament, planned = _enter(book, format="compare", max_blocks=100)
     out = book.hand_out(82, 60_000)
     for match in planned[2:80]:
         _record(book, match, 0)
     upkeep.look_after(tournament, book.progress(tournament.id))
     assert book.progress(tournament.id).dropped == 0, "the first block is still open"
-    assert read_report_data(book, tournament.id).test == answer_so_far(book, tournament), "the report knows no more"
+    assert read_report_data(book, tournament.id).test == answer_so_far(book, tournament), (
+        "the report uses the same blocks"
+    )
     for match in planned[:2]:
         _record(book, match, 0)
     Upkeep(book, upkeep._client).look_after(tournament, book.progress(tournament.id))
@@ -67,7 +69,7 @@ def test_a_comparison_stops_when_it_is_decided(book: Book, upkeep: Upkeep) -> No
     assert test is not None and test.verdict is Verdict.BETTER and test.blocks < 40
 
 
-def test_a_comparison_does_not_wait_for_a_block_that_cannot_be_played(book: Book) -> None:
+def test_a_comparison_skips_a_block_that_cannot_be_played(book: Book) -> None:
     tournament, planned = _enter(book, format="compare", max_blocks=100)
     assert book.give_up(book.hand_out(1, 60_000)[0], "void eleven times")
     for match in planned[1:80]:
@@ -75,10 +77,10 @@ def test_a_comparison_does_not_wait_for_a_block_that_cannot_be_played(book: Book
     answer = answer_so_far(book, tournament)
     assert answer is not None and answer.verdict is Verdict.BETTER
     test = read_report_data(book, tournament.id).test
-    assert test == answer, "the block that is not whole counts for neither"
+    assert test == answer, "an incomplete block does not count"
 
 
-def test_a_comparison_takes_as_many_blocks_as_the_roster_says(book: Book) -> None:
+def test_a_comparison_plays_at_most_the_blocks_of_the_roster(book: Book) -> None:
     tournament, planned = _enter(book, format="compare", max_blocks=60)
     about_half_the_effect = (0, 1, None, 0, None, 1, 0, None, 1, 0)
     for match in planned[:-1]:
@@ -91,12 +93,14 @@ def test_a_comparison_takes_as_many_blocks_as_the_roster_says(book: Book) -> Non
 
 
 @pytest.mark.parametrize(("asked", "most"), [({"max_blocks": 3000}, 3000), ({}, 5000)])
-def test_what_is_played_is_looked_at(book: Book, asked: dict[str, int], most: int) -> None:
+def test_a_comparison_has_at_most_5000_blocks_unless_the_roster_says_otherwise(
+    book: Book, asked: dict[str, int], most: int
+) -> None:
     tournament, planned = _enter(book, format="compare", **asked)
     assert len(planned) == 2 * most and question_of(tournament.spec).most_blocks == most
 
 
-def test_below_sixteen_blocks_nobody_looks(book: Book) -> None:
+def test_a_comparison_of_fewer_than_sixteen_blocks_stays_undecided(book: Book) -> None:
     tournament, planned = _enter(book, format="compare", max_blocks=9)
     for match in planned:
         _record(book, match, 0)
@@ -105,8 +109,8 @@ def test_below_sixteen_blocks_nobody_looks(book: Book) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- withdrawals
-def test_the_fault_policy_is_applied_once_more_when_all_is_over(book: Book, upkeep: Upkeep) -> None:
-    """The last games may end within the seconds between two looks: the table must not depend on that."""
+def test_the_fault_policy_is_applied_once_more_at_the_end(book: Book, upkeep: Upkeep) -> None:
+    """The last games may end between two checks; the table must not depend on that."""
     tournament, planned = _enter(book, bots=3, deals=25)
     absent = 2
     for match in planned:
@@ -119,6 +123,6 @@ def test_the_fault_policy_is_applied_once_more_when_all_is_over(book: Book, upke
     assert (found.entrant, found.is_removed) == (absent, True)
     report_data = read_report_data(book, tournament.id)
     assert len(report_data.games) == 50 and report_data.standings.entrants[-1].games == 0
-    told = " ".join(cautions(report_data))
-    assert "cat was withdrawn: it forfeited 20 of its first 20 games" in told
-    assert "cancelled" not in told
+    reply = " ".join(cautions(report_data))
+    assert "cat was withdrawn: it forfeited 20 of its first 20 games" in reply
+    assert "cancelled" not in reply

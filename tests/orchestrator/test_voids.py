@@ -1,4 +1,4 @@
-"""Matches that are void and played again: with which cards, and to which end."""
+"""Void matches are played again: with which cards, and with which result."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def _enter(book: Book, name: str, extra: str = "", **settings: Any) -> Tournamen
 
 
 def _play(book: Book, worker: Worker, tournament: Tournament) -> tuple[Match, Match]:
-    """Play the next match; how it was before and after."""
+    """Play the next match; return it as it was before and after."""
     (before,) = book.hand_out(1, 60_000, tournament.id)
     worker.play(before.id, before.deliveries)
     after = book.match(before.id)
@@ -68,7 +68,7 @@ def _said(replay: str | None) -> list[tuple[int, int, str]]:
 
 @pytest.fixture
 def void_once(monkeypatch: pytest.MonkeyPatch) -> list[referee.Played]:
-    """The first game is played to its end and then void, as if our machine had been away; what came of it."""
+    """Play the first game to its end and make it void, as after an outage; return what happened."""
     void: list[referee.Played] = []
     play = referee.play
 
@@ -83,14 +83,16 @@ def void_once(monkeypatch: pytest.MonkeyPatch) -> list[referee.Played]:
     return void
 
 
-def test_a_void_match_is_dealt_other_cards(book: Book, worker: Worker, void_once: list[referee.Played]) -> None:
+def test_a_void_match_is_played_again_with_other_cards(
+    book: Book, worker: Worker, void_once: list[referee.Played]
+) -> None:
     tournament = _enter(book, "fresh")
     first, void = _play(book, worker, tournament)
     assert void.voids == 1 and void.session != first.session
     assert void.table_seed == first.table_seed, "the opening is shared by the block"
-    assert void.deck_seed != first.deck_seed, "its bots have seen the cards"
+    assert void.deck_seed != first.deck_seed, "its bots have already seen the cards"
     _, played = _play(book, worker, tournament)
-    _play(book, worker, tournament)  # the other match of the block: now the seeds are revealed
+    _play(book, worker, tournament)  # after the other match of the block the seeds are revealed
     replay = book.replay(played.id)
     assert verify_replay(replay or "").is_replayed
     header = json.loads((replay or "").splitlines()[0])
@@ -99,7 +101,7 @@ def test_a_void_match_is_dealt_other_cards(book: Book, worker: Worker, void_once
     assert book.notes(tournament.id) == []
 
 
-def test_cards_that_a_block_shares_are_dealt_again_and_that_is_told(
+def test_cards_that_a_block_shares_are_dealt_again_and_a_note_says_so(
     book: Book, worker: Worker, void_once: list[referee.Played]
 ) -> None:
     tournament = _enter(book, "shared", "trusted = true\n", duplicate="full")
@@ -108,19 +110,19 @@ def test_cards_that_a_block_shares_are_dealt_again_and_that_is_told(
     assert SAME_CARDS in book.notes(tournament.id)
 
 
-def test_a_reproducible_match_is_played_again_as_it_was(
+def test_a_reproducible_match_is_played_again_with_the_same_cards(
     book: Book, worker: Worker, void_once: list[referee.Played]
 ) -> None:
-    """Bundled bots draw from the match: under another session's name they say the same."""
+    """The choices of bundled bots depend on the match, so they are the same in another session."""
     tournament = _enter(book, "again", reproducible=True)
     first, void = _play(book, worker, tournament)
     assert (void.voids, void.deck_seed) == (1, first.deck_seed)
     _, played = _play(book, worker, tournament)
     assert _said(book.replay(played.id)) == _said(void_once[0].replay)
-    assert SAME_CARDS not in book.notes(tournament.id), "nobody was promised other cards"
+    assert SAME_CARDS not in book.notes(tournament.id), "the roster promises no other cards"
 
 
-def test_a_reproducible_run_whose_every_match_was_void_ends_like_one_that_nobody_disturbed(
+def test_a_reproducible_run_has_the_same_results_after_every_match_was_void(
     book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play = referee.play
@@ -142,7 +144,7 @@ def test_a_reproducible_run_whose_every_match_was_void_ends_like_one_that_nobody
     assert digests[0] == digests[1]
 
 
-def test_a_worker_that_stood_still_knows_it() -> None:
+def test_a_worker_notices_that_it_was_suspended() -> None:
     now = 100.0
     watch = StallWatch(lambda: now)
     for _ in range(5):
@@ -154,8 +156,10 @@ def test_a_worker_that_stood_still_knows_it() -> None:
 
 
 @contextmanager
-def _dialling(arena: TournamentArena, client: ArenaClient, tournament: Tournament, entrant: str) -> Iterator[None]:
-    """A remote bot that never answers runs."""
+def _silent_remote_bot(
+    arena: TournamentArena, client: ArenaClient, tournament: Tournament, entrant: str
+) -> Iterator[None]:
+    """Run a remote bot that never answers."""
     key = client.issue_key(remote_name(tournament.id, entrant))
     env = clean_env(RUBBLE_ADDRESS=arena.settings.access.address, RUBBLE_BOT_KEY=key)
     with Process(*script("bad_bot", "silent"), env=env):
@@ -163,7 +167,7 @@ def _dialling(arena: TournamentArena, client: ArenaClient, tournament: Tournamen
 
 
 @pytest.mark.parametrize(("is_remote", "voids"), [(False, 1), (True, 0)])
-def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
+def test_a_stall_of_the_worker_counts_for_a_match_that_returns_to_it(
     bare_arena: TournamentArena,
     client: ArenaClient,
     book: Book,
@@ -172,7 +176,7 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
     is_remote: bool,
     voids: int,
 ) -> None:
-    """The lease ran out while the worker was stopped, and the thread that takes the match up again begins after the stall.
+    """The lease expired while the worker was suspended, and the thread that continues the match starts after the stall.
 
     A stall of the worker stops the bots that it has started. The clock of a remote bot is not affected by it.
     """
@@ -199,7 +203,7 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
         return play(*args, **kwargs)
 
     monkeypatch.setattr(referee, "play", lose_the_book)
-    with _dialling(bare_arena, client, tournament, "slow") if is_remote else nullcontext():
+    with _silent_remote_bot(bare_arena, client, tournament, "slow") if is_remote else nullcontext():
         (match,) = book.hand_out(1, 60_000, tournament.id)
         with pytest.raises(SQLAlchemyError):
             worker.play(match.id, match.deliveries)
@@ -214,8 +218,8 @@ def test_a_stall_counts_for_a_match_that_comes_back_to_its_worker(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop_s", [1.5 + 2 * LONGEST_PAUSE_S, LEASE_MS / 1000 + 3])
-def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s: float) -> None:
-    """A laptop's lid, or somebody's Ctrl-Z: worker and bots stop, and the clocks at the service run on."""
+def test_a_bot_that_was_suspended_with_its_worker_is_not_blamed(tmp_path: Path, stop_s: float) -> None:
+    """After a closed laptop or Ctrl-Z: worker and bots stop while the clocks of the service run."""
     with TournamentArena(tmp_path / "arena", concurrency=2) as arena:
         book = Book(arena.settings.book)
         clocks = "[time_control]\nmove_ms = 1500\nbank_ms = 0\n"
@@ -228,8 +232,8 @@ def test_who_stood_still_with_its_worker_is_not_to_blame(tmp_path: Path, stop_s:
 
         def look(progress: Progress) -> None:
             if not stopped and progress.recorded >= 4:
-                # By a timer: if the worker holds the lock of the book this moment, this thread waits for it.
-                timer = threading.Timer(stop_s, go_on)  # all clocks have run out then
+                # By a timer, because this thread would wait if the worker holds the lock of the book.
+                timer = threading.Timer(stop_s, go_on)  # after all clocks have run out
                 stopped.extend([arena.pid("worker"), *alive_with(arena.folder / "bots")])
                 for pid in stopped:
                     os.kill(pid, signal.SIGSTOP)

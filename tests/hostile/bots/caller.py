@@ -1,4 +1,4 @@
-"""``caller.py HOST PORT MIB``: sends MIB to the arena and reads as much back, then tries other ways out; prints what came of it."""
+"""``caller.py HOST PORT MIB``: sends MIB to the arena, reads it back, tries other addresses, and prints the results."""
 
 import contextlib
 import hashlib
@@ -12,7 +12,7 @@ _MIB = 1 << 20
 
 def main() -> None:
     address, port, sent = sys.argv[1], int(sys.argv[2]), bytes(range(256)) * 4096 * int(sys.argv[3])
-    for _ in range(100):  # more than there may be at a time
+    for _ in range(100):  # more connections than may be open at a time
         socket.create_connection((address, port)).close()
     with socket.create_connection((address, port)) as arena:
         threading.Thread(target=arena.sendall, args=(sent,)).start()

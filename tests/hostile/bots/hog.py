@@ -1,7 +1,7 @@
-"""``hog.py KIND MOST``: takes as much of one thing as it gets, at most MOST, says how much that was, and keeps it.
+"""``hog.py KIND MOST``: takes as much of one resource as it gets, at most MOST, prints the amount and keeps it.
 
-Processes are counted by number, everything else in MiB. It stops by itself at MOST, so that it cannot harm the machine
-where the arena does not stop it.
+Processes are counted by number, everything else in MiB. It stops at MOST, so that it cannot harm the machine if the
+arena does not stop it.
 """
 
 import mmap
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 _MIB: Final = 1 << 20
-#: What one table of pages covers.
+#: The bytes that one page table covers.
 _TABLE_REACH: Final = 2 * _MIB
 _TABLES_PER_MIB: Final = 256
 _MAP_NORESERVE: Final = 0x4000
@@ -43,16 +43,16 @@ def store(file: IO[bytes]) -> None:
 
 
 def take_memory_of_nobody() -> None:
-    """A file in memory that no process maps."""
+    """Fill a file in memory that no process maps."""
     store(os.fdopen(os.memfd_create("hidden"), "wb"))
 
 
 def take_memory_files() -> None:
-    store(Path(f"/dev/shm/rubble-hog-{os.getpid()}-{len(_KEPT)}").open("wb"))  # noqa: SIM115  # it stays open
+    store(Path(f"/dev/shm/rubble-hog-{os.getpid()}-{len(_KEPT)}").open("wb"))  # noqa: SIM115  # kept open
 
 
 def take_socket_buffers() -> None:
-    """Bytes that were sent and that nobody reads: they are in no process's memory."""
+    """Send bytes that nobody reads: they count for no process."""
     sent = 0
     while sent < _MIB:
         ends = socket.socketpair()
@@ -64,7 +64,7 @@ def take_socket_buffers() -> None:
 
 
 def take_large_socket_buffers() -> None:
-    """A buffer larger than the usual one, so that few sockets are enough."""
+    """Use buffers larger than the default, so that few sockets are enough."""
     ends = socket.socketpair()
     _KEPT.append(ends)
     ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _MIB)
@@ -82,7 +82,7 @@ def _sent(end: socket.socket) -> int:
 
 
 def take_page_tables() -> None:
-    """Addresses that are read once in so many bytes: each costs a table, and none a page."""
+    """Read one address per page table: each read allocates a table, but no page."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
     wide = mmap.mmap(-1, _TABLES_PER_MIB * _TABLE_REACH, flags=flags, prot=mmap.PROT_READ)
     wide.madvise(mmap.MADV_NOHUGEPAGE)
@@ -100,7 +100,7 @@ def take_disk() -> None:
 
 
 def take_deleted_disk() -> None:
-    store(tempfile.TemporaryFile())  # noqa: SIM115  # it stays open, without a name
+    store(tempfile.TemporaryFile())  # noqa: SIM115  # kept open, without a name
 
 
 KINDS: Final = {

@@ -1,4 +1,4 @@
-"""``log_thief.py VICTIM``: puts a link to VICTIM, or a huge file, where its log may lie; says so and ends.
+"""``log_thief.py VICTIM``: puts a link to VICTIM, or a huge file, where its log could be; prints a line and exits.
 
 VICTIM is a path, or ``sparse``: then the log is made 400 MiB large.
 """

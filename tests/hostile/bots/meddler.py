@@ -1,6 +1,6 @@
-"""Tries every call that reaches another process, leaves something behind or makes namespaces; prints what worked, as JSON.
+"""Tries system calls that reach other processes, leave something behind or make namespaces; prints what worked as JSON.
 
-The variable VICTIM is the id of another process of the same user. Nothing it does harms the victim, if it works.
+The variable VICTIM is the id of another process of the same user. No call harms the victim if it works.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ _SET_PIPE_SIZE: Final = 1031
 
 
 def call(x86: int, arm: int, *arguments: int | bytes | None) -> int:
-    """A system call by its number; OSError if it fails."""
+    """Make a system call by its number. Raises OSError if it fails."""
     given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
     result = int(_LIBC.syscall(ctypes.c_long(x86 if _ON_X86 else arm), *given))
     if result < 0:
@@ -51,7 +51,7 @@ def leave_a_queue() -> None:
 
 
 def lease_a_file() -> None:
-    """A process that opens it for writing then waits for us."""
+    """Take a lease on a file: a process that opens it for writing must wait."""
     with open(__file__) as file:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
 
@@ -115,7 +115,7 @@ ATTACKS: Final[dict[str, Callable[[], object]]] = {
     "clone": clone_into_a_namespace,
     "name_to_handle_at": lambda: call(303, 264, -100, b"/", (128).to_bytes(4, "little") + bytes(132), bytes(4), 0),
 }
-#: Not every kernel has them, or lets an ordinary user do them.
+#: Some kernels do not have these, or allow them only to root.
 PERHAPS: Final = {
     "ioprio_set",
     "kcmp",
@@ -141,7 +141,7 @@ def main() -> None:
         except OSError:
             continue
         worked.append(name)
-    resource.prlimit(0, resource.RLIMIT_CORE)  # what concerns only itself works
+    resource.prlimit(0, resource.RLIMIT_CORE)  # calls on itself must work
     os.sched_setaffinity(0, os.sched_getaffinity(0))
     os.nice(1)
     print(f"worked: {json.dumps(worked)} and it is well", flush=True)

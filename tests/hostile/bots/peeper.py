@@ -1,6 +1,6 @@
-"""Looks at everything that is not its own; prints what worked, as JSON.
+"""Tries to read everything outside its own files and processes; prints what worked as JSON.
 
-The variable FACTS is JSON: {victim, secret, home_secret, folder}: a process of the same user, a file beside the bot's folder, a
+The variable FACTS is JSON: {victim, secret, home_secret, folder}: a process of the same user, a file next to the bot's folder, a
 file in the user's home, and the bot's folder.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 _FACTS: Final[dict[str, Any]] = json.loads(os.environ["FACTS"]) if "FACTS" in os.environ else {}
 
-#: Of /proc: where the kernel keeps what, its timers and keys.
+#: Files in /proc with kernel addresses, timers and keys.
 KERNEL_STATE: Final = ("timer_list", "vmallocinfo", "keys", "key-users", "kallsyms", "interrupts", "slabinfo", "iomem")
 
 

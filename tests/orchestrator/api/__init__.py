@@ -1,1 +1,1 @@
-"""Tournaments: over gRPC, at the command line, and the arena that ``rubble up`` runs."""
+"""Tournaments over gRPC and at the command line, and the arena of ``rubble up``."""

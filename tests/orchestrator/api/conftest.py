@@ -1,4 +1,4 @@
-"""One arena for all tests of this folder that do not hurt it."""
+"""One arena, shared by all tests of this folder that do not disturb it."""
 
 from collections.abc import Iterator
 from pathlib import Path

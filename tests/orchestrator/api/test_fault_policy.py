@@ -1,4 +1,4 @@
-"""Who forfeits too much: suspects and withdrawals, decided in schedule order whatever was played first."""
+"""Bots that forfeit too often: suspects and withdrawals, decided in schedule order."""
 
 import random
 
@@ -9,7 +9,7 @@ from orchestrator.records import Game
 
 
 def _games(faults: dict[int, str], games: int, others: int = 2) -> list[Game]:
-    """Entrant 0 against each of the others in turn; ``faults`` has its causes by place."""
+    """Return games of entrant 0 against the others in turn; ``faults`` has its causes by number of game."""
     made = []
     for order in range(games):
         opponent = 1 + order % others
@@ -36,7 +36,7 @@ def _schedule(games: int, others: int = 2) -> dict[int, list[int]]:
         ((0, 9, 15), 20, "forfeited 3 of 20 games"),
     ],
 )
-def test_three_in_a_row_or_more_than_a_tenth_of_twenty(
+def test_a_suspect_forfeits_three_in_a_row_or_more_than_a_tenth_of_twenty(
     faults: tuple[int, ...], games: int, expected: str | None
 ) -> None:
     played = _games(dict.fromkeys(faults, "TIMEOUT"), games)
@@ -44,34 +44,34 @@ def test_three_in_a_row_or_more_than_a_tenth_of_twenty(
     assert suspects(played) == ({} if expected is None else {0: expected})
 
 
-def test_half_is_not_more_than_half() -> None:
+def test_a_bot_that_forfeits_exactly_half_is_not_withdrawn() -> None:
     half = dict.fromkeys(range(1, 40, 2), "TIMEOUT")
     assert to_withdraw(_games(half, 40), _schedule(40), 2) == []
 
 
-def test_withdrawn_early_none_of_its_games_counts() -> None:
+def test_no_game_of_a_bot_withdrawn_early_counts() -> None:
     (decision,) = to_withdraw(_games(dict.fromkeys(range(60), "TIMEOUT"), 30), _schedule(60), 2)
     assert (decision.entrant, decision.is_removed) == (0, True)
     assert decision.reason == f"forfeited {ENOUGH_GAMES} of its first {ENOUGH_GAMES} games; none of its games counts"
 
 
-def test_withdrawn_late_it_loses_the_rest() -> None:
+def test_a_bot_withdrawn_late_loses_the_rest() -> None:
     (decision,) = to_withdraw(_games(dict.fromkeys(range(40), "TIMEOUT"), 30), _schedule(40), 2)
     assert not decision.is_removed and decision.reason.endswith("it loses the rest")
 
 
-def test_nobody_is_removed_if_the_others_could_not_fill_a_table() -> None:
+def test_no_bot_is_removed_if_the_others_could_not_fill_the_seats() -> None:
     (decision,) = to_withdraw(_games(dict.fromkeys(range(60), "TIMEOUT"), 30, others=1), _schedule(60, others=1), 2)
     assert not decision.is_removed
 
 
-def test_a_gap_in_the_schedule_is_waited_for() -> None:
-    """What was played early says nothing until everything before it is played: or the quicker worker would decide."""
+def test_games_after_a_gap_in_the_schedule_do_not_count_yet() -> None:
+    """Otherwise the order in which workers finish would decide."""
     played = _games(dict.fromkeys(range(60), "TIMEOUT"), 60)
     assert to_withdraw(played[:5] + played[6:], _schedule(60), 2) == []
 
 
-def test_the_answer_stays_the_same_while_more_is_played() -> None:
+def test_a_withdrawal_stays_the_same_while_more_games_are_played() -> None:
     played = _games(dict.fromkeys(range(5, 60), "CRASH"), 60)
     answers = {tuple(to_withdraw(played[:count], _schedule(60), 2)) for count in range(30, 61)}
     assert len(answers) == 1

@@ -1,4 +1,4 @@
-"""What a worker does when something is not as it should be: refusals, withdrawals, matches that cannot be played."""
+"""What a worker does about refusals, withdrawals, outages and matches that cannot be played."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -56,35 +56,35 @@ def _enter(book: Book, bots: dict[str, Any], **settings: Any) -> Tournament:
 
 
 def _play_one(book: Book, worker: Worker, tournament: Tournament) -> str:
-    """Play the next match; its id."""
+    """Play the next match; return its id."""
     (match,) = book.hand_out(1, 60_000, tournament.id)
     worker.play(match.id, match.deliveries)
     return match.id
 
 
-def test_what_the_service_refuses_for_good_pauses_the_tournament(book: Book, worker: Worker) -> None:
-    """The service knows no chess: without this every match would be tried again for ever."""
+def test_a_permanent_refusal_of_the_service_pauses_the_tournament(book: Book, worker: Worker) -> None:
+    """The service does not have chess; without the pause every match would be retried for ever."""
     tournament = _enter(book, {"a": "random", "b": "random"}, name="unknown", game="chess")
     id_ = _play_one(book, worker, tournament)
     now = book.tournament(tournament.id)
     assert now.state == PAUSED and "UNKNOWN_GAME" in now.reason and id_ in now.reason
     match = book.match(id_)
-    assert match is not None and match.state == PLANNED, "mended and resumed, it is played"
+    assert match is not None and match.state == PLANNED, "repaired and resumed, it is played"
     assert book.hand_out(5, 1000, tournament.id) == []
     assert book.set_state(tournament.id, RUNNING, only_from=(PAUSED,)) and not book.tournament(tournament.id).reason
 
 
-def test_a_match_changes_hands_only_when_another_process_takes_it_up(
+def test_a_match_keeps_its_bots_unless_another_process_takes_it(
     arena: TournamentArena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lease that ran out while its worker was merely busy brings the match back to the same bots."""
+    """If the lease expires only because the worker is busy, the match continues with the same bots."""
     tournament = _enter(book, {"a": "random", "b": "random"}, name="hands")
     (match,) = book.hand_out(1, 60_000, tournament.id)
     heard: list[bool] = []
 
     def away(tournament: Tournament, match: Match, taken_up: TakenUp) -> None:
         heard.append(taken_up.has_changed_hands)
-        raise OperationalError("", {}, Exception("the book is away"))
+        raise OperationalError("", {}, Exception("the book is unavailable"))
 
     next_worker = Worker(arena.settings)
     for one in (worker, worker, next_worker):
@@ -96,7 +96,7 @@ def test_a_match_changes_hands_only_when_another_process_takes_it_up(
     assert heard == [False, False, True]
 
 
-def test_what_waits_for_a_worker_is_not_begun_once_the_tournament_is_paused(book: Book, worker: Worker) -> None:
+def test_queued_matches_do_not_start_after_a_pause(book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="paused")
     (match,) = book.hand_out(1, 60_000, tournament.id)
     book.set_state(tournament.id, PAUSED)
@@ -105,7 +105,7 @@ def test_what_waits_for_a_worker_is_not_begun_once_the_tournament_is_paused(book
     assert now is not None and (now.state, now.slot, now.queued_ms) == (PLANNED, None, None)
 
 
-def test_a_match_that_is_void_again_and_again_is_given_up(
+def test_a_match_that_is_void_too_often_is_given_up(
     book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="cursed")
@@ -124,14 +124,16 @@ def test_a_match_that_is_void_again_and_again_is_given_up(
     assert book.progress(tournament.id).planned == 1, "the other match is not touched"
 
 
-def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever let go of it would take its bots along, and their clocks would run."""
+def test_a_match_continues_while_the_book_is_unavailable(
+    book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the worker would stop its bots while their clocks run."""
     tournament = _enter(book, {"a": "random", "b": "random"}, name="bookless")
     asked = []
 
     def is_away(*_: object) -> None:
         asked.append(1)
-        raise OperationalError("UPDATE matches", {}, Exception("the book is away"))
+        raise OperationalError("UPDATE matches", {}, Exception("the book is unavailable"))
 
     monkeypatch.setattr(worker.book, "extend_lease", is_away)
     match = book.match(_play_one(book, worker, tournament))
@@ -143,7 +145,7 @@ def test_a_match_goes_on_while_the_book_is_away(book: Book, worker: Worker, monk
 def test_a_replay_is_fetched_once_and_gets_its_seeds(
     arena: TournamentArena, book: Book, worker: Worker, monkeypatch: pytest.MonkeyPatch, is_old_service: bool
 ) -> None:
-    """Byte for byte as the service would write it. One of the version before has to be asked for it."""
+    """Byte for byte as the service writes it. With an older service it is fetched again."""
     fetched: list[str] = []
     fetch, reveal = ArenaClient.replay, ArenaClient.reveal
 
@@ -169,7 +171,7 @@ def test_a_replay_is_fetched_once_and_gets_its_seeds(
             assert verification.ok and verification.is_replayed
 
 
-def test_the_end_waits_until_the_seeds_can_be_archived(
+def test_a_tournament_ends_only_after_its_seeds_are_archived(
     arena: TournamentArena, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="late")
@@ -179,21 +181,21 @@ def test_the_end_waits_until_the_seeds_can_be_archived(
         briefly.setattr("orchestrator.client._CALL_S", 0.2)
         assert not Upkeep(book, away).finish(tournament)
         assert book.tournament(tournament.id).state == RUNNING
-    with ArenaClient(arena.settings.access) as client:  # it knows none of these sessions, and never will
+    with ArenaClient(arena.settings.access) as client:  # it has none of these sessions
         assert Upkeep(book, client).finish(tournament)
     assert book.tournament(tournament.id).state == "done"
 
 
-def test_an_archived_session_leaves_redis(arena: TournamentArena, book: Book, worker: Worker) -> None:
+def test_an_archived_session_is_deleted_from_redis(arena: TournamentArena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="tidy")
     with redis.Redis.from_url(arena.redis.url) as store:
         first = _play_one(book, worker, tournament)
         assert _keys_of(store, first), "the block is not over: its seeds are still to be revealed"
         held_back = verify_replay(book.replay(first) or "")
-        assert held_back.ok and not held_back.is_replayed, "who meets the table again must not know them"
+        assert held_back.ok and not held_back.is_replayed, "bots of the next match of the block must not know them"
         second = _play_one(book, worker, tournament)
         assert verify_replay(book.replay(first) or "").is_replayed
-        wait_for(lambda: not _keys_of(store, first) + _keys_of(store, second), "nothing is left of either session")
+        wait_for(lambda: not _keys_of(store, first) + _keys_of(store, second), "no key of either session is left")
     assert [len(book.archived(tournament.id)), book.blocks_without_seeds(tournament.id)] == [2, []]
 
 
@@ -202,10 +204,10 @@ def _keys_of(store: "redis.Redis", session: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("deals", "is_removed"), [(21, True), (10, False)])
-def test_whoever_forfeits_more_than_half_is_withdrawn(
+def test_a_bot_that_forfeits_more_than_half_is_withdrawn(
     arena: TournamentArena, book: Book, worker: Worker, deals: int, is_removed: bool
 ) -> None:
-    """Three bots, one of which never turns up: results are written by hand, what follows from them is real."""
+    """One of three bots never connects. The test writes the results; everything that follows is real."""
     bots = {"a": "random", "b": "random", "absent": script("steady", "x")}
     tournament = _enter(book, bots, name=f"absent-{deals}", deals=deals)
     absent = 2
@@ -222,8 +224,8 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
         upkeep.look_after(tournament, book.progress(tournament.id))
     (found,) = book.withdrawals(tournament.id)
     assert (found.entrant, found.is_removed) == (absent, is_removed)
-    told = Tournaments(book).tournament(tournament.id)
-    assert told.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and told.entrants[absent].reason
+    reply = Tournaments(book).tournament(tournament.id)
+    assert reply.entrants[absent].conduct == tournament_pb2.CONDUCT_WITHDRAWN and reply.entrants[absent].reason
     left = [match for match, _ in book.matches(tournament.id, limit=1000) if match.state == PLANNED]
     if is_removed:
         assert book.games(tournament.id) == [], "none of its games counts"
@@ -242,14 +244,14 @@ def test_whoever_forfeits_more_than_half_is_withdrawn(
     assert state is not None and state.state == RECORDED
 
 
-def test_a_tick_finishes_what_is_over_and_the_bots_go(arena: TournamentArena, book: Book, worker: Worker) -> None:
+def test_a_tick_finishes_a_tournament_and_stops_its_bots(arena: TournamentArena, book: Book, worker: Worker) -> None:
     tournament = _enter(book, {"a": "random", "b": "random"}, name="ticked")
     control = Control(make_app(arena.settings.broker), arena.settings)
     for _ in range(2):
         _play_one(book, worker, tournament)
-    assert alive_with(tournament.id), "its bots stay as long as it may need them"
+    assert alive_with(tournament.id), "its bots stay while it may need them"
     control.tick()
     control.close()
     now = book.tournament(tournament.id)
     assert now.state == "done" and now.ended_ms > 0
-    wait_for(lambda: not alive_with(tournament.id), "its bots go home")
+    wait_for(lambda: not alive_with(tournament.id), "its bots are stopped")

@@ -1,4 +1,4 @@
-"""Bots that dial in by themselves: their keys reach the organiser, they are waited for, and they play like any other."""
+"""Remote bots: the organiser gets their keys, the tournament waits for them, and they play like other bots."""
 
 import stat
 from pathlib import Path
@@ -28,7 +28,7 @@ _WAITING = tournament_pb2.TOURNAMENT_STATE_WAITING
 _DONE = tournament_pb2.TOURNAMENT_STATE_DONE
 
 
-def test_a_created_tournament_waits_for_its_remote_bot_and_is_played_with_it(shared: Host, tmp_path: Path) -> None:
+def test_a_tournament_waits_for_its_remote_bot_and_is_played_with_it(shared: Host, tmp_path: Path) -> None:
     (tmp_path / "roster.toml").write_text(_ROSTER.format(name="called"))
     said = shared.rubble("tournament", "create", str(tmp_path / "roster.toml"), "--keys", str(tmp_path / "keys"))
     file = tmp_path / "keys" / "afar.env"
@@ -47,15 +47,15 @@ def test_a_created_tournament_waits_for_its_remote_bot_and_is_played_with_it(sha
             (*_, last) = operator.watch("called", standings=False)
         assert last.tournament.state == _DONE and last.tournament.progress.played == 4
         assert last.tournament.progress.faults == 0, logs(tmp_path)
-        # A second key is as good as the first; nobody else gets one.
+        # A second key is valid too; other names get none.
         key = shared.rubble("tournament", "key", "called", "afar").strip()
         assert key.startswith("rb1.bot.") and key not in file.read_text()
         assert "no remote entrant" in shared.rubble("tournament", "key", "called", "here", code=2)
         assert "called has no entrant 'you'" in shared.rubble("tournament", "key", "called", "you", code=2)
 
 
-def test_an_organiser_may_begin_without_it(shared: Host, tmp_path: Path) -> None:
-    """Who does not come is forfeited, as the clocks of the roster say."""
+def test_an_organiser_may_start_without_a_remote_bot(shared: Host, tmp_path: Path) -> None:
+    """A bot that does not connect in time forfeits."""
     text = _ROSTER.format(name="hasty").replace("deals = 2", "deals = 1\ntime_control = { seating_ms = 500 }")
     with shared.caller() as operator:
         made = operator.create(text)
@@ -71,7 +71,7 @@ def test_an_organiser_may_begin_without_it(shared: Host, tmp_path: Path) -> None
             raise AssertionError("the same roster again is the same tournament") from error
 
 
-def test_a_run_writes_the_key_waits_and_plays(tmp_path: Path) -> None:
+def test_a_run_writes_the_key_of_a_remote_bot_and_waits_for_it(tmp_path: Path) -> None:
     run = start_roster(tmp_path, _ROSTER.format(name="run"), "--quiet")
     file = run.folder / "keys" / "afar.env"
 
@@ -87,7 +87,7 @@ def test_a_run_writes_the_key_waits_and_plays(tmp_path: Path) -> None:
     assert [line["faults"] for line in standings["entrants"]] == [0, 0]
 
 
-def test_a_run_does_not_wait_for_ever(tmp_path: Path) -> None:
+def test_a_run_stops_waiting_for_a_remote_bot_after_its_timeout(tmp_path: Path) -> None:
     run = start_roster(tmp_path, _ROSTER.format(name="lonely"), "--quiet", "--wait", "1")
     code, said, complained = run.end(2 * PATIENCE_S)
     assert code == 1, said + complained

@@ -1,4 +1,4 @@
-"""TournamentService on a real arena: a tournament from its roster to its files, and who may ask for what."""
+"""TournamentService on a real arena: a tournament from its roster to its files, and who may call what."""
 
 import json
 import random
@@ -30,7 +30,7 @@ def _roster(name: str, **changes: Any) -> str:
     return roster_text({"greedy": "greedy", "random": "random"}, **settings)
 
 
-def test_a_tournament_from_its_roster_to_its_files(shared: Host) -> None:
+def test_a_tournament_is_played_from_its_roster_to_its_files(shared: Host) -> None:
     with shared.caller() as operator, shared.caller(is_operator=False) as anybody:
         checked = operator.create(_roster("whole"), check_only=True)
         assert checked.matches == 4 and not checked.HasField("tournament")
@@ -48,7 +48,7 @@ def test_a_tournament_from_its_roster_to_its_files(shared: Host) -> None:
 
         found = anybody.tournament(made.tournament.id)
         assert found.state == _STATES.TOURNAMENT_STATE_DONE and found.ended_at_ms >= found.created_at_ms > 0
-        assert found.roster == "", "commands and environments are the operator's business"
+        assert found.roster == "", "only the operator sees commands and environments"
         assert operator.tournament("whole").roster == _roster("whole")
         assert made.tournament.id in [one.id for one in anybody.tournaments().tournaments]
 
@@ -73,7 +73,7 @@ def test_a_tournament_from_its_roster_to_its_files(shared: Host) -> None:
         ]
 
 
-def test_pause_resume_and_cancel(shared: Host) -> None:
+def test_a_tournament_is_paused_resumed_and_cancelled(shared: Host) -> None:
     with shared.caller() as operator:
         operator.create(_roster("stopped", deals=200))
         assert operator.pause("stopped").state == _STATES.TOURNAMENT_STATE_PAUSED
@@ -87,7 +87,7 @@ def test_pause_resume_and_cancel(shared: Host) -> None:
         wait_for(lambda: operator.tournament("stopped").progress.playing > 0, "it goes on")
         cancelled = operator.cancel("stopped")
         assert cancelled.state == _STATES.TOURNAMENT_STATE_CANCELLED and cancelled.progress.ready == 0
-        assert operator.cancel("stopped").state == _STATES.TOURNAMENT_STATE_CANCELLED, "cancelling twice is cancelling"
+        assert operator.cancel("stopped").state == _STATES.TOURNAMENT_STATE_CANCELLED, "cancelling twice succeeds"
         with pytest.raises(ServiceError, match="TOURNAMENT_OVER"):
             operator.resume("stopped")
 
@@ -109,12 +109,12 @@ def test_a_bad_roster_is_refused_with_its_line(shared: Host, roster: str, line: 
         assert f"roster.toml:{line}" in str(refused.value) or word in str(refused.value)
 
 
-def test_everything_in_the_contract_is_in_the_table_and_no_more() -> None:
+def test_the_access_table_has_exactly_the_methods_of_the_contract() -> None:
     ours = {f"/{_SERVICE.full_name}/{method.name}" for method in _SERVICE.methods}
     assert {method for method in MAY_CALL if method.startswith(f"/{_SERVICE.full_name}/")} == ours
 
 
-#: The table once more, in other words: what the contract says, so that a slip in the code is seen.
+#: The access table again, as the contract has it, so that a mistake in the code is found.
 _OPERATOR_ONLY: Final = {
     "CreateTournament",
     "PauseTournament",
@@ -127,7 +127,7 @@ _OPERATOR_ONLY: Final = {
 
 
 def _call(shared: Host, method: Any, request: bytes, token: str | None) -> tuple[grpc.StatusCode, str]:
-    """Call any method with any bytes; OK, or status and reason."""
+    """Call any method with any bytes; return OK, or status and reason."""
     metadata = None if token is None else [("authorization", f"Bearer {token}")]
     with grpc.insecure_channel(shared.arena_address()["api"]) as opened:
         channel: Any = opened  # its types know no bytes
@@ -140,14 +140,14 @@ def _call(shared: Host, method: Any, request: bytes, token: str | None) -> tuple
             else:
                 channel.unary_unary(path)(request, metadata=metadata, timeout=PATIENCE_S)
         except grpc.RpcError as error:
-            told = Refusal.of(error)
-            return told.code, told.reason
+            refused = Refusal.of(error)
+            return refused.code, refused.reason
     return grpc.StatusCode.OK, ""
 
 
 @pytest.mark.parametrize("method", list(_SERVICE.methods), ids=lambda method: str(method.name))
 def test_who_may_call_what(shared: Host, method: Any) -> None:
-    """Nothing is asked that could be answered: whoever may come in is told that there is no such tournament."""
+    """The tournament does not exist: a caller with access gets UNKNOWN_TOURNAMENT."""
     request = method.input_type._concrete_class()
     if hasattr(request, "tournament"):
         request.tournament = "nowhere"
@@ -198,7 +198,7 @@ def _fuzzed(kind: type[Message], draw: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("method", list(_SERVICE.methods), ids=lambda method: str(method.name))
-def test_whatever_is_asked_the_answer_is_an_answer(shared: Host, method: Any) -> None:
+def test_no_request_causes_an_internal_error(shared: Host, method: Any) -> None:
     draw = random.Random(method.name)
     for _ in range(25):
         request = _fuzzed(method.input_type._concrete_class, draw)
@@ -207,19 +207,19 @@ def test_whatever_is_asked_the_answer_is_an_answer(shared: Host, method: Any) ->
         assert code is grpc.StatusCode.OK or reason, request
 
 
-def test_health_and_reflection(shared: Host) -> None:
+def test_health_and_reflection_are_served(shared: Host) -> None:
     with grpc.insecure_channel(shared.arena_address()["api"]) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         for service in ("", _SERVICE.full_name):
-            told = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
-            assert told.status == health_pb2.HealthCheckResponse.SERVING
+            reply = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=PATIENCE_S)
+            assert reply.status == health_pb2.HealthCheckResponse.SERVING
         ask = reflection_pb2.ServerReflectionRequest(list_services="")
         stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
         (answer,) = list(stub.ServerReflectionInfo(iter([ask]), timeout=PATIENCE_S))
         assert _SERVICE.full_name in [service.name for service in answer.list_services_response.service]
 
 
-def test_a_method_that_nobody_serves_is_unimplemented(shared: Host) -> None:
+def test_an_unknown_method_is_unimplemented(shared: Host) -> None:
     with grpc.insecure_channel(shared.arena_address()["api"]) as channel:
         stub = tournament_pb2_grpc.TournamentServiceStub(channel)
         assert stub.ListTournaments(tournament_pb2.ListTournamentsRequest(), timeout=PATIENCE_S) is not None
@@ -229,7 +229,7 @@ def test_a_method_that_nobody_serves_is_unimplemented(shared: Host) -> None:
         assert Refusal.of(refused.value).code is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_the_api_tells_its_metrics(shared: Host) -> None:
+def test_the_api_has_metrics(shared: Host) -> None:
     with shared.caller() as operator:
         operator.tournaments()
     samples = scrape(shared.arena_address()["metrics"]["api"])
@@ -237,6 +237,4 @@ def test_the_api_tells_its_metrics(shared: Host) -> None:
     assert total(samples, "rubble_rpc_seconds_count", method=method, status="OK") >= 1
     assert total(samples, "rubble_api_serving") == 1
     assert total(samples, "rubble_process_info", role="api") == 1
-    assert not [name for name, _ in samples if re.match("rubble_(moves|serving|worker)", name)], (
-        "only what it does itself"
-    )
+    assert not [name for name, _ in samples if re.match("rubble_(moves|serving|worker)", name)], "only its own metrics"

@@ -1,4 +1,4 @@
-"""``rubble up``: it says where everything is, starts again what dies, and leaves nobody behind."""
+"""``rubble up`` prints its addresses, restarts processes that die, and leaves none behind."""
 
 import os
 import signal
@@ -22,28 +22,28 @@ from tests.harness.waiting import PATIENCE_S, wait_for
 _CUP = roster_text({"greedy": "greedy", "random": "random"}, name="cup", game="relief", players=2, deals=3, seed=11)
 
 
-def test_it_tells_where_everything_is(shared: Host) -> None:
+def test_it_prints_all_addresses(shared: Host) -> None:
     said, arena_address = shared.said(), shared.arena_address()
-    for told in (
+    for reply in (
         arena_address["service"],
         arena_address["api"],
         *arena_address["metrics"].values(),
         str(shared.state / "operator_token"),
     ):
-        assert told in said
+        assert reply in said
     assert f"sqlite:///{shared.state.resolve() / 'book.sqlite'}" in said
     assert shared.token not in said + (shared.state / "arena.json").read_text()
     assert "another folder" in _second(shared.state)
 
 
 def test_the_address_of_redis_is_on_no_command_line(shared: Host) -> None:
-    """It may carry a password, and command lines can be read by every user of the machine."""
+    """It may contain a password, and every user of the machine can read command lines."""
     for word in ("cli.main serve", "orchestrator worker", "orchestrator beat", "orchestrator api"):
         line = Path(f"/proc/{shared.child(word)}/cmdline").read_text()
         assert word.split()[-1] in line and "redis" not in line
 
 
-def test_a_bad_roster_is_told_line_by_line_by_the_api_too(shared: Host, tmp_path: Path) -> None:
+def test_the_api_also_reports_every_error_of_a_bad_roster(shared: Host, tmp_path: Path) -> None:
     roster = tmp_path / "bad.toml"
     roster.write_text('name = "bad"\ngame = "chess"\nplayers = 2\ndealz = 1\n')
     lines = shared.rubble("tournament", "create", str(roster), code=2).splitlines()
@@ -51,20 +51,20 @@ def test_a_bad_roster_is_told_line_by_line_by_the_api_too(shared: Host, tmp_path
     assert not any("BAD_ROSTER" in line for line in lines)
 
 
-def test_keys_are_those_of_the_arena_in_the_state_folder(shared: Host) -> None:
+def test_key_commands_use_the_arena_of_the_state_folder(shared: Host) -> None:
     key = shared.rubble("key", "issue", "mine").strip()
     assert key.startswith("rb1.")
     with ArenaClient(ServiceAccess(shared.arena_address()["service"], shared.token)) as client:
         assert "generation 1 are worthless" in shared.rubble("key", "revoke", "mine")
         there = ", ".join(sorted(client.connected())) or "no bot"
-    told = shared.rubble("key", "revoke", "yours", code=2)
+    reply = shared.rubble("key", "revoke", "yours", code=2)
     assert "no dot first" in shared.rubble("key", "issue", ".", code=2)
-    assert f"no key of 'yours' is on record; connected: {there}" in told
-    listed = shared.rubble("key", "connected")  # bots of another test may be leaving this moment
+    assert f"no key of 'yours' is on record; connected: {there}" in reply
+    listed = shared.rubble("key", "connected")  # bots of another test may still be disconnecting
     assert "no bot is connected" in listed or "sdk" in listed
 
 
-def test_of_a_traceback_the_exception_is_told(tmp_path: Path) -> None:
+def test_only_the_exception_of_a_traceback_is_shown(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(
         "ready\nTraceback (most recent call last):\n  File x\n    y()\nValueError: 7 is no seat\n(Background on x)\n"
@@ -74,14 +74,14 @@ def test_of_a_traceback_the_exception_is_told(tmp_path: Path) -> None:
 
 
 def _second(state: Path) -> str:
-    """A second arena in the same folder."""
+    """Try to start a second arena in the same folder."""
     command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(state)]
     ended = run_command(*command)
     assert ended.returncode == 2, ended.stdout
     return ended.stderr
 
 
-def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
+def test_every_process_has_metrics(shared: Host, tmp_path: Path) -> None:
     (tmp_path / "roster.toml").write_text(_CUP)
     shared.rubble("tournament", "create", str(tmp_path / "roster.toml"))
     lines = shared.rubble("tournament", "watch", "cup", "--json").splitlines()
@@ -96,7 +96,7 @@ def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
     assert total(worker, "rubble_sessions_forgotten_total") >= 6
     assert total(beat, "rubble_tick_seconds_count") > 0
     assert total(worker, "rubble_worker_concurrency") == 4
-    assert ("rubble_lease_expiries_total", (("kind", "playing"),)) in beat, "there before the first one"
+    assert ("rubble_lease_expiries_total", (("kind", "playing"),)) in beat, "present before the first event"
     assert total(beat, "rubble_tournaments", state="done") >= 1
     assert total(beat, "rubble_dispatch_window") == 16
     assert total(beat, "rubble_book_up") == total(beat, "rubble_broker_up") == 1
@@ -111,23 +111,23 @@ def test_every_process_tells_its_metrics(shared: Host, tmp_path: Path) -> None:
     for suffix in ("_bucket", "_count", "_sum", "_created"):
         families = {name.removesuffix(suffix) for name in families}
     missing = [name for name in families if f"`{name}`" not in listed and f"`{name}_total`" not in listed]
-    assert missing == [], "docs/metrics.md names them all"
+    assert missing == [], "docs/metrics.md has all of them"
 
 
-def test_a_bot_that_cannot_start_is_named_below_the_table(shared: Host, tmp_path: Path) -> None:
+def test_the_table_is_followed_by_the_bots_that_cannot_start(shared: Host, tmp_path: Path) -> None:
     bots = {"random": "random", "broken": [sys.executable, "-c", "import sys; sys.exit(3)"]}
     clocks = "[time_control]\nmove_ms = 500\nbank_ms = 0\nseating_ms = 500\n"
     (tmp_path / "roster.toml").write_text(roster_text(bots, clocks, name="sad", game="relief", players=2, deals=1))
     shared.rubble("tournament", "create", str(tmp_path / "roster.toml"))
     watched = " ".join(shared.rubble("tournament", "watch", "sad").split())
     shown = " ".join(shared.rubble("tournament", "show", "sad").split())
-    for told in (watched, shown):
-        assert "Bot 'broken' ended twice with exit code 3; its output is in its worker's log." in told
+    for reply in (watched, shown):
+        assert "Bot 'broken' ended twice with exit code 3; its output is in its worker's log." in reply
     assert "sad done: 2/2 matches" in watched
 
 
 @pytest.mark.slow
-def test_what_dies_is_started_again_and_the_tournament_is_played(tmp_path: Path) -> None:
+def test_processes_that_die_are_restarted_and_the_tournament_is_played(tmp_path: Path) -> None:
     with host(tmp_path) as opened:
         (tmp_path / "roster.toml").write_text(_CUP.replace("deals = 3", "deals = 15"))
         opened.rubble("tournament", "create", str(tmp_path / "roster.toml"))
@@ -136,19 +136,19 @@ def test_what_dies_is_started_again_and_the_tournament_is_played(tmp_path: Path)
             for word in ("orchestrator worker", "cli.main serve", "orchestrator beat", "valkey"):
                 _kill(opened, word, operator)
         wait_for(lambda: _is_done(opened), "the tournament is over", 4 * PATIENCE_S)
-        assert opened.arena_address() == before, "everything is where it was"
+        assert opened.arena_address() == before, "all addresses are the same"
         with opened.caller() as operator:
             found = operator.tournament("cup")
             assert found.progress.played == 30 and found.progress.faults == 0, logs(tmp_path)
         assert opened.said().count("starting it again") == 4
     assert opened.process.poll() == 0
-    wait_for(lambda: not alive_with(opened.state), "everybody is gone")
+    wait_for(lambda: not alive_with(opened.state), "all processes end")
     assert not (opened.state / "arena.json").exists()
     assert "no arena runs" in opened.rubble("tournament", "list", code=2)
 
 
 def _kill(opened: Host, word: str, operator: TournamentClient) -> None:
-    """Kill a child as a power cut would, and wait until it is back and games are played."""
+    """Kill a child with SIGKILL, and wait until it is back and games are played."""
     played = operator.tournament("cup").progress.played
     victim = opened.child(word)
     os.kill(victim, signal.SIGKILL)
@@ -177,9 +177,9 @@ def test_the_broker_is_the_next_database_of_the_same_redis(redis: str, broker: s
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
-def test_a_whole_arena_speaks_tls(tmp_path: Path) -> None:
-    """Worker, bots, API and `rubble tournament` find their way by the authority that it was given."""
+@pytest.mark.skipif(OPENSSL is None, reason="openssl, which makes the certificates, is not installed")
+def test_all_parts_of_an_arena_use_tls(tmp_path: Path) -> None:
+    """Worker, bots, API and `rubble tournament` trust the authority of --ca."""
     authority = Authority(tmp_path, "ours")
     cert, key = authority.certify("arena")
     tls = ["--tls-cert", str(cert), "--tls-key", str(key)]
@@ -196,8 +196,8 @@ def test_a_whole_arena_speaks_tls(tmp_path: Path) -> None:
             plain.tournament("cup")
 
 
-@pytest.mark.skipif(OPENSSL is None, reason="certificates are made with openssl, and it is not here")
-def test_a_certificate_that_our_own_worker_cannot_trust_is_told_at_the_start(tmp_path: Path) -> None:
+@pytest.mark.skipif(OPENSSL is None, reason="openssl, which makes the certificates, is not installed")
+def test_a_certificate_that_the_worker_cannot_trust_prevents_the_start(tmp_path: Path) -> None:
     cert, key = Authority(tmp_path, "ours").certify("arena")
     command = [
         sys.executable,
@@ -227,13 +227,13 @@ def test_a_certificate_that_our_own_worker_cannot_trust_is_told_at_the_start(tmp
 
 
 @pytest.mark.parametrize("redis", ["redis+cluster://a:1,b:2", "redis+sentinel://a:1/main"])
-def test_a_cluster_is_no_broker(redis: str) -> None:
+def test_a_redis_cluster_cannot_be_the_broker(redis: str) -> None:
     with pytest.raises(BadChoice, match="--broker=''; expected one"):
         broker_beside(redis)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--listen", "here"], "--listen='here'; expected host:port"),
         (["--api", "1.2.3.4:99999"], "--api='1.2.3.4:99999'; expected a port"),
@@ -262,15 +262,15 @@ def test_a_cluster_is_no_broker(redis: str) -> None:
         (["--state-dir", "/proc/nowhere"], "--state-dir='/proc/nowhere'; expected a folder that can be written"),
     ],
 )
-def test_bad_choices_are_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_an_invalid_flag_is_one_line_of_error(arguments: list[str], message: str, tmp_path: Path) -> None:
     free = ["--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
     command = [sys.executable, "-m", "cli.main", "up", "--state-dir", str(tmp_path), *free, *arguments]
     ended = run_command(*command)
-    assert ended.returncode == 2 and told in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert ended.returncode == 2 and message in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
 
 
 @pytest.mark.parametrize(("flag", "place"), [("--listen", 0), ("--api", 0), ("--metrics", 0), ("--metrics", 3)])
-def test_a_busy_port_is_told_with_its_flag_before_anything_starts(flag: str, place: int, tmp_path: Path) -> None:
+def test_a_busy_port_is_reported_with_its_flag_before_the_start(flag: str, place: int, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         address = f"127.0.0.1:{busy.getsockname()[1] - place}"
         given = {"--listen": "127.0.0.1:0", "--api": "127.0.0.1:0", "--metrics": "127.0.0.1:0"} | {flag: address}

@@ -1,4 +1,4 @@
-"""A book from before: it is brought up to date when it is opened, and nothing in it is lost."""
+"""A book of an older version is migrated when it is opened, and loses nothing."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ _RESULTS = {"one": ["TIMEOUT", ""], "two": ["", ""], "three": ["NO_SHOW", "DISCO
 
 
 def _old_book(url: str) -> None:
-    """A book as the first version wrote it, with a tournament of three games."""
+    """Write a book as the first version did, with a tournament of three games."""
     config = Config()
     config.set_main_option("script_location", str(Path(book_package.__file__).parent / "migrations"))
     engine = create_engine(url)
@@ -41,7 +41,7 @@ def _old_book(url: str) -> None:
     engine.dispose()
 
 
-def test_a_book_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_a_book_of_the_first_version_is_migrated(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'book.sqlite'}"
     _old_book(url)
     book = Book(url)
@@ -54,7 +54,7 @@ def test_a_book_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
     book.close()
 
 
-def test_two_tournaments_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_two_tournaments_with_one_name_need_their_ids(tmp_path: Path) -> None:
     book = Book(f"sqlite:///{tmp_path / 'book.sqlite'}")
     for id_ in ("t1", "t2"):
         book.plan(Tournament(id_, "cup", "", Spec(game="relief", players=2, entrants=("a", "b")), "running", 0, 1), [])

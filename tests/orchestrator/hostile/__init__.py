@@ -1,1 +1,1 @@
-"""Bots that behave badly, each in its own way, and one that behaves well and always the same."""
+"""Bots that behave badly in different ways, and one deterministic honest bot."""

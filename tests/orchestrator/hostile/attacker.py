@@ -1,4 +1,4 @@
-"""Tries everything a bot must not do, and a little that it may; prints what worked, as JSON.
+"""Tries everything a bot must not do, and a few things that it may; prints what worked as JSON.
 
 The variable FACTS is JSON: {scratch, outside, secret, arena, elsewhere, victim}; the last three are two ports and a process id.
 """

@@ -22,7 +22,7 @@ _CHATTER: Final = "all work and no play makes a dull bot " * 50_000
 
 
 class Conversation:
-    """One conversation with the arena."""
+    """One stream to the arena."""
 
     def __init__(
         self,
@@ -37,29 +37,29 @@ class Conversation:
         self._events = (event for response in self._call for event in response.events)
 
     def send(self, *choices: bot_pb2.Choice) -> None:
-        """Answer."""
+        """Send one answer."""
         self._requests.put(bot_pb2.PlayRequest(choices=choices))
 
     def send_raw(self, data: bytes) -> None:
-        """Send what is no message, if the stream was made for it."""
+        """Send bytes that are not a message, on a stream of raw bytes."""
         self._requests.put(data)
 
     def events(self) -> Iterator[bot_pb2.PlayEvent]:
-        """What the arena says, until the stream ends. A second caller continues where the first stopped."""
+        """Yield the events of the stream until it ends. A second iteration continues where the first stopped."""
         return self._events
 
     def turns(self) -> Iterator[bot_pb2.Turn]:
-        """The questions."""
+        """Yield the questions."""
         return (event.turn for event in self.events() if event.HasField("turn"))
 
     def close(self) -> None:
-        """Hang up without a word."""
+        """Cancel the stream."""
         self._call.cancel()
         self._channel.close()
 
 
 def first(turn: bot_pb2.Turn) -> bot_pb2.Choice:
-    """A legal answer."""
+    """Return a legal answer."""
     return bot_pb2.Choice(session=turn.session, turn=turn.turn, index=0)
 
 
@@ -70,14 +70,14 @@ def silent() -> None:
 
 
 def late() -> None:
-    """Answers when it is too late."""
+    """Answers after its time has run out."""
     stream = Conversation()
     for turn in stream.turns():
         threading.Timer(_LATE_S, stream.send, [first(turn)]).start()
 
 
 def illegal() -> None:
-    """Answers what nobody may do, again and again."""
+    """Sends illegal answers again and again."""
     stream = Conversation()
     for event in stream.events():
         if event.HasField("turn"):
@@ -87,7 +87,7 @@ def illegal() -> None:
 
 
 def garbage() -> None:
-    """Sends bytes that are no message."""
+    """Sends bytes that are not a message."""
     raw = "/rubble.v1.BotService/Play"
 
     def stub(channel: Any) -> Any:
@@ -103,7 +103,7 @@ def garbage() -> None:
 
 
 def flood() -> None:
-    """Sends answers nobody asked for, as fast as it can."""
+    """Sends answers without questions, as fast as it can."""
     stream = Conversation()
     for turn in stream.turns():
         lost = bot_pb2.Choice(session="nowhere", turn=1, index=0, note="x" * 200)
@@ -113,7 +113,7 @@ def flood() -> None:
 
 
 def crash() -> None:
-    """Falls over at a certain question, every time it is asked."""
+    """Crashes at a certain question, every time it is asked."""
     stream = Conversation()
     for turn in stream.turns():
         if turn.turn >= _CRASH_AT:
@@ -122,19 +122,19 @@ def crash() -> None:
 
 
 def fork() -> None:
-    """Has children, one of which runs away from its parent."""
+    """Starts children, one of which detaches from its parent."""
     if os.fork() == 0:
-        time.sleep(10_000)  # as a child that is never done
+        time.sleep(10_000)  # a child that never ends
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            time.sleep(10_000)  # as a child that nobody knows
+            time.sleep(10_000)  # a detached child
         os._exit(0)
     honest()
 
 
 def memory() -> None:
-    """Takes memory until there is none."""
+    """Takes memory without limit."""
     stream = Conversation()
     kept = []
     for turn in stream.turns():
@@ -144,7 +144,7 @@ def memory() -> None:
 
 
 def chatter() -> None:
-    """Says far too much, and plays well."""
+    """Prints far too much, and plays correctly."""
     stream = Conversation()
     for turn in stream.turns():
         print(_CHATTER, flush=True)
@@ -152,9 +152,9 @@ def chatter() -> None:
 
 
 def twice() -> None:
-    """Comes in twice with one key; the newer stream counts."""
+    """Opens two streams with one key; the newer one plays."""
     old = Conversation()
-    next(old.events())  # it is welcome
+    next(old.events())  # its Welcome
     new = Conversation()
     next(new.events())
     with contextlib.suppress(grpc.RpcError):
@@ -165,7 +165,7 @@ def twice() -> None:
 
 
 def restless() -> None:
-    """Hangs up at every question, and answers when it is asked again."""
+    """Disconnects at every question, and answers when it is asked again."""
     asked: set[int] = set()
     while True:
         stream = Conversation()
@@ -178,20 +178,20 @@ def restless() -> None:
 
 
 def leave() -> None:
-    """Does not even try."""
+    """Exits at once."""
     sys.exit("I would rather not")
 
 
 def pensive() -> None:
-    """Plays one game at a time, and takes its time for every answer; no harm is meant."""
+    """Plays one game at a time and answers slowly, but correctly."""
     stream = Conversation(most_games=1)
     for turn in stream.turns():
-        time.sleep(_PENSIVE_S)  # as a bot that thinks
+        time.sleep(_PENSIVE_S)  # thinking time
         stream.send(first(turn))
 
 
 def honest() -> None:
-    """Plays."""
+    """Plays correctly."""
     stream = Conversation()
     for turn in stream.turns():
         stream.send(first(turn))

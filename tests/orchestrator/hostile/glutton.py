@@ -1,4 +1,4 @@
-"""``glutton.py KIND COUNT``: so many children or threads, or so many MiB of memory in each of two processes; then it waits."""
+"""``glutton.py KIND COUNT``: starts COUNT children or threads, or takes COUNT MiB in each of two processes; then waits."""
 
 import os
 import signal

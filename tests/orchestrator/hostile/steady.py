@@ -1,4 +1,4 @@
-"""An honest bot whose answers depend on the match, the seat and the number of the question, and on nothing else."""
+"""An honest bot whose answers depend only on the match, the seat and the number of the question."""
 
 import sys
 from hashlib import blake2b
@@ -7,7 +7,7 @@ from rubble_bot import Turn, run
 
 
 def index_of(salt: str, session: str, seat: int, number: int, legal: int) -> int:
-    """Any legal action, always the same in the same match, also when it is played again after it was void."""
+    """Return a legal action, always the same for a match, also when a void match is played again."""
     match = session.split("-", maxsplit=1)[0]
     return int.from_bytes(blake2b(f"{salt}/{match}/{seat}/{number}".encode(), digest_size=8).digest()) % legal
 
