@@ -481,7 +481,7 @@ def test_a_bad_roster_is_answered_line_by_line(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [(None, "a roster that can be read (No such file"), (b"a = 1\nb = \xff", "bad.toml:2: these bytes are no UTF-8 text")],
+    [(None, "a roster that can be read (No such file"), (b"a = 1\nb = \xff", "bad.toml:2: these bytes are not UTF-8 text")],
 )  # fmt: skip
 def test_a_file_that_is_none_is_named(
     content: bytes | None, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -220,7 +220,7 @@ def test_what_such_a_bot_printed_is_shown_line_by_line_and_moves_no_cursor(tmp_p
         "bot 'loud' ended twice with exit code 9; it said:\n  first\n  red \N{REPLACEMENT CHARACTER}[31m" in complained
     )
     assert "\x1b" not in complained
-    assert f"rubble run --resume {run.folder}` goes on" in complained
+    assert f"rubble run --resume {run.folder}` continues" in complained
 
 
 def test_the_author_of_a_bot_that_fails_is_told_why_it_forfeited_and_where_its_own_words_are(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_the_author_of_a_bot_that_fails_is_told_why_it_forfeited_and_where_its_o
 
     code, said, complained = run.end()
     assert code == 0, complained
-    found = re.search(r"mine forfeited: 2 TIMEOUT; what it said: (\S+)", " ".join(said.split()))
+    found = re.search(r"mine forfeited: 2 TIMEOUT; its output: (\S+)", " ".join(said.split()))
     assert found is not None
     assert "ValueError: trouble 4711" in Path(found[1]).read_text()
 
@@ -260,7 +260,7 @@ def test_a_command_beside_the_roster_is_found_with_and_without_a_folder(tmp_path
     [
         ("", "there is no '{folder}/bot/run': build it first, or set cwd"),
         ("bot/build", "there is no '{folder}/bot/run': run its ./build first, or set cwd"),
-        ("bot/run", "expected a program that can be started; do `chmod +x {folder}/bot/run` first"),
+        ("bot/run", "expected a program that can be started; run `chmod +x {folder}/bot/run` first"),
     ],
 )
 def test_a_missing_program_is_named_with_its_path_and_what_to_do(tmp_path: Path, made: str, told: str) -> None:

@@ -256,7 +256,7 @@ def test_a_folder_without_a_tournament_cannot_be_gone_on_with(
     assert run(["run", "--resume", str(tmp_path)]) == 2
     complained = capsys.readouterr().err
     assert told in complained
-    assert "goes on" not in complained
+    assert "continues" not in complained
     assert len(complained.splitlines()) == 1
 
 
@@ -308,7 +308,7 @@ def test_a_roster_is_estimated_by_measured_pace_and_the_clocks_are_told_apart(
     quick, slow = told
     assert quick["seconds_expected"] == slow["seconds_expected"] < 60
     assert quick["seconds_at_full_move_time"] < slow["seconds_at_full_move_time"]
-    assert "seconds with bots as quick as the bundled ones; at most " in page
+    assert "seconds with bots as fast as the bundled ones; at most " in page
     assert " if every clock runs out, one match after the other" in page
 
 

@@ -130,7 +130,7 @@ def test_a_roster_that_is_no_good_is_refused_line_by_line(
     assert [line.startswith(f"{file}:") for line in lines] == [True, True]
     file.write_bytes(b"\xff")
     assert run(["tournament", "create", str(file), "--book", book]) == 2
-    assert "no UTF-8" in capsys.readouterr().err
+    assert "not UTF-8" in capsys.readouterr().err
 
 
 def test_remote_entrants_without_a_service_say_where_their_keys_come_from(
@@ -145,7 +145,7 @@ def test_remote_entrants_without_a_service_say_where_their_keys_come_from(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["list", "--state-dir", "nowhere"], "no arena runs in 'nowhere' (--state-dir), and no other is named"),
+        (["list", "--state-dir", "nowhere"], "no arena runs in 'nowhere' (--state-dir); start one with"),
         (["list", "--book", "nowhere"], "'nowhere' is neither an address nor the folder of a run"),
         (["list", "--book", "foo://x"], "cannot be opened"),
     ],

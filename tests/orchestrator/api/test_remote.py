@@ -91,7 +91,7 @@ def test_a_run_does_not_wait_for_ever(tmp_path: Path) -> None:
     run = start_roster(tmp_path, _ROSTER.format(name="lonely"), "--quiet", "--wait", "1")
     code, said, complained = run.end(2 * PATIENCE_S)
     assert code == 1, said + complained
-    assert "afar did not dial in within 1 s" in complained and f"--resume {run.folder}" in complained
+    assert "afar did not connect within 1 s" in complained and f"--resume {run.folder}" in complained
 
 
 def _finish(run: Run) -> dict[str, Any]:
