@@ -19,11 +19,11 @@ def write_export(tournaments: "AnyTournaments", tournament: str, out: Path, *, w
         path = out / _safe(name)
         for folder in (out, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.part")  # a reader finds the complete new file or the old one
-        beside.unlink(missing_ok=True)
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        draft = path.with_name(f".{path.name}.part")  # a reader finds the complete new file or the old one
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
-        beside.replace(path)
+        draft.replace(path)
         count += 1
     return count
 

@@ -169,7 +169,7 @@ def absent(roster: Roster, file: str) -> list[Problem]:
 def _missing_program(folder: Path, program: str, searched: str) -> str:
     """Say which program was expected, and what to do."""
     if "/" not in program:
-        return f"a program in one of {searched}; install it, or write ./{program} for one beside the roster"
+        return f"a program in one of {searched}; install it, or write ./{program} for one in the folder of the roster"
     path = Path(os.path.normpath(folder / program))
     if path.is_file():
         return f"a program that can be started; run `chmod +x {path}` first"

@@ -46,7 +46,7 @@ class Terms:
     """Options of a run."""
 
     quiet: bool
-    #: How long remote bots have to dial in, in seconds.
+    #: How long remote bots have to connect, in seconds.
     wait_s: int
 
 
@@ -151,13 +151,13 @@ def command(
         except OSError as error:
             raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
-        beside = str(Path(file).resolve().parent) if loaded is not None else ""
+        roster_folder = str(Path(file).resolve().parent) if loaded is not None else ""
         with at_sigterm(), LocalArena(_arena(folder, at_once, listen)) as arena:
             arena.start_orchestrator()
             if not quiet:
                 shown = "1 match" if at_once.matches == 1 else f"{at_once.matches} matches"
                 console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False, soft_wrap=True)
-            return _play(arena, loaded, beside, folder, console, terms)
+            return _play(arena, loaded, roster_folder, folder, console, terms)
     except InUse:
         complain(f"another process is using {folder} right now{_goes_on(folder)}")
         return _FAILED
@@ -277,9 +277,9 @@ def _arena(folder: Path, at_once: "Concurrency", listen: str) -> "ArenaSettings"
 
 
 def _play(
-    arena: "LocalArena", roster: "Roster | None", beside: str, folder: Path, console: Console, terms: "Terms"
+    arena: "LocalArena", roster: "Roster | None", roster_folder: str, folder: Path, console: Console, terms: "Terms"
 ) -> int:
-    """Create the tournament, watch it to its end, and export it. ``beside`` is the roster's own folder."""
+    """Create the tournament, watch it to its end, and export it."""
     from cli.roster import read_text
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
@@ -291,7 +291,9 @@ def _play(
     with contextlib.closing(Book(arena.book)) as book:
         tournaments = Tournaments(book, read=lambda text: read_text(text, "roster.toml") if roster is None else roster)
         if roster is not None:
-            tournament = book.tournament(tournaments.create(roster.text, folder=beside, is_paused=True).tournament.id)
+            tournament = book.tournament(
+                tournaments.create(roster.text, folder=roster_folder, is_paused=True).tournament.id
+            )
         else:
             tournament = book.tournaments()[0]
         if tournament.is_reproducible:
