@@ -1,4 +1,4 @@
-# Rubble's workshop. `make` alone lists what it can do; `make play` and `make test` need nothing before them.
+# `make` alone lists all targets; `make play` and `make test` work on a fresh clone.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 RIVALS := .venv-bench
 UV_VERSION := 0.13.7
 
-# The first interpreter that runs and is new enough; asking each one also skips launchers that lead nowhere.
+# The first interpreter that runs and is new enough; running each one also skips broken launchers.
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
 
@@ -29,19 +29,19 @@ help: ## Show this list
 	@echo
 
 .PHONY: play
-play: $(READY) ## Play two real tournaments on this machine, and see their tables and reports
+play: $(READY) ## Play two real tournaments on this machine, with tables and reports
 	@rm -rf .rubble/play
-	@# While the first is played, bots in other languages are built for the second, as far as they can be had; RETRY=1 tries again
-	@# what could not be built before.
+	@# During the first tournament, starters in other languages are built for the second, if their tools are installed. RETRY=1
+	@# repeats builds that failed before.
 	@mkdir -p .rubble/play; \
 	RETRY=$(RETRY) $(BIN)/python -m tools.starters rosters/relief.toml .rubble/play/relief.toml > .rubble/play/starters.txt & \
 	$(BIN)/rubble run rosters/san-francisco.toml --out .rubble/play/san-francisco; \
 	wait; cat .rubble/play/starters.txt
 	@$(BIN)/rubble run .rubble/play/relief.toml --out .rubble/play/relief || { test $$? = 1 && rm -rf .rubble/play/relief && \
-		echo "Once more, without the starters:" && $(BIN)/rubble run rosters/relief.toml --out .rubble/play/relief; }
+		echo "Trying again without the starters:" && $(BIN)/rubble run rosters/relief.toml --out .rubble/play/relief; }
 	@printf '%s\n' '' 'Next, try:' \
-		'  $(BIN)/rubble play --game sf1906-2e --bots greedy      play yourself, against a bot' \
-		'  $(BIN)/rubble roster new roster.toml                   a tournament of your own; then: $(BIN)/rubble run roster.toml' \
+		'  $(BIN)/rubble play --game sf1906-2e --bots greedy      play against a bot yourself' \
+		'  $(BIN)/rubble roster new roster.toml                   create your own tournament; then: $(BIN)/rubble run roster.toml' \
 		'  $(BIN)/rubble replay show .rubble/play/relief/replays/*  step through a game (name one file)' ''
 
 .PHONY: test
@@ -57,41 +57,41 @@ hostile: $(READY) ## Attack an arena with hostile bots and clients, each of whic
 	@$(BIN)/python -m pytest -q tests/hostile
 
 .PHONY: kills
-kills: $(READY) ## Play 500 matches while workers, copies of the service and Redis are killed again and again
+kills: $(READY) ## Play 500 matches while workers, copies of the service and Redis are killed repeatedly
 	@RUBBLE_KILL_MATCHES=500 $(BIN)/python -m pytest -q -m slow tests/orchestrator/test_kills.py
 
 .PHONY: science
-science: $(READY) ## Run the acceptance checks of the statistics in full, and print their table
+science: $(READY) ## Run all acceptance checks of the statistics, and print their table
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m bench.science
 
-##@ Work on it
+##@ Develop
 
 .PHONY: setup
-setup: $(READY) ## Make .venv from the pinned, hashed lock (the other targets do it for you)
+setup: $(READY) ## Create .venv from the pinned, hashed lock file (the other targets do this for you)
 
 $(READY): requirements.lock pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \
-		echo "Rubble needs Python 3.11 or newer with venv and pip, and found none on the PATH." >&2; \
-		echo "Install one, or name it: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; fi
-	@echo "Making $(VENV) with $$($(PYTHON) --version) …"
+		echo "Rubble needs Python 3.11 or newer with venv and pip, and there is none on the PATH." >&2; \
+		echo "Install one, or give its path: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; fi
+	@echo "Creating $(VENV) with $$($(PYTHON) --version) …"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
 .PHONY: lint
-lint: $(READY) ## Format, lint, strict types, import rules
-	@$(BIN)/ruff format --check --quiet . || { echo "make format puts these in order" >&2; exit 1; }
+lint: $(READY) ## Check format, lint, strict types and import rules
+	@$(BIN)/ruff format --check --quiet . || { echo "run make format to format these files" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy $(wildcard $(SOURCES))
 	@$(BIN)/python -m pytest -q tests/project/test_imports.py
 	@# The contract with bots.
 	@$(BIN)/buf lint
-	@# Against the last release: what bots rely on is not taken away. The first release has nothing to compare with.
+	@# Nothing that bots use may be removed since the last release. Before the first release there is nothing to compare with.
 	@tag=$$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null) && $(BIN)/buf breaking --against ".git#tag=$$tag" || test -z "$$tag"
 
 .PHONY: deploy-tools
-deploy-tools: ## Fetch what the checks of deploy/ use (promtool, haproxy, hadolint, schemas) into .rubble/tools
+deploy-tools: ## Download the tools that check deploy/ (promtool, haproxy, hadolint, schemas) into .rubble/tools
 	@PYTHON=$(PYTHON) deploy/tools.sh
 
 .PHONY: deploy-check
@@ -99,12 +99,12 @@ deploy-check: $(READY) deploy-tools ## Check deploy/: compose, images, manifests
 	@$(BIN)/python -m pytest -q -rs -m "not slow" tests/deploy
 
 .PHONY: format
-format: $(READY) ## Put the code into the project's format
+format: $(READY) ## Format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: protos
-protos: $(READY) ## Write rubble/v1 anew from protos/ (generated code is never edited by hand)
+protos: $(READY) ## Generate rubble/v1 from protos/ (never edit it by hand)
 	@rm -rf rubble && mkdir -p rubble/v1
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -Iprotos --python_out=. --grpc_python_out=. \
 		--mypy_out=. --mypy_grpc_out=. protos/rubble/v1/*.proto
@@ -115,21 +115,21 @@ sdk: $(READY) ## Build the wheel of the Python SDK for bot authors into dist/
 	@$(BIN)/python -m tools.sdk dist
 
 .PHONY: compile
-compile: $(READY) ## Compile the rules with mypyc, in place (RUBBLE_PURE=1 still runs the Python)
+compile: $(READY) ## Compile the rules with mypyc, in place (RUBBLE_PURE=1 still runs the Python source)
 	@RUBBLE_PURE=1 $(BIN)/python -m tools.compile
 
 .PHONY: playthroughs
-playthroughs: $(READY) ## Rewrite the golden playthroughs; their diff shows a change of rules
+playthroughs: $(READY) ## Rewrite the golden playthroughs; their diff shows what a change of rules does
 	@$(BIN)/python -m tests.conformance.playthroughs
 
 .PHONY: bench
-bench: $(READY) ## Measure engine and service against themselves and others (ARGS="--only N1,N2 --seconds 1")
-	@$(MAKE) --no-print-directory compile || echo "Without compiled rules N2, N3 and N4 are left out." >&2
+bench: $(READY) ## Measure engine and service, as ratios to themselves and to others (ARGS="--only N1,N2 --seconds 1")
+	@$(MAKE) --no-print-directory compile || echo "The rules cannot be compiled; N2, N3 and N4 are left out." >&2
 	@$(MAKE) --no-print-directory $(RIVALS)/.ready || echo "The rivals cannot be installed here; N3 and N4 are left out." >&2
 	@$(BIN)/python -m bench $(ARGS)
 
 .PHONY: load
-load: $(READY) ## Drive the service at a stated rate for ten minutes, 1,000 bots, 500 games at once (ARGS="--rate 100 --seconds 60")
+load: $(READY) ## Load the service at a fixed rate for ten minutes: 1,000 bots, 500 games at once (ARGS="--rate 100 --seconds 60")
 	@$(BIN)/python -m bench.load $(ARGS)
 
 $(RIVALS)/.ready: bench/requirements.lock
@@ -137,7 +137,7 @@ $(RIVALS)/.ready: bench/requirements.lock
 	@$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.lock
 	@touch $@
 
-##@ Keep it in order
+##@ Maintain
 
 .PHONY: lock
 lock: ## Pin the newest packages that pyproject.toml and bench/requirements.in allow
@@ -152,7 +152,7 @@ lock: ## Pin the newest packages that pyproject.toml and bench/requirements.in a
 		$(PIN) pyproject.toml --constraint requirements.lock; } > .rubble/lock.new && mv .rubble/lock.new deploy/images/requirements.lock
 
 .PHONY: clean
-clean: ## Remove everything that make made
+clean: ## Remove everything that make created
 	@rm -rf $(VENV) $(RIVALS) .rubble build dist *.egg-info bots/python/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find service cli bench tools tests orchestrator bots -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	@find service -name '*.so' -delete -o -name .compiled.json -delete

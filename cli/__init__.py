@@ -1,1 +1,1 @@
-"""The command ``rubble``: what a person at a terminal may ask."""
+"""The command ``rubble``: what people type at a terminal."""

@@ -1,6 +1,6 @@
-"""The commands of ``rubble``, and what every failure looks like from outside.
+"""The commands of ``rubble``, and how every failure is reported.
 
-Bad input is answered with one line and exit code 2. A traceback is never shown unless ``RUBBLE_DEBUG=1`` asks for it.
+Bad input gives one line and exit code 2. A traceback is shown only with ``RUBBLE_DEBUG=1``.
 """
 
 import os
@@ -15,7 +15,7 @@ from cli.terminal import complain, drop_output
 from service.games.core import BadSetup
 
 DONE, NOT_WRITTEN, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
-#: By panel of the help: each command, and where its function or, for a group of commands, its app is.
+#: Help panel -> command -> ``module:attribute`` of its function or, for a group of commands, of its app.
 _PANELS: Final = {
     "Run tournaments": {
         "run": "cli.run:command",
@@ -42,12 +42,12 @@ _PANELS: Final = {
 
 
 def make_app(wanted: str = "") -> typer.Typer:
-    """The program with this one command, so that the modules of the others are not imported; any other word: with all of them."""
+    """Make the program with this one command, so that only its modules are imported; with all commands if there is no such one."""
     app = typer.Typer(
         add_completion=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Exit codes: 0 done, 1 it could not be done, 2 bad input, 70 a bug of ours, 130 interrupted.",
+        epilog="Exit codes: 0 done, 1 failed, 2 bad input, 70 a bug in Rubble, 130 interrupted.",
     )
     app.callback(invoke_without_command=True)(_rubble)
     commands = [(panel, name, at) for panel, names in _PANELS.items() for name, at in names.items()]
@@ -77,29 +77,29 @@ def _rubble(
 ) -> None:
     """An arena for board-game bots.
 
-    [dim]$[/] rubble run                                      a tournament of the bundled bots, from start to report
-    [dim]$[/] rubble play --game sf1906-2e --bots greedy      you against a bot
-    [dim]$[/] rubble bot new python mybot                     a bot of your own
+    [dim]$[/] rubble run                                      run a tournament of the bundled bots and write a report
+    [dim]$[/] rubble play --game sf1906-2e --bots greedy      play against a bot yourself
+    [dim]$[/] rubble bot new python mybot                     start a bot of your own
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
 def _usage(error: typer.TyperException) -> str:
-    """What is wrong with the command line itself, and what would have been right."""
+    """Say what is wrong with the command line, and what was expected."""
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
     if context is not None:
         commands = sorted(getattr(context.command, "commands", ()))
         options = sorted(name for param in context.command.params for name in param.opts if name.startswith("--"))
-        if commands or not hasattr(error, "param_type"):  # what is missing is named by the message, and is none of them
+        if commands or not hasattr(error, "param_type"):  # a missing argument is no option, and the message names it
             message += f"; expected one of {', '.join(commands or options)}"
         message += f" (see {context.command_path} --help)"
     return message
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command line; the exit code."""
+    """Run one command line and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
         app = make_app(given[0] if given else "")
@@ -124,6 +124,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("RUBBLE_DEBUG"):
             raise
-        complain(f"this is a bug of ours: {type(error).__name__}: {error} (RUBBLE_DEBUG=1 shows where)")
+        complain(f"this is a bug in Rubble: {type(error).__name__}: {error} (RUBBLE_DEBUG=1 shows the traceback)")
         return BUG
     return code if isinstance(code, int) else DONE

@@ -1,4 +1,4 @@
-"""Finding the arena that ``rubble up`` runs: it leaves a card in its state folder that says where everything is."""
+"""Finds the arena that ``rubble up`` runs: its addresses are in a file in its state folder."""
 
 import contextlib
 import json
@@ -13,51 +13,51 @@ _ADDRESS_FILE: Final = "arena.json"
 
 
 class NoToken(Exception):
-    """There is no operator's token to be found."""
+    """The operator's token was not found."""
 
 
 @dataclass(frozen=True)
 class ArenaAddress:
-    """Where everything of a running arena is. No secret is in it."""
+    """The addresses of a running arena. Contains no secret."""
 
     pid: int
     service: str
     api: str
-    #: Where scrapes are answered, by process.
+    #: Address of the metrics, by process.
     metrics: dict[str, str] = field(default_factory=dict)
-    #: The authority of its certificate, a file; empty: it speaks without TLS.
+    #: File with the CA of its certificate; empty without TLS.
     ca: str = ""
 
 
 def write_address(state_dir: Path, arena_address: ArenaAddress) -> None:
-    """Leave the card, whole or not at all."""
+    """Write the file, in full or not at all."""
     draft = state_dir / f".{_ADDRESS_FILE}.{os.getpid()}"
     draft.write_text(json.dumps(asdict(arena_address), indent=2) + "\n", encoding="utf-8")
     draft.replace(state_dir / _ADDRESS_FILE)
 
 
 def remove_address(state_dir: Path) -> None:
-    """The arena is no more."""
+    """Remove the file, because the arena has stopped."""
     (state_dir / _ADDRESS_FILE).unlink(missing_ok=True)
 
 
 def read_address(state_dir: Path) -> ArenaAddress | None:
-    """The card of the arena that runs there; None if none does."""
+    """Return the addresses of the arena that runs there, or None if none does."""
     try:
         found = json.loads((state_dir / _ADDRESS_FILE).read_text(encoding="utf-8"))
         arena_address = ArenaAddress(**found)
     except (OSError, ValueError, TypeError):
         return None
-    with contextlib.suppress(PermissionError):  # it is alive, and somebody else's
+    with contextlib.suppress(PermissionError):  # it is alive, and belongs to another user
         try:
             os.kill(arena_address.pid, 0)
         except ProcessLookupError:
-            return None  # it was killed, and could not tidy up
+            return None  # it was killed and could not remove its file
     return arena_address
 
 
 def without_password(url: str) -> str:
-    """An address as it may be shown."""
+    """Hide the password of an address, so that it can be shown."""
     parts = urlsplit(url)
     netloc = parts.netloc.replace(f":{parts.password}@", ":***@") if parts.password is not None else parts.netloc
     query = re.sub(r"([^=&]*password=)[^&]+", r"\1***", parts.query)
@@ -66,7 +66,10 @@ def without_password(url: str) -> str:
 
 
 def secret_address(flag: str, given: str) -> str:
-    """An address that may carry a password: from the flag without one, from its variable or the file of …_FILE; BadSetting."""
+    """Return an address from a flag, its variable or the file named by …_FILE.
+
+    Raises BadSetting if the flag contains a password, which only the variable and the file may.
+    """
     from orchestrator.settings import BadSetting, given_secret
 
     variable = f"RUBBLE_{flag.strip('-').upper()}"
@@ -83,7 +86,7 @@ def secret_address(flag: str, given: str) -> str:
 
 
 def operator_token(state_dir: str | Path) -> str:
-    """The operator's token: from the environment, or from the file in the state folder; NoToken."""
+    """Return the operator's token from the environment or the state folder; raises NoToken if neither has it."""
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")
     if token:
         return token

@@ -1,4 +1,4 @@
-"""Reading what was typed. Every function gives the value itself, or BadSetup naming what would have been good."""
+"""Reads what was typed. Every function returns the value, or raises BadSetup, which names what was expected."""
 
 import re
 from collections.abc import Sequence
@@ -14,37 +14,39 @@ LARGEST_SEED = 2**63 - 1
 
 GameId = Annotated[str | None, typer.Option("--game", metavar="ID", help="The game; `rubble games` lists them.")]
 Players = Annotated[
-    str | None, typer.Option("--players", metavar="N", help="How many sit at the table; by default as many as can.")
+    str | None, typer.Option("--players", metavar="N", help="Number of players; by default as many as the game allows.")
 ]
-Seed = Annotated[str, typer.Option("--seed", metavar="S", help="The number that decides every card and every choice.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="S", help="A number that decides every card and every choice.")]
 Policies = Annotated[
     list[str] | None,
-    typer.Option("--policy", metavar="NAME", help="A built-in player: once for all seats, or repeated once a seat."),
+    typer.Option(
+        "--policy", metavar="NAME", help="A built-in player: give it once for all seats, or once for each seat."
+    ),
 ]
 GivenOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated."),
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; can be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def read_game(text: str | None) -> AnyGame:
-    """The game of that id."""
+    """Return the game with that id."""
     if text is None:
         raise typer.TyperException("--game is missing; expected one of " + ", ".join(games.all_games()))
     return games.get(text)
 
 
 def read_number(name: str, text: str, low: int, high: int) -> int:
-    """A whole number from low to high."""
+    """Read a whole number from low to high."""
     if re.fullmatch(r"[+-]?[0-9]{1,30}", text) and low <= int(text) <= high:
         return int(text)
     raise BadSetup(name, text, f"a whole number from {low} to {high}")
 
 
 def read_address(name: str, text: str) -> str:
-    """host:port to listen on."""
-    from orchestrator.settings import BadSetting, address  # it takes a while to import, and few commands listen
+    """Read a host:port to listen on."""
+    from orchestrator.settings import BadSetting, address  # slow to import, and few commands listen
 
     try:
         if not text:
@@ -55,19 +57,19 @@ def read_address(name: str, text: str) -> str:
 
 
 def read_seed(text: str) -> int:
-    """The number that names a series of games."""
+    """Read the seed of a series of games."""
     return read_number("--seed", text, 0, LARGEST_SEED)
 
 
 def read_players(text: str | None, game: AnyGame) -> int:
-    """How many sit at the table."""
+    """Read the number of players."""
     if text is None:
         return game.seats[-1]
     return read_number("--players", text, game.seats[0], game.seats[-1])
 
 
 def read_policies(texts: Sequence[str] | None, game: AnyGame, players: int) -> list[str]:
-    """The names of the built-in players, one a seat."""
+    """Read the names of the built-in players, one for each seat."""
     names = list(texts or ["random"])
     for name in names:
         if name not in game.players:
@@ -75,23 +77,27 @@ def read_policies(texts: Sequence[str] | None, game: AnyGame, players: int) -> l
     if len(names) == 1:
         return names * players
     if len(names) != players:
-        raise BadSetup("--policy", " ".join(names), f"one for all seats, or {players}, one a seat")
+        raise BadSetup("--policy", " ".join(names), f"one for all seats, or {players}, one for each seat")
     return names
 
 
 def players_of(game: AnyGame, policies: Sequence[str]) -> list[Player]:
-    """The built-in players of these names."""
+    """Return the built-in players with these names."""
     return [game.players[name] for name in policies]
 
 
 def read_options(texts: Sequence[str] | None, game: AnyGame, players: int) -> dict[str, OptionValue]:
-    """All options of the game: the given ones, checked, and the defaults of the others."""
+    """Return all options of the game: the given ones, checked, and the defaults of the others."""
     known = {option.name: option for option in game.options}
     given: dict[str, OptionValue] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals:
-            raise BadSetup("--option", text, "NAME=VALUE, with a name out of: " + (", ".join(known) or "none at all"))
+            raise BadSetup(
+                "--option",
+                text,
+                "NAME=VALUE, where NAME is one of: " + (", ".join(known) or "none, it has no options"),
+            )
         if name in given:
             raise BadSetup("--option", text, f"{name} only once")
         given[name] = value
@@ -106,7 +112,7 @@ def read_options(texts: Sequence[str] | None, game: AnyGame, players: int) -> di
 
 
 def read_viewer(text: str, players: int) -> Viewer:
-    """Whoever looks at the table."""
+    """Read the seat from which the table is viewed; None for a spectator."""
     if text == "spectator":
         return None
     if re.fullmatch(r"[0-9]{1,3}", text) and int(text) < players:

@@ -1,4 +1,4 @@
-"""``rubble bot``: is a bot fit for the arena, how to begin one, and which ones there are."""
+"""``rubble bot``: starts a new bot, checks one, and lists those that come with Rubble."""
 
 import asyncio
 import dataclasses
@@ -27,7 +27,7 @@ PASSED, FAILED, BAD_INPUT = 0, 1, 2
 _STYLES = {"pass": "green", "fail": "bold red", "skip": "yellow"}
 
 app = typer.Typer(
-    help="Start a bot of your own, check one, and see which come with Rubble.",
+    help="Start a bot of your own, check a bot, list the bots that come with Rubble.",
     no_args_is_help=False,
     rich_markup_mode="rich",
     add_completion=False,
@@ -36,7 +36,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _bot(context: typer.Context) -> None:
-    """Bots: check one, begin one, list those that come along.
+    """Start a bot of your own, check a bot, list the bots that come with Rubble.
 
     [dim]$[/] rubble bot new python mybot
     [dim]$[/] rubble bot check -- python mybot/bot.py
@@ -50,38 +50,49 @@ def _bot(context: typer.Context) -> None:
 @app.command("check")
 def check(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND…", help="How the bot is started.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND…", help="The command that starts the bot.", show_default=False),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="KEY", help="Check a bot that somebody else starts: it dials in with this key."),
+        typer.Option("--key", metavar="KEY", help="Check a bot that you start yourself: it connects with this key."),
     ] = None,
     listen: Annotated[
-        str, typer.Option("--listen", metavar="ADDR", help="Where a bot with --key dials in; port 0 takes a free one.")
+        str,
+        typer.Option(
+            "--listen", metavar="ADDR", help="host:port where a bot with --key connects; port 0 picks a free one."
+        ),
     ] = "127.0.0.1:0",
     only: Annotated[
-        str | None, typer.Option("--only", metavar="7,12", help="Only the checks of these numbers; 101-109 is a range.")
+        str | None,
+        typer.Option("--only", metavar="7,12", help="Run only the checks with these numbers; 101-109 is a range."),
     ] = None,
     deterministic: Annotated[
-        bool, typer.Option("--deterministic", help="The bot claims to answer the same questions alike, every time.")
+        bool,
+        typer.Option(
+            "--deterministic", help="Also check that the bot gives the same answers to the same questions every time."
+        ),
     ] = False,
     move_ms: Annotated[
-        str, typer.Option("--move-ms", metavar="N", help="Time for an answer in ordinary games.")
+        str, typer.Option("--move-ms", metavar="N", help="Time for each answer in ordinary games, in milliseconds.")
     ] = "100",
-    bank_ms: Annotated[str, typer.Option("--bank-ms", metavar="N", help="Reserve for a whole game.")] = "20000",
+    bank_ms: Annotated[
+        str, typer.Option("--bank-ms", metavar="N", help="Time reserve for a whole game, in milliseconds.")
+    ] = "20000",
     memory_mb: Annotated[
-        str, typer.Option("--memory-mb", metavar="N", help="What all processes of the bot may use together.")
+        str,
+        typer.Option("--memory-mb", metavar="N", help="Memory that all processes of the bot may use together, in MiB."),
     ] = "1024",
     patience: Annotated[
-        str, typer.Option("--patience", metavar="S", help="Seconds to wait for any one thing the bot should do.")
+        str, typer.Option("--patience", metavar="S", help="Seconds to wait for each thing the bot should do.")
     ] = "20",
-    list_only: Annotated[bool, typer.Option("--list", help="List the checks and run none.")] = False,
+    list_only: Annotated[bool, typer.Option("--list", help="List the checks without running them.")] = False,
     json: Json = False,
 ) -> int:
-    """Is this bot fit for the arena? Numbered checks against a real service.
+    """Check whether a bot is ready for the arena, with numbered checks against a real service.
 
-    A service with a Redis of its own is started for it, and a proxy in front of it that cuts lines, refuses answers and says
-    unheard-of things. Exit codes: 0 all passed, 1 a check failed, 2 bad input.
+    Starts a service with its own Redis, and a proxy in front of it that cuts connections, refuses answers and sends unknown
+    messages. Exit codes: 0 all passed, 1 a check failed, 2 bad input.
 
     [dim]$[/] rubble bot check -- python bots/python/bot.py
     [dim]$[/] rubble bot check --only 1,12,25-30 -- ./run
@@ -94,7 +105,7 @@ def check(
         return _list_checks(numbers, json)
     if bool(command) == bool(key):
         raise typer.TyperException(
-            "give a command that starts the bot, after --, or --key for a bot that somebody else starts; expected one of both"
+            "expected either a command that starts the bot, after --, or --key for a bot that you start yourself"
         )
     settings = Settings(
         command=command or (),
@@ -151,7 +162,7 @@ async def _run(settings: "Settings", numbers: frozenset[int]) -> "list[Finding]"
 
 
 def _numbers(text: str | None) -> frozenset[int]:
-    """7,12,101-109."""
+    """Read numbers and ranges such as 7,12,101-109."""
     found: set[int] = set()
     for part in (text or "").split(","):
         match = re.fullmatch(r"\s*([0-9]{1,4})(?:-([0-9]{1,4}))?\s*", part)
@@ -212,7 +223,7 @@ def _show(findings: "Sequence[Finding]") -> None:
     table = Table("", "check", "", "")
     for finding in findings:
         if finding.needs:
-            continue  # one line below tells of all of them
+            continue  # one line below sums them up
         style = _STYLES[finding.result]
         table.add_row(
             str(finding.check.number), finding.check.title, f"[{style}]{finding.result}[/]", escape(finding.detail)
@@ -240,10 +251,10 @@ def _show(findings: "Sequence[Finding]") -> None:
 @app.command("new")
 def new(
     language: Annotated[str, typer.Argument(metavar="LANGUAGE", help="The language of the starter.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The bot's name, and the folder that is made for it.")],
-    to: Annotated[str, typer.Option("--to", metavar="DIR", help="Where the folder is made.")] = ".",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The bot's name; its folder gets the same name.")],
+    to: Annotated[str, typer.Option("--to", metavar="DIR", help="Where to create the folder.")] = ".",
 ) -> int:
-    """Begin a bot: copy the starter of a language, with the protos it is built from.
+    """Start a bot of your own: copies the starter of a language, with the protos it is built from.
 
     [dim]$[/] rubble bot new python mybot
     [dim]$[/] rubble bot new go mybot --to ~/bots
@@ -251,17 +262,17 @@ def new(
     from cli import bot_new
 
     made = bot_new.new(language, name, Path(to).expanduser())
-    print(f"{made} is a bot in {language}; its README.md says where to write your own choose. Next:")
+    print(f"Created {made}, a bot in {language}; its README.md says where to write your own choose function. Next:")
     print(f"  cd {shlex.quote(str(made))}")
     print("  ./build")
-    print(f"  {own_command()} bot check -- ./run      is it fit for the arena?")
-    print(f"  {own_command()} run roster.toml         its first games, against a bot that comes along")
+    print(f"  {own_command()} bot check -- ./run      check that it is ready for the arena")
+    print(f"  {own_command()} run roster.toml         play its first games, against a bundled bot")
     return PASSED
 
 
 @app.command("list")
 def list_bots(json: Json = False) -> int:
-    """The bots that come along, and how each gets into a roster."""
+    """List the bots that come with Rubble, and how to enter each in a roster."""
     from cli import bot_list
 
     found = bot_list.bots()
@@ -279,5 +290,5 @@ def list_bots(json: Json = False) -> int:
             escape(bot.needs) or "nothing",
         )
     console().print(table)
-    print("bots/README.md has figures for their strength; docs/rosters.md says what a roster is")
+    print("bots/README.md has measurements of their strength; docs/rosters.md explains rosters")
     return PASSED

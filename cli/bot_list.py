@@ -1,4 +1,4 @@
-"""``rubble bot list``: the bots that come along, how strong they are, and how they get into a roster."""
+"""``rubble bot list``: the bots that come with Rubble, how strong they are, and how to enter them in a roster."""
 
 import shutil
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ _STRENGTH: Final = {"random": "none", "greedy": "fair", "mcts": "strong"}
 
 @dataclass(frozen=True)
 class Listed:
-    """One bot."""
+    """One bot of the list."""
 
     name: str
     language: str
-    #: In a word; bots/README.md has the figures.
+    #: One word; bots/README.md has the measurements.
     strength: str
     games: tuple[str, ...]
     #: The line of a roster that enters it.
     roster: str
-    #: What has to be done or installed before it can play; empty: nothing.
+    #: What to do or install before it can play; may be empty.
     needs: str = ""
 
 
 def bots() -> list[Listed]:
-    """Every bot that comes along."""
+    """Return every bot that comes with Rubble."""
     every = tuple(games.all_games())
     found = [Listed(name, "python", _STRENGTH.get(name, "?"), every, f'bundled = "{name}"') for name in PLAYERS]
     for language in languages():
@@ -51,18 +51,18 @@ def bots() -> list[Listed]:
 
 
 def needs(language: str) -> str:
-    """What is missing for a language here."""
+    """Say what is missing to build a bot in a language, or which script builds it."""
     missing = [tool for tool in _TOOLS.get(language, ()) if shutil.which(tool) is None]
     return f"not on the PATH: {', '.join(missing)}" if missing else f"bots/{language}/build"
 
 
 def games_in_words(bot: Listed) -> str:
-    """Their ids, or that it plays them all."""
+    """Return the ids of the bot's games, or "all"."""
     return "all" if bot.games == tuple(games.all_games()) else " ".join(bot.games)
 
 
 def _path(*parts: str) -> str:
-    """A file of the repository, as short as it can be named from here."""
+    """Return the shortest path to a file of the repository from the current folder."""
     path = ROOT.joinpath(*parts)
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)

@@ -1,4 +1,4 @@
-"""``rubble bot new``: a starter, copied out of the repository so that it stands on its own, and a roster for its first games."""
+"""``rubble bot new``: copies a starter out of the repository, and writes a roster for its first games."""
 
 import fnmatch
 import json
@@ -11,7 +11,7 @@ from typing import Final
 from service.games.core import BadSetup
 
 ROOT: Final = Path(__file__).parents[1]
-#: What builds leave behind, whatever a folder's own .gitignore says.
+#: Build products that are never copied, whatever the starter's own .gitignore says.
 _PRODUCTS: Final = (
     "__pycache__",
     "*.pyc",
@@ -22,13 +22,13 @@ _PRODUCTS: Final = (
     ".mypy_cache",
     ".pytest_cache",
 )
-#: Folders of a starter that are bots of their own, or for those who work on the starter itself.
+#: Folders of a starter that are separate bots, or only for work on the starter itself.
 _OTHERS: Final = {"python": ("text_bot",)}
-_NAME: Final = "[A-Za-z][A-Za-z0-9_-]{0,39}"  # no longer than a roster allows
+_NAME: Final = "[A-Za-z][A-Za-z0-9_-]{0,39}"  # as long as a roster allows
 
 
 def languages() -> list[str]:
-    """The languages that have a starter: folders of bots/ with the scripts ``build`` and ``run``."""
+    """List the languages that have a starter: folders of bots/ with the scripts ``build`` and ``run``."""
     return sorted(folder.name for folder in (ROOT / "bots").glob("*") if is_starter(folder))
 
 
@@ -37,7 +37,7 @@ def is_starter(folder: Path) -> bool:
 
 
 def new(language: str, name: str, to: Path) -> Path:
-    """Copy the starter of a language into a new folder below ``to``; BadSetup if that cannot be."""
+    """Copy the starter of a language into a new folder below ``to``; raises BadSetup if that is not possible."""
     known = languages()
     if not known:
         raise BadSetup(
@@ -64,10 +64,10 @@ def new(language: str, name: str, to: Path) -> Path:
 
 
 def _first_roster(name: str) -> str:
-    """A roster that lets the new bot play at once."""
-    rival = "random" if name == "greedy" else "greedy"  # no two entrants have one name
+    """Return a roster with which the new bot can play at once."""
+    rival = "random" if name == "greedy" else "greedy"  # entrants have different names
     return f"""\
-# {name} against a bot that comes with the arena. In this folder, after ./build: rubble run roster.toml
+# {name} against a bundled bot. In this folder, after ./build: rubble run roster.toml
 name = "{name}"
 game = "relief"
 players = 2
@@ -84,7 +84,7 @@ bundled = "{rival}"
 
 
 def _ignoring(source: Path, products: Iterable[str]) -> "_Ignore":
-    """What is not copied: products of builds, as listed here and in the starter's own .gitignore."""
+    """Leave out build products, as listed here and in the starter's own .gitignore."""
     ignored = source / ".gitignore"
     lines = ignored.read_text(encoding="utf-8").splitlines() if ignored.is_file() else []
     own = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
@@ -92,7 +92,7 @@ def _ignoring(source: Path, products: Iterable[str]) -> "_Ignore":
 
 
 class _Ignore:
-    """Says which names of a folder are left out, as shutil.copytree asks."""
+    """Tells shutil.copytree which names of a folder to leave out."""
 
     def __init__(self, source: Path, everywhere: tuple[str, ...], own: tuple[str, ...]) -> None:
         self._source = source
@@ -108,7 +108,7 @@ class _Ignore:
         return any(self._matches(path, pattern) for pattern in self._own)
 
     def _matches(self, path: Path, pattern: str) -> bool:
-        """The small part of .gitignore that starters use: names, paths from the top, a slash behind folders."""
+        """Match the small part of .gitignore that starters use: names, paths from the top, a slash after folders."""
         if pattern.endswith("/") and not path.is_dir():
             return False
         plain = pattern.rstrip("/")
@@ -118,7 +118,7 @@ class _Ignore:
 
 
 def _rename(folder: Path, name: str) -> None:
-    """The name where a reader or a package tool looks for it."""
+    """Write the bot's name into its README and its npm package."""
     page = folder / "README.md"
     if page.is_file():
         text = page.read_text(encoding="utf-8")
@@ -129,5 +129,5 @@ def _rename(folder: Path, name: str) -> None:
         for file in (package, folder / "package-lock.json"):
             if file.is_file():
                 text = file.read_text(encoding="utf-8")
-                # npm allows small letters only
+                # npm allows lower-case letters only
                 file.write_text(text.replace(f'"name": "{old}"', f'"name": "{name.lower()}"'), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The files of a tournament, as ``rubble tournament export`` and ``rubble run`` write them."""
+"""Writes the files of a tournament, for ``rubble tournament export`` and ``rubble run``."""
 
 import os
 import re
@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from cli.tournament import AnyTournaments
 
-#: A name with an ending, in the folder itself or in one below it.
+#: A file name with an extension, in the folder itself or in one below it.
 _EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.[a-z0-9]{1,8}")
 
 
 def write_export(tournaments: "AnyTournaments", tournament: str, out: Path, *, without_replays: bool = False) -> int:
-    """Write standings.json, results.csv, report.html, roster.toml and the replays, for their owner alone; how many files."""
+    """Write all files of an export, readable only by their owner, and return their number."""
     count = 0
     for name, data in tournaments.export(tournament, without_replays=without_replays):
         path = out / _safe(name)
         for folder in (out, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.part")  # the whole file or the one before it
-        beside.unlink(missing_ok=True)
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        draft = path.with_name(f".{path.name}.part")  # a reader finds the complete new file or the old one
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
-        beside.replace(path)
+        draft.replace(path)
         count += 1
     return count
 
 
 def _safe(name: str) -> Path:
-    """A relative path that stays where it should, whatever a server says; BadField."""
+    """Return a path that stays inside the export; raises BadField if the server sent any other."""
     from orchestrator.errors import BadField
 
     if not _EXPORTED.fullmatch(name):

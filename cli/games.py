@@ -1,4 +1,4 @@
-"""``rubble games``: what can be played, and how it can be changed."""
+"""``rubble games``: the games and their options."""
 
 from typing import Annotated, Any
 
@@ -15,11 +15,11 @@ from service.games.core import AnyGame, Option
 
 def command(
     game: Annotated[
-        str | None, typer.Option("--game", metavar="ID", help="Only this game, with the notation of its actions.")
+        str | None, typer.Option("--game", metavar="ID", help="Show only this game, with the notation of its actions.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """List every game with its seats and options, or one with all that can be said in it.
+    """List every game with its seats and options, or show one game with all its actions.
 
     [dim]$[/] rubble games
     [dim]$[/] rubble games --game relief
@@ -41,7 +41,7 @@ def command(
 
 
 def describe(game: AnyGame) -> dict[str, Any]:
-    """A game as JSON tells it."""
+    """Return a game as JSON."""
     return {
         "id": game.id,
         "title": game.title,
@@ -56,7 +56,7 @@ def _describe_option(option: Option) -> dict[str, Any]:
 
 
 def page(found: list[AnyGame]) -> Group:
-    """The games, one below the other, each with its options."""
+    """Show the games one below the other, each with its options."""
     parts: list[RenderableType] = []
     for game in found:
         seats = " to ".join(str(count) for count in dict.fromkeys((game.seats[0], game.seats[-1])))
@@ -76,11 +76,13 @@ def page(found: list[AnyGame]) -> Group:
         for option in game.options:
             options.add_row("", Text.assemble((option.name, "cyan"), "=", _values(option)), option.about)
         parts.append(options)
-    return Group(*parts, Text(), Text("--option NAME=VALUE changes one; the first value is the default.", style="dim"))
+    return Group(
+        *parts, Text(), Text("Set an option with --option NAME=VALUE; the first value is the default.", style="dim")
+    )
 
 
 def notation_page(game: AnyGame) -> Group:
-    """What can be said in a game, and what it means."""
+    """Show the actions of a game, and what they mean."""
     actions = Table.grid(padding=(0, 2))
     actions.add_column(no_wrap=True)
     actions.add_column(no_wrap=True, style="cyan")

@@ -1,6 +1,6 @@
-"""Golden games: every state hash, legal action and choice of a game, as lines of JSON to hold other engines against.
+"""Golden games: every state hash, legal action and choice of a game as lines of JSON, to compare other engines with.
 
-docs/vectors.md says how a stranger computes each value. Nothing here depends on how our states are stored.
+docs/vectors.md says how to compute each value. Nothing here depends on how this engine stores its states.
 """
 
 import json
@@ -16,12 +16,12 @@ from service.games.playing import Player, player_draws
 FORMAT: Final = 2
 Line = dict[str, Any]
 _HEADER: Final = ("kind", "format", "game", "version", "seats", "options", "table_seed", "deck_seed")
-#: How much of a value is shown where it differs.
+#: Characters of a differing value that are shown.
 _SHOWN: Final = 120
 
 
 class Different(Exception):
-    """The first difference: which line, which ply, and what was expected."""
+    """The first difference: its line, its ply, and what was expected."""
 
     def __init__(self, line: int, ply: int | None, message: str) -> None:
         place = f"line {line}" + ("" if ply is None else f", ply {ply}")
@@ -32,12 +32,12 @@ class Different(Exception):
 
 
 def canonical(value: Any) -> str:
-    """The one way to write a value: keys sorted, no spaces, letters as they are."""
+    """Write a value as canonical JSON: keys sorted, no spaces, no escaped letters."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def views(game: AnyGame, state: Any, seats: int) -> Line:
-    """What everybody sees of a table: each seat, and a spectator."""
+    """Return what each seat and a spectator see of a state."""
     return {
         "seats": [plain(game.view(state, seat)) for seat in range(seats)],
         "spectator": plain(game.view(state, None)),
@@ -45,7 +45,7 @@ def views(game: AnyGame, state: Any, seats: int) -> Line:
 
 
 def state_hash(seen: Line) -> str:
-    """The hash of a state: BLAKE2b of what everybody sees of it."""
+    """Return the hash of a state: BLAKE2b of all its views."""
     return blake2b(canonical(seen).encode(), digest_size=32).hexdigest()
 
 
@@ -60,7 +60,7 @@ def write(
     *,
     full: bool,
 ) -> Iterator[Line]:
-    """One game by built-in players, from its first line to its last; ``full`` writes the views out."""
+    """Play one game with built-in players and yield all its lines; ``full`` writes the views out."""
     state = game.new(seats, options, seeds)
     yield _header(game, seats, options, seeds)
     draws_by_seat = player_draws(number, index, seats)
@@ -95,7 +95,7 @@ def _position(game: AnyGame, state: Any, seats: int, ply: int, *, full: bool) ->
 
 
 def _legal(game: AnyGame, state: Any, seat: int) -> list[str]:
-    """Sorted: the order in which an engine finds them is its own business."""
+    """Sorted, so that the order in which an engine finds them does not matter."""
     return sorted(game.text(action) for action in game.legal_actions(state, seat))
 
 
@@ -121,7 +121,7 @@ def _sheet(outcome: Outcome, *, house: bool = False) -> list[Line]:
 
 # ------------------------------------------------------------------------------------------------------------- checking
 def verify(lines: Sequence[str]) -> int:
-    """Play the game of these lines and hold every one of them against ours; the number of plies, or Different."""
+    """Play the game of these lines, compare every line, and return the number of plies; raises Different."""
     found = _read(lines)
     if not found:
         raise Different(1, None, "the file is empty; expected a line of kind 'game'")
@@ -137,7 +137,7 @@ def verify(lines: Sequence[str]) -> int:
             if len(found) > number:
                 raise Different(number + 1, None, "a line after the outcome; expected the end of the file")
             return ply
-        # Where several may speak, any of them may be the next one.
+        # Where several seats may act, any of them may be next.
         seat = line.get("seat")
         if not isinstance(seat, int) or seat not in acting:
             raise Different(number, ply, f"seat is {_shown(seat)}; expected one of {list(acting)}")
@@ -148,7 +148,7 @@ def verify(lines: Sequence[str]) -> int:
             raise Different(number, ply, f"choice is {_shown(choice)}; expected one of the legal actions")
         try:
             game.apply(state, seat, game.read(choice))
-        except (Refused, Unreadable) as error:  # the list of legal actions says otherwise
+        except (Refused, Unreadable) as error:  # although it is in the list of legal actions
             raise Different(number, ply, f"choice {choice!r}: {error}") from None
         ply += 1
     raise Different(len(found) + 1, ply, "the file ends here; expected the next line of the game")
@@ -160,7 +160,7 @@ def _read(lines: Sequence[str]) -> list[Line]:
         try:
             line = json.loads(text)
         except ValueError as error:
-            raise Different(number, None, f"this is no JSON ({error})") from None
+            raise Different(number, None, f"this is not JSON ({error})") from None
         if not isinstance(line, dict):
             raise Different(number, None, f"{_shown(line)}; expected an object")
         found.append(line)
@@ -195,7 +195,7 @@ def _seed(header: Line, name: str) -> bytes:
 
 
 def _compare(found: Line, expected: Line, line: int, ply: int | None) -> None:
-    """Different at the first field that is not as expected; what can be read goes before what is only a hash."""
+    """Raise Different at the first field that is not as expected; the hash comes last, since it explains nothing."""
     for name in sorted(set(found) | set(expected), key=lambda name: (name == "hash", name)):
         if name not in expected:
             raise Different(line, ply, f"{name} is not a field of this line; expected {', '.join(sorted(expected))}")
@@ -207,11 +207,11 @@ def _compare(found: Line, expected: Line, line: int, ply: int | None) -> None:
 
 
 def _first_difference(found: Any, expected: Any, path: str) -> str:
-    """Where two values part, in words; empty if they do not."""
+    """Describe the first difference between two values; empty if they are equal."""
     if isinstance(found, Mapping) and isinstance(expected, Mapping):
         for name in sorted(set(found) | set(expected), key=str):
             if name not in expected or name not in found:
-                return f"{path}.{name} is {'missing' if name in expected else 'too much'}"
+                return f"{path}.{name} is {'missing' if name in expected else 'not expected'}"
             difference = _first_difference(found[name], expected[name], f"{path}.{name}")
             if difference:
                 return difference
@@ -220,13 +220,13 @@ def _first_difference(found: Any, expected: Any, path: str) -> str:
         if path == "legal":
             missing, extra = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
             if missing or extra:
-                return f"legal: missing {_shown(missing)}, too much {_shown(extra)}"
+                return f"legal: missing {_shown(missing)}, not expected {_shown(extra)}"
         for place, (one, other) in enumerate(zip(found, expected, strict=False)):
             difference = _first_difference(one, other, f"{path}[{place}]")
             if difference:
                 return difference
         return "" if len(found) == len(expected) else f"{path} has {len(found)} entries; expected {len(expected)}"
-    # True is 1 in Python and nowhere else.
+    # True equals 1 in Python, but not in JSON.
     if type(found) is type(expected) and found == expected:
         return ""
     return f"{path} is {_shown(found)}; expected {_shown(expected)}"

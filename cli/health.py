@@ -1,4 +1,4 @@
-"""``rubble health``: whether a process of ours is well, for container probes and people."""
+"""``rubble health``: whether a process of the arena is healthy, for container probes and people."""
 
 from typing import Annotated, Any, Final
 
@@ -13,19 +13,21 @@ _LONGEST_S: Final = 3600
 
 
 def command(
-    address: Annotated[str, typer.Argument(metavar="ADDR", help="host:port of a service or of the API.")] = "",
+    address: Annotated[str, typer.Argument(metavar="ADDR", help="host:port of the service or the API.")] = "",
     service: Annotated[
-        str, typer.Option("--service", metavar="NAME", help="One gRPC service, such as rubble.v1.BotService.")
+        str, typer.Option("--service", metavar="NAME", help="Ask about one gRPC service, such as rubble.v1.BotService.")
     ] = "",
     metrics: Annotated[
-        str, typer.Option("--metrics", metavar="ADDR", help="host:port of a process that only answers Prometheus.")
+        str, typer.Option("--metrics", metavar="ADDR", help="host:port of a process that has only a metrics address.")
     ] = "",
     ca: Annotated[
-        str, typer.Option("--ca", metavar="FILE", envvar="RUBBLE_CA", help="Authority of its certificate, for TLS.")
+        str, typer.Option("--ca", metavar="FILE", envvar="RUBBLE_CA", help="CA of its certificate, for TLS.")
     ] = "",
-    seconds: Annotated[float, typer.Option("--timeout", metavar="S", help="How long to wait for an answer.")] = 4.0,
+    seconds: Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds to wait for an answer.")] = 4.0,
 ) -> int:
-    """Ask grpc.health.v1 (or a metrics address) how it is. Exit code 0: well; 1: not, or no answer.
+    """Ask a process whether it is healthy, over grpc.health.v1 or at its metrics address.
+
+    Exit code 0: it is. 1: it is not, or it does not answer.
 
     [dim]$[/] rubble health 127.0.0.1:50051
     [dim]$[/] rubble health --metrics 127.0.0.1:9500
@@ -44,7 +46,7 @@ def command(
 
 
 def _ask(address: str, service: str, ca: str, seconds: float) -> str:
-    """What is wrong with a gRPC server; nothing if it serves."""
+    """Say what is wrong with a gRPC server; empty if it serves."""
     from pathlib import Path
 
     import grpc
@@ -62,10 +64,10 @@ def _ask(address: str, service: str, ca: str, seconds: float) -> str:
         return f"{ca} cannot be read ({error.strerror})"
     with channel:
         try:
-            stub: Any = health_pb2_grpc.HealthStub(channel)  # its methods are made at run time
+            stub: Any = health_pb2_grpc.HealthStub(channel)  # its methods are created at run time
             answer, done = stub.Check.with_call(health_pb2.HealthCheckRequest(service=service), timeout=seconds)
         except grpc.RpcError as error:
-            call: Any = error  # every error of a call is the call too, which the types cannot say
+            call: Any = error  # grpc raises the call itself, which the types do not say
             return f"{call.code().name}: {call.details()}"
     status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
     problem = dict(done.trailing_metadata() or ()).get(PROBLEM, "")
@@ -73,7 +75,7 @@ def _ask(address: str, service: str, ca: str, seconds: float) -> str:
 
 
 def _scrape(address: str, seconds: float) -> str:
-    """What is wrong with a metrics address; nothing if it answers."""
+    """Say what is wrong with a metrics address; empty if it answers."""
     import http.client
 
     host, _, port = address.rpartition(":")

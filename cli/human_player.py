@@ -1,4 +1,4 @@
-"""A person's seat at a table: what it shows, what it asks, and what it takes for an answer."""
+"""A person's seat in a game: shows the table, asks for an action, and sends it."""
 
 import contextlib
 import os
@@ -26,21 +26,23 @@ from service.games.chance import SEED_BYTES, Draws, seeds_of
 from service.games.core import AnyGame, BadSetup, Line, OptionValue, Outcome, Plain, Refused, Result, Unreadable
 
 DONE, BAD_INPUT = 0, 2
-#: People think as long as they like.
+#: People may think for a long time.
 _CONTROL: Final = common_pb2.TimeControl(move_ms=3_600_000, bank_ms=3_600_000, seating_ms=600_000)
-#: How long to wait for a word about what others did, before the table is shown without it.
+#: How long to wait for events of other seats before the table is shown without them.
 _NEWS_S: Final = 0.5
 _POLL_S: Final = 1.0
 _CALL_S: Final = 30.0
-_HELP: Final = "a number of the list, or its notation; ? explains the notation, v draws the table, q resigns and quits"
+_HELP: Final = (
+    "a number of the list, or an action's notation; ? explains the notation, v draws the table, q resigns and quits"
+)
 
 
 class _InputEnded(Exception):
-    """There is nobody left to answer."""
+    """Standard input has ended."""
 
 
 class _Quit(Exception):
-    """The person has had enough."""
+    """The person wants to quit."""
 
 
 def service(local_service: LocalService, address: str | None) -> tuple[str, str]:
@@ -65,7 +67,7 @@ def open_channel(address: str) -> grpc.Channel:
 
 
 class HumanSeat:
-    """A person's place at a table: what can be asked and said from there."""
+    """A person's seat: the calls to the service that can be made from it."""
 
     def __init__(self, channel: grpc.Channel, operator: str, game: AnyGame, seat: int, names: Sequence[str]) -> None:
         self._calls = session_pb2_grpc.SessionServiceStub(channel)
@@ -73,7 +75,7 @@ class HumanSeat:
         self._own: tuple[tuple[str, str], ...] = ()
         self.game = game
         self.seat = seat
-        #: Who sits where: bots by name, and an empty text for the person.
+        #: Bot names by seat; empty for the person.
         self.names = names
         self.session = f"play-{game.id}-{secrets.token_hex(4)}"
 
@@ -126,9 +128,9 @@ def take_seats(
     number: int | None,
     options: dict[str, OptionValue],
 ) -> HumanSeat:
-    """Everybody takes a seat: the bots as processes with keys of their own, the person on the one that is left open."""
+    """Start the bots, each as a process with its own key, and create the session with an open seat for the person."""
     keys = bot_pb2_grpc.BotServiceStub(channel)
-    mark = secrets.token_hex(2)  # at a service that others use too, the names must be ours
+    mark = secrets.token_hex(2)  # other callers of the service may use the same names
     names = []
     for index, bot in enumerate(bots, 1):
         name = f"{bot}-{index}-{mark}"
@@ -146,7 +148,7 @@ def take_seats(
 
 # ------------------------------------------------------------------------------------------------------------ the game
 class HumanGame:
-    """The conversation with the person."""
+    """One game: shows the person what happens and asks for actions."""
 
     def __init__(self, human_seat: HumanSeat, local_service: LocalService, console: Console, replays: Path) -> None:
         self._human_seat = human_seat
@@ -158,7 +160,7 @@ class HumanGame:
         self._end: session_pb2.WatchEvent | None = None
 
     def play(self) -> int:
-        """To the end, or as long as the person likes."""
+        """Play to the end, or until the person quits; return the exit code."""
         human_seat = self._human_seat
         others = ", ".join(self._who(seat) for seat in range(len(human_seat.names)) if seat != human_seat.seat)
         against = f", against {others}" if others else ""
@@ -187,7 +189,7 @@ class HumanGame:
 
     # ------------------------------------------------------------------------------------------------- what others do
     def _listen(self) -> None:
-        """In a thread: what happens at the table, into the queue."""
+        """In a thread, put the events of the session into the queue."""
         try:
             for response in self._human_seat.watch():
                 for event in response.events:
@@ -196,7 +198,7 @@ class HumanGame:
             self._news.put(error)
 
     def _hear_up_to(self, revision: int) -> None:
-        """Tell what has happened so far; secrets are told later, so this waits a moment and no longer."""
+        """Show what has happened so far; a secret action arrives later, so the wait is short."""
         while self._heard < revision and self._end is None:
             try:
                 self._tell(self._news.get(timeout=_NEWS_S))
@@ -229,7 +231,7 @@ class HumanGame:
 
     # ------------------------------------------------------------------------------------------------- what you do
     def _ask(self, view: Plain, question: session_pb2.Question) -> int:
-        """The place of the action the person chose."""
+        """Return the index of the action that the person chose."""
         game = self._human_seat.game
         texts = [action.text for action in question.legal_actions]
         self._show(view, texts)
@@ -242,7 +244,7 @@ class HumanGame:
             except UnicodeDecodeError:
                 said = "\ufffd"
             if not sys.stdin.isatty():
-                print(said)  # whoever reads the output of a script wants to see what was said
+                print(said)  # the output of a script then shows its answers too
             match said.lower():
                 case "":
                     continue
@@ -274,8 +276,8 @@ class HumanGame:
 
     # ------------------------------------------------------------------------------------------------- the end
     def _give_up(self) -> None:
-        """Resign, and hear whether that ended the game."""
-        with contextlib.suppress(grpc.RpcError):  # it ended a moment before
+        """Resign, and learn whether that ended the game."""
+        with contextlib.suppress(grpc.RpcError):  # the game has just ended
             self._human_seat.resign()
             self._hear_up_to(self._human_seat.look().revision)
 
@@ -301,25 +303,25 @@ class HumanGame:
 
 
 def _chosen(game: AnyGame, view: Plain, seat: int, texts: Sequence[str], said: str) -> int:
-    """The place of the action that was typed, or BadSetup with a line that says why not."""
+    """Return the index of the action that was typed; raises BadSetup, which says why it cannot be chosen."""
     if re.fullmatch("[0-9]{1,9}", said):
         if 1 <= int(said) <= len(texts):
             return int(said) - 1
         there = "is 1 action" if len(texts) == 1 else f"are {len(texts)} actions"
-        raise BadSetup("choice", said, f"There {there}; say a number from 1 to {len(texts)}.")
+        raise BadSetup("choice", said, f"There {there}; type a number from 1 to {len(texts)}.")
     try:
         action = game.read(said)
     except Unreadable as error:
         raise BadSetup("choice", said, f"Expected {error.expected}, or {_HELP}.") from None
     if game.text(action) in texts:
         return texts.index(game.text(action))
-    # A refusal depends on nothing a seat cannot know: any world that fits the view gives the true reason.
+    # A refusal depends only on what the seat knows, so any world that fits the view gives the right reason.
     world = game.sample(view, seat, Draws(bytes(SEED_BYTES), "refusal"))
     try:
         game.apply(world, seat, action)
     except Refused as refused:
         raise BadSetup("choice", said, f"Not now: {refused}") from None
-    raise BadSetup("choice", said, "Not now; say one of the list.")
+    raise BadSetup("choice", said, "Not now; choose one from the list.")
 
 
 def _outcome(message: common_pb2.Outcome) -> Outcome:

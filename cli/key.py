@@ -1,4 +1,4 @@
-"""``rubble key``: keys for bots, and which bots are there."""
+"""``rubble key``: keys for bots, and the bots that are connected."""
 
 import os
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Address = Annotated[
         "--address",
         metavar="ADDR",
         envvar="RUBBLE_ADDRESS",
-        help="host:port of the service; by default that of the `rubble up` in the state folder, or 127.0.0.1:50051.",
+        help="host:port of the service; by default that of `rubble up` in the state folder, or 127.0.0.1:50051.",
     ),
 ]
 StateDir = Annotated[
@@ -39,20 +39,21 @@ StateDir = Annotated[
         "--state-dir",
         metavar="DIR",
         envvar="RUBBLE_STATE_DIR",
-        help="Where `rubble up` or `rubble serve` runs; it keeps the operator's token, unless RUBBLE_OPERATOR_TOKEN has it.",
+        help="State folder of `rubble up` or `rubble serve`, with the operator's token; RUBBLE_OPERATOR_TOKEN goes before it.",
     ),
 ]
 BotName = Annotated[
     str,
     typer.Argument(
-        metavar="BOT", help="The bot's name: 1-64 letters, digits, dots, dashes, underscores; no dot first."
+        metavar="BOT",
+        help="The bot's name: 1-64 letters, digits, dots, dashes and underscores, not beginning with a dot.",
     ),
 ]
 
 
 @app.callback(invoke_without_command=True)
 def _key(context: typer.Context) -> None:
-    """Keys for bots: a bot presents its key when it connects, and is known by the name in it.
+    """Issue and revoke keys. A bot sends its key when it connects, and the key contains the bot's name.
 
     [dim]$[/] rubble key issue mybot
     [dim]$[/] rubble key revoke mybot
@@ -63,11 +64,11 @@ def _key(context: typer.Context) -> None:
 
 
 class BadName(Exception):
-    """A bot that the arena does not know, with those that it does."""
+    """The arena does not know this bot; the message names the connected ones."""
 
 
 def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], None]") -> int:
-    """Do something as the operator; every failure is one line. Without an address the arena of the state folder is asked."""
+    """Do something as the operator, at the address or else at the arena of the state folder; every failure is one line."""
     from orchestrator.client import ArenaClient, ServiceAccess, ServiceError
 
     arena_address = None if address else read_address(Path(state_dir))
@@ -87,13 +88,13 @@ def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], No
 
 @app.command("issue")
 def issue(bot: BotName, address: Address = "", state_dir: StateDir = ".rubble") -> int:
-    """Make a key. It is shown once and kept nowhere."""
+    """Issue a key. It is shown once and not stored."""
     return _with_client(address, state_dir, lambda client: print(client.issue_key(bot)))
 
 
 @app.command("revoke")
 def revoke(bot: BotName, address: Address = "", state_dir: StateDir = ".rubble") -> int:
-    """Make all keys of a bot worthless; a stream that is open ends within seconds."""
+    """Revoke all keys of a bot; its open stream ends within seconds."""
 
     def take_back(client: "ArenaClient") -> None:
         from orchestrator.client import ServiceError
@@ -105,14 +106,14 @@ def revoke(bot: BotName, address: Address = "", state_dir: StateDir = ".rubble")
                 raise
             there = ", ".join(sorted(client.connected())) or "no bot"
             raise BadName(f"no key of {bot!r} is on record; connected: {there}") from None
-        print(f"all keys of {bot} up to generation {generation} are worthless now")
+        print(f"revoked all keys of {bot} up to generation {generation}")
 
     return _with_client(address, state_dir, take_back)
 
 
 @app.command("connected")
 def connected(json: Json = False, address: Address = "", state_dir: StateDir = ".rubble") -> int:
-    """Which bots have a live stream."""
+    """List the bots that are connected."""
 
     def show(client: "ArenaClient") -> None:
         bots = client.connected()

@@ -1,4 +1,4 @@
-"""Keys of remote bots as files: everything a bot needs to dial in, readable by its owner alone."""
+"""Key files of remote bots: address and key to connect with, readable only by their owner."""
 
 import os
 import re
@@ -9,12 +9,12 @@ from service.games.core import BadSetup
 
 
 def key_file(folder: Path, entrant: str) -> Path:
-    """Where the key of an entrant is kept, whatever a server calls it."""
+    """Return the key file of an entrant; a name from a server cannot leave the folder."""
     return folder / f"{file_name(entrant)}.env"
 
 
 def write_key(folder: Path, entrant: str, address: str, key: str) -> Path:
-    """Write address and key as a shell and most programs read them; the file. BadSetup if one is no word."""
+    """Write address and key as shell variables and return the file; raises BadSetup if one is not visible ASCII."""
     for what, word in (("address", address), ("key", key)):
         if not re.fullmatch(r"[\x21-\x7e]+", word):
             raise BadSetup(f"{what} of {entrant!r}", word, "visible ASCII characters without spaces")
@@ -29,7 +29,7 @@ def write_key(folder: Path, entrant: str, address: str, key: str) -> Path:
 
 
 def read_key(folder: Path, entrant: str) -> str:
-    """The key that was written; empty if there is none."""
+    """Return the key in the file of an entrant; empty if there is none."""
     try:
         text = key_file(folder, entrant).read_text(encoding="utf-8")
     except FileNotFoundError:

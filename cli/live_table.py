@@ -1,4 +1,4 @@
-"""A tournament on the screen while it is played: a bar with pace and time left, faults, and the table so far."""
+"""Shows a running tournament on the terminal: progress, pace, time left, faults and the table so far."""
 
 import contextlib
 import time
@@ -14,18 +14,18 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rubble.v1 import tournament_pb2
 
-#: The table is computed not more often than this, in seconds …
+#: Seconds between two computations of the table, at least …
 _TABLE_S: Final = 3.0
-#: … and takes at most this share of one core.
+#: … and the largest share of one core that they use.
 _SHARE: Final = 0.05
 
 T = TypeVar("T")
-#: What is shown: how far it is, the table if there is a new one, and lines worth reading below it.
+#: Takes the progress, the table if there is a new one, and notes to show below it.
 Show = Callable[["tournament_pb2.Progress", Table | None, list[str]], None]
 
 
 def span(ms: int) -> str:
-    """``45 s``, ``12 min``, ``3 h 20 min``."""
+    """Write a duration as ``45 s``, ``12 min`` or ``3 h 20 min``."""
     seconds = round(ms / 1000)
     if seconds < 100:
         return f"{seconds} s"
@@ -36,23 +36,23 @@ def span(ms: int) -> str:
 
 
 def pace_words(progress: "tournament_pb2.Progress") -> str:
-    """How quickly it goes and how long it still takes, as far as that is known."""
+    """Write the pace and, if known, the time left."""
     words = f"{progress.games_per_second:.2g} games/s" if progress.games_per_second else "– games/s"
     return f"{words}, {span(progress.eta_ms)} left" if progress.eta_ms else words
 
 
 def fault_words(progress: "tournament_pb2.Progress") -> str:
-    """``2 faults, 1 void``; empty where there are none."""
-    told = []
+    """Write faults and voids as ``2 faults, 1 void``; empty if there are none."""
+    parts = []
     if progress.faults:
-        told.append(f"{progress.faults:,} fault{'' if progress.faults == 1 else 's'}")
+        parts.append(f"{progress.faults:,} fault{'' if progress.faults == 1 else 's'}")
     if progress.voids:
-        told.append(f"{progress.voids:,} void")
-    return ", ".join(told)
+        parts.append(f"{progress.voids:,} void")
+    return ", ".join(parts)
 
 
 def bar_line(name: str, progress: "tournament_pb2.Progress") -> Table:
-    """Name, bar, counts, pace, faults."""
+    """Make one line with name, bar, counts, pace and faults."""
     done = progress.played + progress.dropped
     line = Table.grid(padding=(0, 1))
     line.add_row(
@@ -66,14 +66,14 @@ def bar_line(name: str, progress: "tournament_pb2.Progress") -> Table:
 
 
 def plain_line(name: str, state: str, progress: "tournament_pb2.Progress") -> str:
-    """The same where there is no terminal: one line."""
+    """Write the same as one line of text, for output that is not a terminal."""
     done = progress.played + (0 if state == "cancelled" else progress.dropped)
     faults = fault_words(progress) or "no faults"
     return f"{name} {state}: {done:,}/{progress.planned:,} matches, {pace_words(progress)}, {faults}"
 
 
 class Paced(Generic[T]):
-    """Work that is done again and again, the less often the longer it takes."""
+    """Repeats some work, less often the longer it takes."""
 
     def __init__(self, work: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> None:
         self._work = work
@@ -81,7 +81,7 @@ class Paced(Generic[T]):
         self._due = clock()
 
     def if_due(self) -> T | None:
-        """What came of it, if it is time for it."""
+        """Do the work and return its result, if it is due."""
         began = self._clock()
         if began < self._due:
             return None
@@ -92,13 +92,13 @@ class Paced(Generic[T]):
 
 
 def is_watched(console: Console, *, quiet: bool) -> bool:
-    """Whether there is anybody to show anything to."""
+    """Whether a live table can be shown: on a terminal, unless quiet."""
     return console.is_terminal and not quiet
 
 
 @contextlib.contextmanager
 def live_table(console: Console, name: str, *, quiet: bool) -> Iterator[Show]:
-    """A bar and the table so far, for whoever watches; nothing where nobody does."""
+    """Show a bar and the table so far, if the output is watched."""
     if not is_watched(console, quiet=quiet):
         yield lambda progress, table, notes: None
         return

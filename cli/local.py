@@ -1,4 +1,4 @@
-"""An arena on this machine: Redis, the service and the processes of the orchestrator. ``rubble run`` and ``rubble up`` use it."""
+"""An arena on this machine, for ``rubble run`` and ``rubble up``: Redis, the service and the processes of the orchestrator."""
 
 import socket
 import sys
@@ -18,52 +18,52 @@ from service.embedded import EmbeddedRedis
 
 __all__ = ["ArenaSettings", "LocalArena", "ProcessDied"]
 
-#: What each process says when it is ready.
+#: The line that each process prints when it is ready begins so.
 _READY: Final = {"service": "serving on ", "worker": "worker ready", "beat": "beat ready", "api": "api on "}
 
 
 @dataclass(frozen=True)
 class ArenaSettings:
-    """What runs, and where."""
+    """What an arena runs, and where."""
 
     #: Where the service keeps its secrets.
     state_dir: Path
     logs: Path
-    #: Scratch folders and output of bots.
+    #: Folder for scratch folders and output of bots.
     work_dir: Path
     book: str
-    #: Where a Redis is started, unless another is named.
+    #: Folder of the embedded Redis, if ``redis`` is empty.
     redis_dir: Path
-    #: host:port where bots dial in; port 0 takes a free one.
+    #: host:port where bots connect; port 0 picks a free one.
     listen: str
     concurrency: int
     window: int
-    #: What no bot may read.
+    #: Paths that no bot may read.
     hidden: tuple[Path, ...]
-    #: The address of another Redis, and Celery's broker: by default the next database of the Redis that is started here.
+    #: Address of another Redis, and of Celery's broker; by default the broker is the next database of the embedded Redis.
     redis: str = ""
     broker: str = ""
-    #: Empty: the service makes one in its folder.
+    #: If empty, the service creates one in its state folder.
     operator_token: str = ""
-    #: host:port of the API. Empty: there is none, and the worker is beat too, which saves a process.
+    #: host:port of the API. If empty, there is no API, and the worker is beat too, which saves a process.
     api: str = ""
-    #: host:port where a process answers Prometheus, by process.
+    #: host:port of the metrics, by process.
     metrics: Mapping[str, str] = field(default_factory=dict)
     #: Copies of the service.
     processes: int = 1
-    #: Certificate and key of service and API, and the authority by which our own processes know them; empty: no TLS.
+    #: Certificate and key of service and API, and the CA with which the arena's own processes verify them; empty without TLS.
     tls_cert: str = ""
     tls_key: str = ""
     ca: str = ""
-    #: Settings that the service takes from our own environment.
+    #: Variables that the service takes from this process's environment.
     service_env: tuple[str, ...] = ()
 
 
 class LocalArena:
-    """Everything of an arena, as processes of ours that are kept alive. Use it as a context, which starts Redis and the service.
+    """All processes of an arena, restarted when they die. Entering it as a context manager starts Redis and the service.
 
-    The ports are chosen and held here, so that nobody has to wait until another says where it listens, and a process that is
-    started again is where it was.
+    Ports are chosen and reserved here, so that processes need not wait for each other's addresses, and a restarted process
+    keeps its own.
     """
 
     def __init__(self, wanted: ArenaSettings) -> None:
@@ -99,12 +99,12 @@ class LocalArena:
         self.stop()
 
     def start_orchestrator(self) -> None:
-        """Start what hands out and plays matches. The service must be ready if it is to make the operator's token."""
+        """Start the processes that hand out and play matches. If the service creates the operator's token, it must be ready."""
         for name in self.roles:
             self._kept.start(name, partial(self._command, name))
 
     def wait_until_ready(self, *names: str) -> None:
-        """Until these processes say that they are; ProcessDied if one ends before."""
+        """Wait until these processes are ready; raises ProcessDied if one ends before."""
         for name in names:
             child = self.child(name)
             child.wait_for(_READY[name])
@@ -112,11 +112,11 @@ class LocalArena:
                 child.wait_for("metrics on ")
 
     def child(self, name: str) -> ChildProcess:
-        """One of the processes, as it runs now."""
+        """Return the current process of that name."""
         return self._kept.child(name)
 
     def keep(self, seconds: float) -> None:
-        """For so long, or until a process ends: start again what has died. ProcessDied when something keeps dying."""
+        """Wait up to these seconds, or until a process ends, and restart what has died; raises ProcessDied if it keeps dying."""
         self._kept.keep(seconds)
 
     def stop(self) -> None:
@@ -128,12 +128,12 @@ class LocalArena:
     # -------------------------------------------------------------------------------------------------------- processes
     @property
     def access(self) -> ServiceAccess:
-        """Where our own processes find the service; NoToken before it has made its token."""
+        """How the arena's own processes reach the service; raises NoToken before the service has created its token."""
         token = self._wanted.operator_token or operator_token(self._wanted.state_dir.resolve())
         return ServiceAccess(self.service_address, token, self._wanted.ca)
 
     def _serve(self) -> Command:
-        """Secrets go by the environment: every user of a machine can read the command lines on it."""
+        """Secrets are in the environment, because every user of a machine can read its command lines."""
         wanted = self._wanted
         command = ["cli.main", "serve", "--listen", self.service_address, "--state-dir", str(wanted.state_dir)]
         command += ["--processes", str(wanted.processes)]
@@ -175,8 +175,10 @@ class LocalArena:
         )
 
     def _hold_port(self, listen: str) -> str:
-        """The address with a port of its own in place of 0, held by a socket that never listens, so that a process finds the port
-        free whenever it starts: on Linux one that listens may share it with one that does not. CannotListen."""
+        """Return the address with a free port in place of 0, and reserve the port; raises CannotListen.
+
+        A bound socket that never listens holds the port: on Linux another socket can still listen on it.
+        """
         host, _, port = listen.rpartition(":")
         held = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,6 +1,4 @@
-"""The entry point of ``rubble``. It imports nothing at first, so that whoever changes their mind at once sees no traceback
-either.
-"""
+"""The entry point of ``rubble``. It imports the rest late, so that an early Ctrl-C shows no traceback either."""
 
 import sys
 

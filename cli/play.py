@@ -1,4 +1,4 @@
-"""``rubble play``: a person at the table, against bundled bots, over the same API as everybody else."""
+"""``rubble play``: a person plays against bundled bots, over the same API as any bot."""
 
 import os
 from collections.abc import Sequence
@@ -18,31 +18,33 @@ BUNDLED: Final = ("greedy", "random", "mcts")
 def command(
     game: arguments.GameId = None,
     players: Annotated[
-        str | None, typer.Option("--players", metavar="N", help="How many sit at the table; by default two.")
+        str | None, typer.Option("--players", metavar="N", help="Number of players; by default two.")
     ] = None,
     bots: Annotated[
         str,
         typer.Option(
-            "--bots", metavar="NAMES", help="greedy, random or mcts: one for all, or one for each other seat."
+            "--bots",
+            metavar="NAMES",
+            help="greedy, random or mcts: one for all other seats, or one for each, with commas.",
         ),
     ] = "greedy",
     seat: Annotated[str, typer.Option("--seat", metavar="K", help="Your seat, counted from 0.")] = "0",
     seed: Annotated[
         str | None,
-        typer.Option("--seed", metavar="S", help="The number that decides every card; by default chance does."),
+        typer.Option("--seed", metavar="S", help="A number that decides every card; by default they are random."),
     ] = None,
     option: arguments.GivenOptions = None,
     address: Annotated[
         str | None,
         typer.Option(
-            "--address", metavar="ADDR", help="Play at a running service (its token in RUBBLE_OPERATOR_TOKEN)."
+            "--address", metavar="ADDR", help="Play on a running service; needs its token in RUBBLE_OPERATOR_TOKEN."
         ),
     ] = None,
-    replays: Annotated[str, typer.Option("--replays", metavar="DIR", help="Where the replay is kept.")] = "replays",
+    replays: Annotated[str, typer.Option("--replays", metavar="DIR", help="Folder for the replay.")] = "replays",
 ) -> int:
     """Play a game yourself, against bundled bots.
 
-    Starts a service of its own, which lives as long as the game does. Answer with the number of an action or with its notation.
+    Starts a service for the length of the game. Answer with the number of an action or with its notation.
 
     [dim]$[/] rubble play --game sf1906-2e --players 1
     [dim]$[/] rubble play --game relief --bots greedy,random --seat 2 --seed 7
@@ -87,7 +89,7 @@ def _read_bots(text: str) -> list[str]:
 
 
 def _check_folder(replays: str) -> None:
-    """The folder for the replay can be written, or made: found out before the game, not when the replay is lost."""
+    """Check before the game that the replay can be saved after it."""
     place = Path(replays).absolute()
     while not place.exists():
         place = place.parent

@@ -1,4 +1,4 @@
-"""Processes that belong to a command: their words kept in files, their first lines read, all of them gone at its end."""
+"""Child processes of a command: their output goes into files, their first lines are read, and they end with the command."""
 
 import contextlib
 import os
@@ -18,29 +18,29 @@ from service.lifetime import ends_with_us
 if TYPE_CHECKING:
     from service.embedded import EmbeddedRedis
 
-#: The words after ``python -m``, and the environment.
+#: The arguments after ``python -m``, and the environment.
 Command: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
 
 _STOP_S: Final = 20.0
-#: A process that dies again within the span below is started again after this pause, doubled each time, in seconds …
+#: A process that dies repeatedly within the time below is restarted after a pause, doubled each time, in seconds …
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 30.0
-#: … and one that dies this often within this span, in seconds, is given up, and everything else with it.
+#: … and after this many deaths within this time, in seconds, everything is stopped.
 _MOST_DEATHS: Final = 5
 _WITHIN_S: Final = 120.0
 _TAIL_BYTES: Final = 64 << 10
-#: Lines of a traceback that say nothing by themselves; SQLAlchemy ends its own with the last two.
+#: Lines of a traceback that do not name the exception; SQLAlchemy adds the last two.
 _IN_TRACEBACK: Final = re.compile(r"\s|Traceback |During handling of |The above exception |\(Background on |\[SQL: ")
-#: A process that has not said that it is ready for so long will not be.
+#: How long a process may take to become ready.
 READY_S: Final = 90.0
 
 
 class ProcessDied(Exception):
-    """Something we started has died; says what, and its last words."""
+    """A child process has died; the message names it and its last output."""
 
 
 class ChildProcess:
-    """One process. What it says goes into its file; what it says first can be waited for."""
+    """One child process. Its output goes into a file, and its first lines can be waited for."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ChildProcess:
         log: Path,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
-        """``on_end`` is called by another thread when its output ends."""
+        """``on_end`` is called in another thread when the output ends."""
         self.name = name
         self._on_end = on_end
         self.log = log
@@ -66,7 +66,7 @@ class ChildProcess:
                 text=True,
                 errors="replace",
                 env=dict(env),
-                start_new_session=True,  # Ctrl-C is for us: we stop them in order
+                start_new_session=True,  # Ctrl-C reaches only this process, which stops the others in order
             )
         assert self.process.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True, name=f"out-{name}")
@@ -75,7 +75,7 @@ class ChildProcess:
     def _read(self, pipe: IO[str]) -> None:
         with pipe, self.log.open("ab", buffering=0) as kept:
             for line in pipe:
-                with contextlib.suppress(OSError):  # the disk is full: what is not kept is read all the same
+                with contextlib.suppress(OSError):  # the disk is full: keep reading, so that the process is not blocked
                     kept.write(line.encode())
                 with self._news:
                     if len(self._lines) < 100:
@@ -86,12 +86,12 @@ class ChildProcess:
         self._on_end()
 
     def said(self, beginning: str) -> str | None:
-        """The rest of the first line that begins so; None: there is none yet."""
+        """Return the rest of the first line with this beginning; None if there is none yet."""
         with self._news:
             return next((line[len(beginning) :] for line in self._lines if line.startswith(beginning)), None)
 
     def wait_for(self, beginning: str, patience_s: float = READY_S) -> str:
-        """The rest of the line that begins so, once it is said; ProcessDied if the process ends before or takes too long."""
+        """Wait for a line with this beginning and return its rest; raises ProcessDied if the process ends or takes too long."""
         end = time.monotonic() + patience_s
         while (found := self.said(beginning)) is None:
             if self.process.poll() is not None:
@@ -106,16 +106,16 @@ class ChildProcess:
         return found
 
     def last_words(self) -> str:
-        """The end of what it said, and where the rest is."""
-        return f"{last_sentence(self.log) or 'it said nothing'} (see {self.log})"
+        """Return the last line of its log that says something, and the log's path."""
+        return f"{last_sentence(self.log) or 'no output'} (see {self.log})"
 
     def how_it_ended(self) -> str:
-        """Its exit code and its last words; empty while it runs."""
+        """Return its exit code and last output; empty while it runs."""
         code = self.process.poll()
         return "" if code is None else f"the {self.name} stopped with exit code {code}: {self.last_words()}"
 
     def stop(self) -> None:
-        """Tell it to stop, and make sure."""
+        """Terminate it, and kill it if it does not end."""
         if self.process.poll() is None:
             self.process.terminate()
         try:
@@ -127,7 +127,7 @@ class ChildProcess:
 
 
 class Supervisor:
-    """Keeps processes alive, and the embedded Redis among them. To be used from one thread."""
+    """Restarts processes that die, and the embedded Redis. Not thread-safe."""
 
     def __init__(self, logs: Path, redis: "EmbeddedRedis | None" = None) -> None:
         self._logs = logs
@@ -136,22 +136,22 @@ class Supervisor:
         self._children: dict[str, ChildProcess] = {}
         self._commands: dict[str, Callable[[], Command]] = {}
         self._deaths: dict[str, list[float]] = {}
-        #: When what has died is to be started again, by name.
+        #: When a dead process is to be restarted, by name.
         self._due: dict[str, float] = {}
 
     def start(self, name: str, command: Callable[[], "Command"]) -> ChildProcess:
-        """Start a process, and from now on start it again whenever it dies; ``command`` is asked anew each time."""
+        """Start a process and restart it whenever it dies; ``command`` is called for each start."""
         self._commands[name] = command
         words, env = command()
         self._children[name] = ChildProcess(name, words, env, self._logs / f"{name}.log", self._has_news.set)
         return self._children[name]
 
     def child(self, name: str) -> ChildProcess:
-        """A process that was started, as it runs now."""
+        """Return the current process of that name."""
         return self._children[name]
 
     def keep(self, seconds: float) -> None:
-        """For so long, or until a process ends: start again what has died. ProcessDied when something keeps dying."""
+        """Wait up to these seconds, or until a process ends, and restart what has died; raises ProcessDied if it keeps dying."""
         now = time.monotonic()
         pause = min([seconds, *(at - now for at in self._due.values())])
         self._has_news.wait(max(0.0, pause))
@@ -171,7 +171,7 @@ class Supervisor:
                     f"{words}; that was the {len(deaths)}th time in {_WITHIN_S:.0f} s, so everything is stopped"
                 )
             complain(f"{words}; starting it again")
-            again = len(deaths) - 2  # what died at once would die again, so there is a pause after the second time
+            again = len(deaths) - 2  # the first restart is immediate, later ones wait
             self._due[name] = now + (min(_FIRST_PAUSE_S * 2**again, _LONGEST_PAUSE_S) if again >= 0 else 0.0)
         if now < self._due[name]:
             return
@@ -181,14 +181,14 @@ class Supervisor:
         elif self._redis is not None:
             from service.embedded import EmbeddedError
 
-            self._redis.kill()  # it is dead; this lets go of its lock
+            self._redis.kill()  # it is dead; this releases its lock
             try:
                 self._redis.start()
             except EmbeddedError as error:
-                complain(str(error))  # the next look finds it dead, and counts that too
+                complain(str(error))  # the next call finds it dead, and counts that too
 
     def stop(self) -> None:
-        """Stop everything, Redis last, else the opposite order. Who presses Ctrl-C again waits for it all the same."""
+        """Stop everything in reverse order, Redis last. A second Ctrl-C does not interrupt this."""
         with undisturbed():
             for child in reversed(self._children.values()):
                 child.stop()
@@ -198,25 +198,25 @@ class Supervisor:
 
 
 def last_sentence(log: Path) -> str:
-    """The last line of a log that tells something; of a traceback that is the exception, not where it was raised."""
+    """Return the last line of a log that says something; of a traceback that is the exception."""
     if not log.exists():
         return ""
     with log.open("rb") as opened:
         opened.seek(max(0, log.stat().st_size - _TAIL_BYTES))
         lines = opened.read(_TAIL_BYTES).decode(errors="replace").splitlines()
-    telling = [line for line in lines if line.strip() and not _IN_TRACEBACK.match(line)]
-    return telling[-1] if telling else ""
+    sentences = [line for line in lines if line.strip() and not _IN_TRACEBACK.match(line)]
+    return sentences[-1] if sentences else ""
 
 
 def inherited(*kept: str) -> dict[str, str]:
-    """Our environment without our settings, apart from these: a child is told everything anew."""
+    """Return this environment without Rubble's settings, apart from these; a child process gets its settings explicitly."""
     keep = {"RUBBLE_PURE", "RUBBLE_LOG_LEVEL", "RUBBLE_LOG_FORMAT", *kept}
     return {key: value for key, value in os.environ.items() if not key.startswith("RUBBLE_") or key in keep}
 
 
 @contextlib.contextmanager
 def at_sigterm() -> Iterator[None]:
-    """Being told to stop is like Ctrl-C: clean up and go."""
+    """Treat SIGTERM like Ctrl-C."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -229,13 +229,13 @@ def at_sigterm() -> Iterator[None]:
 
 
 def keep_private() -> None:
-    """Whatever we and those we start write from now on, only our user can read: cards, keys and tokens are among it."""
+    """Make files of this process and its children readable only by the user: they contain cards, keys and tokens."""
     os.umask(0o077)
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Nothing we started is left behind because somebody is impatient."""
+    """Ignore Ctrl-C and SIGTERM, so that no child process is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

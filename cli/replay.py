@@ -1,4 +1,4 @@
-"""``rubble replay``: is this file what it says, and what happened in it?"""
+"""``rubble replay``: verifies replay files, and shows them."""
 
 import os
 import re
@@ -24,11 +24,11 @@ from service.sessions.replay import BadReplay, OutcomeLine, Replay, decode_repla
 from service.sessions.replay_verify import Verification, game_of, tables, verify_replay
 
 GOOD, BAD = 0, 1
-#: The largest file that is read, in bytes. A long game has a few hundred thousand.
+#: The largest file that is read, in bytes. A long game needs a few hundred thousand.
 LARGEST_FILE = 64 * 2**20
-#: How many of the last entries stand below a table.
+#: How many entries are listed below a table.
 LAST_ENTRIES = 6
-#: Keys. No key at all is the end of the input.
+#: Keys; the empty string is the end of the input.
 ENDS_A_LINE = {"\r", "\n", ""}
 NEXT, PREVIOUS, GO, QUIT = {"\r", "\n", " ", "n"}, {"p"}, {"g"}, {"q", "\x04", ""}
 KNOWN = NEXT | PREVIOUS | GO | QUIT
@@ -38,7 +38,7 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def _replay(context: typer.Context) -> None:
-    """Verify replay files, and look at them.
+    """Verify replay files, and step through them.
 
     [dim]$[/] rubble replay verify replays/*.jsonl
     [dim]$[/] rubble replay show game.jsonl --viewer 0
@@ -53,20 +53,22 @@ def verify(
     json: arguments.Json = False,
     pin: Annotated[
         str,
-        typer.Option("--hash", metavar="HEX", help="A hash you know from elsewhere; it must be in the file's chain."),
+        typer.Option(
+            "--hash", metavar="HEX", help="A hash that you know from elsewhere; the file's chain must contain it."
+        ),
     ] = "",
     partial: Annotated[
         bool,
         typer.Option(
             "--partial",
-            help="Accept a replay that cannot be played again: the game is running, or its seeds are held back.",
+            help="Accept a replay that cannot be played again, because the game is running or its seeds are not revealed.",
         ),
     ] = False,
 ) -> int:
-    """Check files to the last byte, and play their games again from the seeds.
+    """Check every byte of replay files, and play their games again from the seeds.
 
-    Exit code 0: all are good. 1: at least one is not; its line and reason are told. A file without its seeds cannot be played again
-    and proves nothing by itself: it counts as good only with --partial, or if --hash names its last line. 2: wrong usage.
+    Exit code 0: all are good. 1: at least one is not; its line and the reason are printed. 2: bad input. A file without seeds
+    cannot be played again and proves nothing: it counts as good only with --partial, or if --hash names its last line.
 
     [dim]$[/] rubble replay verify game.jsonl
     [dim]$[/] rubble replay verify --hash 3f0c… game.jsonl
@@ -74,31 +76,31 @@ def verify(
     if pin and not re.fullmatch(r"[0-9a-fA-F]{64}", pin):
         raise BadSetup("--hash", pin, "64 hexadecimal digits, as in the last line of a replay")
     if pin and len(files) > 1:
-        raise BadSetup("--hash", " ".join(files), "one file, for one hash names one replay")
+        raise BadSetup("--hash", " ".join(files), "one file, since a hash belongs to one replay")
     contents = [_read(file) for file in files]
-    verdicts = []
+    verifications = []
     for file, data in zip(files, contents, strict=True):
         verification = _verify(data, pin, partial)
-        verdicts.append(verification)
+        verifications.append(verification)
         if not json:
-            _tell(file, verification, is_proven=_is_proven(verification, partial))
+            _print_verification(file, verification, is_proven=_is_proven(verification, partial))
     if json:
         print_json(
             [
                 _described(file, verification) | {"proven": _is_proven(verification, partial)}
-                for file, verification in zip(files, verdicts, strict=True)
+                for file, verification in zip(files, verifications, strict=True)
             ]
         )
-    return GOOD if all(_is_proven(verification, partial) for verification in verdicts) else BAD
+    return GOOD if all(_is_proven(verification, partial) for verification in verifications) else BAD
 
 
 def _is_proven(verification: Verification, partial: bool) -> bool:
-    """Whether a file is what it says. Anybody can cut the seeds off and write the chain anew."""
+    """Whether a file is proven. Without seeds it is not: anybody can cut them off and compute a new chain."""
     return verification.ok and (verification.is_replayed or partial or verification.pinned == verification.lines)
 
 
 def _read(file: str) -> bytes:
-    """The bytes of a file, or BadSetup."""
+    """Return the bytes of a file; raises BadSetup if it cannot be read."""
     try:
         with Path(file).open("rb") as opened:
             data = opened.read(LARGEST_FILE + 1)
@@ -118,7 +120,7 @@ def _verify(data: bytes, pin: str = "", partial: bool = False) -> Verification:
     return verify_replay(text, pin=pin, allow_partial=partial)
 
 
-def _tell(file: str, verification: Verification, *, is_proven: bool) -> None:
+def _print_verification(file: str, verification: Verification, *, is_proven: bool) -> None:
     name = _printable(file)
     if not verification.ok:
         facts = _printable(f": line {verification.line}: {verification.reason}")
@@ -157,18 +159,20 @@ def show(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A replay file.", show_default=False)],
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="N", help="Only the table after revision N; 0 is before the first move."),
+        typer.Option("--at", metavar="N", help="Show only the table after revision N; 0 is before the first move."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every table, one below the other.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every table, one below the other.")] = False,
     viewer: Annotated[
         str,
-        typer.Option("--viewer", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator."),
+        typer.Option(
+            "--viewer", metavar="SEAT|spectator", help="Show what this seat (counted from 0) or a spectator sees."
+        ),
     ] = "spectator",
-    plain: Annotated[bool, typer.Option("--plain", help="No colours and no keys.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="No colours, no stepping with keys.")] = False,
 ) -> int:
     """Step through a game: enter, space or n next, p previous, g go to a revision, q quit.
 
-    Where there is no terminal, every entry is listed, then the last table and the score sheet. The file is verified first.
+    Without a terminal it lists every entry, the last table and the score sheet. The file is verified first.
 
     [dim]$[/] rubble replay show game.jsonl
     [dim]$[/] rubble replay show game.jsonl --at 40 --viewer 0
@@ -180,7 +184,7 @@ def show(
     if not verification.ok:
         complain(_printable(f"{file}: line {verification.line}: {verification.reason}"))
         return BAD
-    replay = _tamed(read_replay(decode_replay(data)))
+    replay = _printable_replay(read_replay(decode_replay(data)))
     looking = arguments.read_viewer(viewer, len(replay.bots))
     last = len(replay.entries)
     place = None if at is None else arguments.read_number("--at", at, 0, last)
@@ -190,49 +194,50 @@ def show(
     if replay.seeds is None:
         if place is not None or everything:
             raise BadSetup(
-                "FILE", file, f"a replay with its seeds, for without them no table can be drawn ({verification.reason})"
+                "FILE", file, f"a replay with seeds, since a table cannot be drawn without them ({verification.reason})"
             )
         out.print(_ReplayPager(replay, looking, verification.reason).summary(), soft_wrap=True)
         return GOOD
-    book = _ReplayPager(replay, looking, verification.reason)
+    pager = _ReplayPager(replay, looking, verification.reason)
     if place is not None:
-        out.print(book.page(place), soft_wrap=True)
+        out.print(pager.page(place), soft_wrap=True)
     elif everything:
         for each in range(last + 1):
-            out.print(book.page(each), soft_wrap=True)
+            out.print(pager.page(each), soft_wrap=True)
     elif plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        out.print(book.summary(), soft_wrap=True)
+        out.print(pager.summary(), soft_wrap=True)
     else:
-        _step(out, book, last)
+        _step(out, pager, last)
     return GOOD
 
 
 class _ReplayPager:
-    """A replay, ready to be leafed through by one viewer."""
+    """Shows a replay page by page, as one viewer sees it."""
 
-    def __init__(self, replay: Replay, viewer: Viewer, told: str) -> None:
+    def __init__(self, replay: Replay, viewer: Viewer, reason: str) -> None:
         self.replay = replay
         self.viewer = viewer
-        self.told = told
+        #: What the verification found.
+        self.reason = reason
         self.states = list(tables(replay)) if replay.seeds is not None else []
 
     def heading(self, place: int | None) -> Text:
-        """What one looks at."""
+        """Show the game, the session, the revision and the viewer."""
         replay = self.replay
         who = "a spectator" if self.viewer is None else f"seat {self.viewer}"
-        at = f" · revision {place} of {len(replay.entries)}" if place is not None else f" · {self.told}"
+        at = f" · revision {place} of {len(replay.entries)}" if place is not None else f" · {self.reason}"
         seen = f" · seen by {who}" if self.states else ""
         facts = f" · session {replay.session} · {count_of(len(replay.bots), 'player')}{at}{seen}"
         title = game_of(replay).title if self.states else replay.game
         return Text.assemble((title, "bold"), facts)
 
     def bots(self) -> Text:
-        """Who sat where."""
+        """Show the bots by seat."""
         names = [f"{seat}: {bot or 'an open seat'}" for seat, bot in enumerate(self.replay.bots)]
         return Text("seats: " + ", ".join(names), style="dim")
 
     def page(self, place: int) -> Group:
-        """The table after so many entries."""
+        """Show the table and the last entries at a revision."""
         first = max(0, place - LAST_ENTRIES)
         entries = self.replay.entries[first:place]
         is_secret = game_of(self.replay).is_secret(self.states[place])
@@ -249,12 +254,12 @@ class _ReplayPager:
         return Group(*parts)
 
     def table(self, place: int) -> Text:
-        """The picture of the table after so many entries."""
+        """Draw the table at a revision."""
         game = game_of(self.replay)
         return draw(game.picture(game.view(self.states[place], self.viewer)))
 
     def said(self, revision: int, entry: Entry, sight: Visibility = Visibility.WHOLE) -> Text:
-        """An entry as a line; while it is secret, others learn only that something was said."""
+        """Show an entry as a line; a secret one shows only its seat."""
         line = Text(f"{revision:>5}  ", style="dim")
         if not isinstance(entry, Ended | Revealed):
             line.append(f"seat {entry.seat}  ", style="cyan")
@@ -283,14 +288,14 @@ class _ReplayPager:
         return line
 
     def result(self) -> list[RenderableType]:
-        """The score sheet, if there is one."""
+        """Show the score sheet, if there is one."""
         outcome = self.replay.sheet()
         if outcome is not None:
             return [Text(), sheet(outcome)]
         return [Text(), Text("over: CANCELLED" if self.replay.outcome else "still running", style="bold")]
 
     def summary(self) -> Group:
-        """Every entry, the last table and the score sheet."""
+        """Show every entry, the last table and the score sheet."""
         parts: list[RenderableType] = [Text(), self.heading(None), self.bots(), Text()]
         parts += [self.said(revision, entry) for revision, entry in enumerate(self.replay.entries, 1)]
         if self.states:
@@ -299,7 +304,7 @@ class _ReplayPager:
 
 
 def _printable(text: str) -> str:
-    """A terminal obeys control characters, and a file may say anything: those are not let through."""
+    """Replace control characters, which a terminal would obey; a file may contain anything."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -316,8 +321,8 @@ def _printable_entry(entry: Entry) -> Entry:
     return msgspec.structs.replace(entry, **texts)
 
 
-def _tamed(replay: Replay) -> Replay:
-    """The replay with nothing in it that a terminal would obey. Actions that were played again have nothing such anyway."""
+def _printable_replay(replay: Replay) -> Replay:
+    """Return the replay without control characters."""
     outcome = msgspec.to_builtins(replay.outcome)
     return replace(
         replay,
@@ -331,7 +336,7 @@ def _tamed(replay: Replay) -> Replay:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
-    """A way to read one key at a time; "" when there are no more. What is typed while a page is drawn is not lost."""
+    """Yield a function that reads one key, "" at the end of the input. Keys typed while a page is drawn are not lost."""
     try:
         import termios
         import tty
@@ -347,16 +352,16 @@ def _keys() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _step(out: Console, book: _ReplayPager, last: int) -> None:
-    """Leaf through the book, key by key."""
+def _step(out: Console, pager: _ReplayPager, last: int) -> None:
+    """Step through the replay with keys."""
     place = 0
-    told = ""
+    problem = ""
     with _keys() as next_key:
         while True:
             out.clear()
-            out.print(book.page(place))
-            out.print(Text(f"\nenter next · p previous · g go to · q quit  {told}", style="dim"))
-            told = ""
+            out.print(pager.page(place))
+            out.print(Text(f"\nenter next · p previous · g go to · q quit  {problem}", style="dim"))
+            problem = ""
             key = next_key()
             while key not in KNOWN:
                 key = next_key()
@@ -370,11 +375,11 @@ def _step(out: Console, book: _ReplayPager, last: int) -> None:
                 try:
                     place = arguments.read_number("revision", _typed(out, next_key), 0, last)
                 except BadSetup as error:
-                    told = str(error)
+                    problem = str(error)
 
 
 def _typed(out: Console, next_key: Callable[[], str]) -> str:
-    """What is typed up to the next enter."""
+    """Read a line, key by key."""
     out.print("go to revision: ", end="")
     typed = ""
     while (key := next_key()) not in ENDS_A_LINE:

@@ -1,4 +1,4 @@
-"""``rubble roster``: is this tournament file good, and what would be played?"""
+"""``rubble roster``: checks roster files, and writes new ones."""
 
 import math
 import os
@@ -34,14 +34,14 @@ from service.games.playing import play_one
 GOOD, BAD = 0, 2
 #: The largest file that is read, in bytes.
 LARGEST_FILE = 2**20
-#: So many games by built-in players tell how long a match is.
+#: Games that built-in players play to estimate the length of a match.
 PILOT_GAMES = 3
-#: The pace of `rubble run` with greedy and random on two busy cores, eight matches at once: 9,002 decisions took 19.5 s, and
-#: starting and ending everything some seconds. mcts thinks this long about an answer, if its clock allows it.
+#: Measured with `rubble run`, greedy and random on two busy cores, eight matches at once: 9,002 decisions took 19.5 s, and
+#: starting and stopping everything some seconds. mcts thinks this long about an answer if its clock allows it.
 _DECISION_MS = 2.2
 _START_S = 8.0
 _MCTS_MS = 1_000.0
-#: More bots than this are summed up instead of listed.
+#: At most this many bots are listed.
 LONGEST_LIST = 40
 
 app = typer.Typer(
@@ -64,7 +64,7 @@ def _roster(context: typer.Context) -> None:
 
 
 def facts_of(game: AnyGame) -> GameFacts:
-    """What a roster must know of a game."""
+    """Return what a roster needs to know of a game."""
     options = tuple(
         OptionFacts(option.name, option.default, option.choices, option.range, option.seats) for option in game.options
     )
@@ -72,7 +72,7 @@ def facts_of(game: AnyGame) -> GameFacts:
 
 
 def file_text(file: str) -> str:
-    """The text of a roster file; BadRoster if it is no text, or BadSetup if there is no such file."""
+    """Return the text of a roster file; raises BadSetup if it cannot be read, BadRoster if it is not text."""
     try:
         with Path(file).open("rb") as opened:
             data = opened.read(LARGEST_FILE + 1)
@@ -82,31 +82,31 @@ def file_text(file: str) -> str:
     if len(data) > LARGEST_FILE:
         raise BadSetup("FILE", file, f"a roster of at most {LARGEST_FILE // 2**20} MiB")
     try:
-        return data.decode().removeprefix("\ufeff")  # some editors begin a file with this mark
+        return data.decode().removeprefix("\ufeff")  # byte order mark, which some editors write
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadRoster([Problem(file, line, "", "these bytes are no UTF-8 text")]) from None
+        raise BadRoster([Problem(file, line, "", "these bytes are not UTF-8 text")]) from None
 
 
 def read_text(text: str, file: str = "roster.toml") -> Roster:
-    """The roster of a text, for the games that are here; BadRoster."""
+    """Read a roster for the games of this version; raises BadRoster."""
     games = all_games().values()
     return read_roster(text, [facts_of(game) for game in games], file=file)
 
 
 def load(file: str) -> Roster:
-    """The roster in a file; BadRoster, or BadSetup if there is no such file."""
+    """Read a roster file; raises BadRoster, or BadSetup if the file cannot be read."""
     return read_text(file_text(file), file)
 
 
 @app.command("check")
 def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A roster.", show_default=False)],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The roster file.", show_default=False)],
     json: arguments.Json = False,
 ) -> int:
-    """Report everything that is wrong in a roster, each with its line; or tell what would be played.
+    """Report every mistake in a roster with its line, or show what would be played.
 
-    Exit code 0: it is good, even if a folder or program of a command is not on this machine, which is told. 2: it is not.
+    Exit code 0: it is good, even if this machine lacks a folder or program of a command, which is reported. 2: it is not.
 
     [dim]$[/] rubble roster check roster.toml
     """
@@ -130,12 +130,14 @@ def check(
         for problem in lacking:
             console().print(f"{problem}", style="yellow", markup=False, soft_wrap=True)
         if lacking:
-            console().print("It is good where that is there; `rubble run` would refuse it here.", style="yellow")
+            console().print(
+                "The roster is good for a machine that has these; `rubble run` would refuse it here.", style="yellow"
+            )
     return GOOD
 
 
 def absent(roster: Roster, file: str) -> list[Problem]:
-    """What commands of a roster need and this machine lacks. A roster for other machines is good all the same."""
+    """List what the commands of a roster need and this machine lacks. The roster may still be good for other machines."""
     from orchestrator.bot_processes.pool import search_path
 
     lines = lines_of(roster.text)
@@ -145,7 +147,7 @@ def absent(roster: Roster, file: str) -> list[Problem]:
             line = lines.get(("limits", "readable"), 1)
             found.append(
                 Problem(
-                    file, line, "limits.readable", f"limits.readable: {path!r}; expected a file or folder that is there"
+                    file, line, "limits.readable", f"limits.readable: {path!r}; expected an existing file or folder"
                 )
             )
     for at, bot in enumerate(roster.bots):
@@ -154,7 +156,7 @@ def absent(roster: Roster, file: str) -> list[Problem]:
         folder, program = Path(file).resolve().parent / bot.cwd, bot.command[0]
         searched = bot.env.get("PATH", search_path())
         if not folder.is_dir():
-            key, value, expected = "cwd", bot.cwd, f"a folder that is there; {str(folder)!r} is not"
+            key, value, expected = "cwd", bot.cwd, f"an existing folder; {str(folder)!r} does not exist"
         elif shutil.which(os.path.join(folder, program) if "/" in program else program, path=searched):
             continue
         else:
@@ -165,18 +167,18 @@ def absent(roster: Roster, file: str) -> list[Problem]:
 
 
 def _missing_program(folder: Path, program: str, searched: str) -> str:
-    """What would have been a program, and what to do about it."""
+    """Say which program was expected, and what to do."""
     if "/" not in program:
-        return f"a program in one of {searched}; install it, or write ./{program} for one beside the roster"
+        return f"a program in one of {searched}; install it, or write ./{program} for one in the folder of the roster"
     path = Path(os.path.normpath(folder / program))
     if path.is_file():
-        return f"a program that can be started; do `chmod +x {path}` first"
+        return f"a program that can be started; run `chmod +x {path}` first"
     hint = "run its ./build first, or set cwd" if (path.parent / "build").is_file() else "build it first, or set cwd"
     return f"a program that can be started; there is no {str(path)!r}: {hint}"
 
 
 def refuse(file: str, bad: BadRoster, json: bool = False) -> int:
-    """Tell everything that is wrong, a line each; the exit code."""
+    """Print every problem, one on each line, and return the exit code."""
     if json:
         print_json({"file": file, "ok": False, "problems": _listed(bad.problems), "absent": [], "plan": None})
     else:
@@ -191,7 +193,7 @@ def _listed(problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 
 def _pilot(roster: Roster) -> float:
-    """Decisions in a match, as the built-in players need them."""
+    """Return the mean number of decisions in a match between built-in players."""
     game = all_games()[roster.game]
     players = [game.players["greedy"]] * roster.players
     played = [play_one(game, roster.players, roster.options, players, 1906, at) for at in range(PILOT_GAMES)]
@@ -199,7 +201,7 @@ def _pilot(roster: Roster) -> float:
 
 
 def described(roster: Roster, survey: Survey, pilot: float) -> dict[str, Any]:
-    """What would be played, as JSON tells it."""
+    """Return what would be played, as JSON."""
     return {
         "name": roster.name,
         "game": roster.game,
@@ -228,20 +230,20 @@ def described(roster: Roster, survey: Survey, pilot: float) -> dict[str, Any]:
 
 
 def _expected(roster: Roster, survey: Survey, pilot: float) -> float:
-    """Seconds for a whole run, as `rubble run` was measured with bundled bots; another command is taken to be as quick."""
+    """Estimate the seconds of a whole run, at the pace measured with bundled bots; other bots are assumed to be as fast."""
     thinkers = sum(bot.bundled == "mcts" for bot in roster.bots) / len(roster.bots)
     thought_ms = thinkers * min(0.75 * roster.time_control.move_ms, _MCTS_MS)
     return _START_S + survey.matches * pilot * (_DECISION_MS + thought_ms) / 1_000
 
 
 def _slowest(roster: Roster, survey: Survey, pilot: float) -> float:
-    """Seconds for all matches, one after the other, if every seat uses all the time it has."""
+    """Return the seconds for all matches, one after the other, if every seat uses all its time."""
     clocks_s = roster.time_control.longest_ms(roster.players, math.ceil(pilot)) / 1_000
     return survey.matches * min(clocks_s, roster.limits.match_seconds)
 
 
 def page(roster: Roster, survey: Survey, pilot: float) -> Group:
-    """What would be played, as a person reads it."""
+    """Show what would be played."""
     shape = f" · {roster.game} · {count_of(roster.players, 'player')} · {roster.format.replace('_', ' ')}"
     most = "at most " if roster.format == "compare" else ""
     counts = (
@@ -269,15 +271,15 @@ def page(roster: Roster, survey: Survey, pilot: float) -> Group:
         often = count_of(high, "time") if high == low else f"{low:,} to {high:,} times"
         notes.append(f"meetings: {often} a pair{unmet}")
     notes.append(
-        f"estimate: about {pilot:,.0f} decisions a match; {_span(_expected(roster, survey, pilot))} with bots as quick as the "
+        f"estimate: about {pilot:,.0f} decisions a match; {_span(_expected(roster, survey, pilot))} with bots as fast as the "
         f"bundled ones; at most {_span(_slowest(roster, survey, pilot))} if every clock runs out, one match after the other"
     )
     if roster.reproducible:
         notes.append(f"seed: {roster.seed}. {UNPROTECTED}")
     elif roster.seed is not None:
         notes.append(
-            f"seed: {roster.seed} joins 32 secret random bytes, so the cards stay secret and the run cannot be repeated; "
-            "reproducible = true would repeat it, and tell everybody the cards"
+            f"seed: {roster.seed} is combined with 32 secret random bytes, so the cards stay secret and the run cannot be "
+            "repeated; reproducible = true makes it repeatable, but then everybody can know the cards"
         )
     else:
         notes.append("seed: none; 32 secret random bytes decide every card")
@@ -296,10 +298,12 @@ def _span(seconds: float) -> str:
 
 @app.command("new")
 def new(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - prints it.")] = "roster.toml",
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to write; - prints it instead.")
+    ] = "roster.toml",
     game: arguments.GameId = None,
 ) -> int:
-    """Write a commented roster that can be played as it stands. A file that is there already is left alone.
+    """Write a commented roster that can be played as it is. An existing file is not overwritten.
 
     [dim]$[/] rubble roster new
     [dim]$[/] rubble roster new --game sf1906-2e night.toml
@@ -316,12 +320,12 @@ def new(
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise BadSetup("FILE", file, f"a file that can be written ({why})") from None
-    print(f"{file} is written; next: {own_command()} roster check {file}")
+    print(f"Wrote {file}. Next: {own_command()} roster check {file}")
     return GOOD
 
 
 def example(game: AnyGame) -> str:
-    """A commented roster for a game."""
+    """Return a commented roster for a game."""
     low, high = game.seats[0], game.seats[-1]
     players = max(low, min(2, high))
     options = []
@@ -344,11 +348,11 @@ name = "example"
 game = "{id}"
 players = {players}                # at one table: {seats}
 format = "round_robin"     # or "gauntlet", "compare"
-deals = 30                 # how often each table is laid; each deal is played from every seat
+deals = 30                 # deals for each table; each deal is played from every seat
 # budget = 2000            # instead of deals: the most matches there may be
-# seed = 1906              # with reproducible = true: repeats a run. Everybody who knows or guesses it then knows every card
+# seed = 1906              # with reproducible = true: repeats a run. Anybody who knows or guesses it then knows every card
 # reproducible = true      # without it, secret random bytes decide the cards
-duplicate = "table"        # rotations share the opening table; "full": the hidden cards too; "none": nothing
+duplicate = "table"        # rotations of a deal share the opening table; "full": the hidden cards too; "none": nothing
 
 [options]
 {options}
@@ -357,12 +361,12 @@ duplicate = "table"        # rotations share the opening table; "full": the hidd
 move_ms = 1000             # for each answer
 bank_ms = 30000            # a reserve for the whole game
 increment_ms = 0
-seating_ms = 60000         # to turn up
+seating_ms = 60000         # to connect and take the seat
 
 [limits]                   # for bots that are started here
 # cpu_seconds = 600
 # memory_mb = 2048
-# processes = 256          # with threads
+# processes = 256          # including threads
 # disk_mb = 512
 # match_seconds = 3600     # a match that lasts longer is lost by the seat that used the most time
 
@@ -386,6 +390,6 @@ bundled = "random"
 # isolated = true          # a fresh process for every game
 
 # [[bots]]
-# name = "from-afar"
-# remote = true            # dials in by itself, with a key
+# name = "remote-bot"
+# remote = true            # its author starts it; it connects with a key
 """

@@ -1,4 +1,4 @@
-"""``rubble run``: a whole tournament on this machine, from a roster to a report."""
+"""``rubble run``: plays a whole tournament on this machine, from a roster to a report."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from cli.terminal import complain, own_command
 from cli.tournament import notes as notes_of
 from service.games.core import BadSetup
 
-if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help does not need it
+if TYPE_CHECKING:  # slow to import, and --help does not need it
     from cli.local import ArenaSettings, LocalArena
     from orchestrator.book import Book, Tournament
     from orchestrator.client import ArenaClient
@@ -30,60 +30,62 @@ if TYPE_CHECKING:  # what starts a tournament takes a second to import; --help d
     from orchestrator.roster import Roster
     from orchestrator.tournaments import Tournaments
 
-#: Between two looks at which remote bots are there, in seconds.
+#: Seconds between two checks which remote bots are connected.
 _LOOK_S: Final = 0.5
-#: With less room than this, in bytes, Redis and SQLite fail to write.
+#: With less free disk space than this, in bytes, Redis and SQLite fail to write.
 _ROOM_BYTES: Final = 256 << 10
 _OVER, _FAILED, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
 
 
 class _Stopped(Exception):
-    """Nobody can go on with the tournament as things are; says why."""
+    """The tournament cannot go on; the message says why."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How a run is to be."""
+    """Options of a run."""
 
     quiet: bool
-    #: How long remote bots have to dial in, in seconds.
+    #: How long remote bots have to connect, in seconds.
     wait_s: int
 
 
 def command(
     roster: Annotated[
         str | None,
-        typer.Argument(metavar="[ROSTER]", help="The roster file; without one, what `rubble roster new` writes."),
+        typer.Argument(
+            metavar="[ROSTER]", help="The roster file; by default the example that `rubble roster new` writes."
+        ),
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/NAME-TIME.")
+        str | None, typer.Option("--out", metavar="DIR", help="Folder for the results; by default runs/NAME-TIME.")
     ] = None,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="DIR", help="Go on with a run that was stopped.")
+        str | None, typer.Option("--resume", metavar="DIR", help="Continue a run that was stopped, by its folder.")
     ] = None,
     concurrency: Annotated[
         str | None,
         typer.Option(
             "--concurrency",
             metavar="N",
-            help="Matches played at once; by default as many as cores, bots and clocks allow.",
+            help="Number of matches played at once; by default as many as cores, bots and clocks allow.",
             show_default=False,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No live table; only what matters at the end.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No live table, only the result.")] = False,
     listen: Annotated[
         str,
-        typer.Option("--listen", metavar="ADDR", help="host:port where remote bots dial in; port 0 takes a free one."),
+        typer.Option("--listen", metavar="ADDR", help="host:port where remote bots connect; port 0 picks a free one."),
     ] = "127.0.0.1:0",
     wait: Annotated[
         str,
-        typer.Option("--wait", metavar="SECONDS", help="How long remote bots have to dial in before the first match."),
+        typer.Option("--wait", metavar="SECONDS", help="How long remote bots have to connect before the first match."),
     ] = "600",
 ) -> int:
-    """Play a tournament: Redis, service, worker and bots are started for it and stopped after it.
+    """Play a tournament on this machine: starts Redis, the service, a worker and the bots, and stops them at the end.
 
-    DIR then holds standings.json, results.csv, report.html, the replays and the book of record. Ctrl-C stops cleanly; what has been
-    played is kept, and --resume goes on. The key of a bot that dials in by itself is written into DIR/keys, for you alone.
+    DIR then contains standings.json, results.csv, report.html, the replays and the book of record. Ctrl-C stops the run; all
+    results so far are kept, and --resume continues. The key of a remote bot is written into DIR/keys, readable only by you.
 
     [dim]$[/] rubble run
     [dim]$[/] rubble run roster.toml --out runs/first
@@ -110,7 +112,7 @@ def command(
     if resume is not None:
         folder = Path(resume)
         if roster is not None or out is not None:
-            complain("--resume goes on with what its folder holds; give it neither a roster nor --out")
+            complain("--resume continues the run in its folder; it takes neither a roster nor --out")
             return _BAD_INPUT
         if not (folder / "book.sqlite").exists():
             complain(f"--resume: {resume!r} is not the folder of a run; expected one with book.sqlite in it")
@@ -122,7 +124,7 @@ def command(
         _hold(folder)
     else:
         if roster is None:
-            console.print("No roster was given, so the one is played that `rubble roster new` writes.")
+            console.print("No roster given; playing the example that `rubble roster new` writes.")
         file = "example.toml" if roster is None else roster
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         if out == "":
@@ -130,7 +132,7 @@ def command(
         folder = Path(out) if out is not None else Path("runs") / f"{Path(file).stem}-{stamp}"
         if _is_planned(folder):
             complain(
-                f"--out: {str(folder)!r} holds a run already; `{own_command()} run --resume {folder}` goes on with it"
+                f"--out: {str(folder)!r} already contains a run; `{own_command()} run --resume {folder}` continues it"
             )
             return _BAD_INPUT
         try:
@@ -149,31 +151,31 @@ def command(
         except OSError as error:
             raise BadSetup("--out", str(folder), f"a folder that can be written ({error.strerror})") from None
     try:
-        beside = str(Path(file).resolve().parent) if loaded is not None else ""
+        roster_folder = str(Path(file).resolve().parent) if loaded is not None else ""
         with at_sigterm(), LocalArena(_arena(folder, at_once, listen)) as arena:
             arena.start_orchestrator()
             if not quiet:
                 shown = "1 match" if at_once.matches == 1 else f"{at_once.matches} matches"
                 console.print(f"Up to {shown} at once, {at_once.why}.", style="dim", highlight=False, soft_wrap=True)
-            return _play(arena, loaded, beside, folder, console, terms)
+            return _play(arena, loaded, roster_folder, folder, console, terms)
     except InUse:
-        complain(f"another process is playing in {folder} this moment{_goes_on(folder)}")
+        complain(f"another process is using {folder} right now{_goes_on(folder)}")
         return _FAILED
     except KeyboardInterrupt:
         if _is_planned(folder):
             console.print(
-                f"\nStopped. What has been played is kept; go on with:\n  {own_command()} run --resume {folder}"
+                f"\nStopped. All results so far are kept; continue with:\n  {own_command()} run --resume {folder}"
             )
         else:
-            console.print("\nStopped before the tournament was planned; nothing has been played.")
+            console.print("\nStopped before the tournament was planned; nothing was played.")
         return _INTERRUPTED
     except _failures() as error:
         is_full = shutil.disk_usage(folder).free < _ROOM_BYTES
-        full = f"there is no room left in {folder}; make some. What failed: " if is_full else ""
+        full = f"the disk of {folder} is full; free some space. What failed: " if is_full else ""
         complain(full + str(error).splitlines()[0] + _goes_on(folder))
         return _FAILED
     except BrokenPipeError:
-        raise  # whoever read the table has left, which is not about the folder
+        raise  # the reader of standard output has gone, which is no problem of the folder
     except OSError as error:
         complain(f"{folder} cannot be written ({error.strerror}){_goes_on(folder)}")
         return _FAILED
@@ -185,12 +187,12 @@ def command(
         return _BAD_INPUT
     except BotCannotStart as error:
         complain(str(error).removesuffix(error.words), said=error.words)
-        complain(f"nothing has been lost; once the bot is mended, `{own_command()} run --resume {folder}` goes on")
+        complain(f"nothing is lost; once the bot is fixed, `{own_command()} run --resume {folder}` continues")
         return _FAILED
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What ends a run that can be gone on with; a full disk is one cause of the last two. Imported only when something fails."""
+    """Return the exceptions that end a run which can be resumed. Imported only when something fails."""
     from redis.exceptions import RedisError
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -202,21 +204,21 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def _goes_on(folder: Path) -> str:
-    """How to go on with what has been played; empty if nothing has."""
+    """Say how to continue the run; empty if nothing was planned."""
     return (
-        f"; what has been played is kept, and `{own_command()} run --resume {folder}` goes on"
+        f"; all results so far are kept, and `{own_command()} run --resume {folder}` continues"
         if _is_planned(folder)
         else ""
     )
 
 
 def _is_planned(folder: Path) -> bool:
-    """Whether the folder holds a tournament. A run that was stopped before it was planned has left nothing to go on with."""
+    """Whether the folder contains a planned tournament; a run that was stopped earlier cannot be resumed."""
     return _planned(folder) is not None
 
 
 def _planned(folder: Path) -> "ConcurrencyInput | None":
-    """What the tournament in a folder asks of this machine; None if there is none."""
+    """Return what decides the concurrency of the tournament in a folder; None if there is none."""
     from orchestrator.concurrency import ConcurrencyInput
     from orchestrator.spec import Spec
 
@@ -229,7 +231,7 @@ def _planned(folder: Path) -> "ConcurrencyInput | None":
                 return None
             row = book.execute("SELECT spec, planned FROM tournaments LIMIT 1").fetchone()
     except sqlite3.Error as error:
-        raise BadSetup("book", str(file), f"the book of a run, which can be read ({error})") from None
+        raise BadSetup("book", str(file), f"the book of a run that can be read ({error})") from None
     if row is None:
         return None
     spec = Spec.from_json(row[0])
@@ -245,7 +247,7 @@ def _asked_by_roster(roster: "Roster", planned: int) -> "ConcurrencyInput":
 
 
 def _hold(folder: Path) -> None:
-    """Hand nothing out of a run that was stopped until every bot is there."""
+    """Pause a run that was stopped, so that no match is handed out until every bot is connected."""
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING, WAITING
 
@@ -254,7 +256,7 @@ def _hold(folder: Path) -> None:
 
 
 def _arena(folder: Path, at_once: "Concurrency", listen: str) -> "ArenaSettings":
-    """Everything in the folder of the run; the operator's token is known to nobody else."""
+    """Return the settings of an arena in the folder of the run, with a new operator's token."""
     from cli.local import ArenaSettings
     from orchestrator.private import private_paths
 
@@ -269,15 +271,15 @@ def _arena(folder: Path, at_once: "Concurrency", listen: str) -> "ArenaSettings"
         listen=listen,
         concurrency=at_once.matches,
         window=at_once.matches,
-        hidden=(*private_paths(os.environ), *own),  # also of an arena that runs beside ours
+        hidden=(*private_paths(os.environ), *own),  # also those of another arena on this machine
         operator_token=secrets.token_urlsafe(32),
     )
 
 
 def _play(
-    arena: "LocalArena", roster: "Roster | None", beside: str, folder: Path, console: Console, terms: "Terms"
+    arena: "LocalArena", roster: "Roster | None", roster_folder: str, folder: Path, console: Console, terms: "Terms"
 ) -> int:
-    """Create the tournament, watch it to its end, and export it. ``beside`` is the roster's own folder."""
+    """Create the tournament, watch it to its end, and export it."""
     from cli.roster import read_text
     from orchestrator.book import Book
     from orchestrator.book.tables import PAUSED, RUNNING
@@ -289,7 +291,9 @@ def _play(
     with contextlib.closing(Book(arena.book)) as book:
         tournaments = Tournaments(book, read=lambda text: read_text(text, "roster.toml") if roster is None else roster)
         if roster is not None:
-            tournament = book.tournament(tournaments.create(roster.text, folder=beside, is_paused=True).tournament.id)
+            tournament = book.tournament(
+                tournaments.create(roster.text, folder=roster_folder, is_paused=True).tournament.id
+            )
         else:
             tournament = book.tournaments()[0]
         if tournament.is_reproducible:
@@ -305,7 +309,7 @@ def _play(
             _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
         _watch(arena, tournaments, tournament, folder, console, quiet=terms.quiet)
-        _tell(tournaments, book, tournament, folder)
+        _finish(tournaments, book, tournament, folder)
     return _OVER
 
 
@@ -318,7 +322,7 @@ def _watch(
     *,
     quiet: bool,
 ) -> None:
-    """Until all matches are over; _Stopped if nobody can go on with them."""
+    """Show the tournament until all matches are over; raises _Stopped if it cannot go on."""
     from cli.live_table import is_watched
     from cli.watch import looks, shown
     from orchestrator.celery_app import make_app, send_tick
@@ -327,7 +331,7 @@ def _watch(
     def pause(seconds: float) -> None:
         arena.keep(seconds)
         if shutil.disk_usage(folder).free < _ROOM_BYTES:
-            raise _Stopped(f"there is no room left in {folder}; make some")
+            raise _Stopped(f"the disk of {folder} is full; free some space")
 
     send_tick(make_app(arena.broker))
     seen = looks(tournaments, tournament.id, standings=is_watched(console, quiet=quiet), pause=pause)
@@ -337,8 +341,8 @@ def _watch(
                 raise _Stopped(update.tournament.reason or "the tournament was paused")
 
 
-def _tell(tournaments: "Tournaments", book: "Book", tournament: "Tournament", folder: Path) -> None:
-    """Write everything down, and show the table."""
+def _finish(tournaments: "Tournaments", book: "Book", tournament: "Tournament", folder: Path) -> None:
+    """Write all files, and show the table."""
     from cli.export import write_export
     from orchestrator.messages import standings_of
     from orchestrator.report.page import verdict
@@ -348,8 +352,8 @@ def _tell(tournaments: "Tournaments", book: "Book", tournament: "Tournament", fo
     write_export(tournaments, tournament.id, folder)
     final = standings_of(tournaments.standings(tournament.id))
     Console().print(standings_table(replace(final, notes=()), title=tournament.name, width=Console().width))
-    said = [verdict(read_report_data(book, tournament.id))] if tournament.spec.format == "compare" else []
-    for words in dict.fromkeys([*said, *final.notes, *notes_of(tournaments.tournament(tournament.id))]):
+    answer = [verdict(read_report_data(book, tournament.id))] if tournament.spec.format == "compare" else []
+    for words in dict.fromkeys([*answer, *final.notes, *notes_of(tournaments.tournament(tournament.id))]):
         Console().print(words, highlight=False, markup=False)
     for words in _faults(final.entrants, folder / "arena" / "bots" / tournament.id):
         Console().print(words, highlight=False, markup=False, soft_wrap=True)
@@ -357,20 +361,20 @@ def _tell(tournaments: "Tournaments", book: "Book", tournament: "Tournament", fo
 
 
 def _faults(lines: "Sequence[Standing]", logs: Path) -> Iterator[str]:
-    """Of each bot that forfeited: how often and why, and where what it said itself can be read."""
+    """Yield a line for each bot that forfeited: how often, why, and where its output is."""
     from orchestrator.entrants import file_name
     from orchestrator.report.words import visible
 
     for line in lines:
         if line.faults:
             causes = ", ".join(f"{count} {cause}" for cause, count in sorted(line.faults.items()))
-            said = sorted(logs.glob(f"slot-*/{file_name(line.name)}/output.log"))
-            where = f"; what it said: {said[-1]}" if said else ""
+            outputs = sorted(logs.glob(f"slot-*/{file_name(line.name)}/output.log"))
+            where = f"; its output: {outputs[-1]}" if outputs else ""
             yield f"{visible(line.name)} forfeited: {causes}{where}"
 
 
 def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
-    """Every bot of ours starts and says hello, or BotCannotStart with its own words: nobody likes to learn that in the morning."""
+    """Start every local bot once before the first match; raises BotCannotStart with the bot's output if one does not connect."""
     from orchestrator.bot_processes.pool import START_S, BotCannotStart
     from orchestrator.bot_starts import SAID, Started
     from orchestrator.celery_app import START_BOTS, make_app
@@ -386,33 +390,31 @@ def _start_bots(arena: "LocalArena", tournament: "Tournament") -> None:
 def _call_remote_bots(
     arena: "LocalArena", client: "ArenaClient", tournament: "Tournament", keys: Path, console: Console, wait_s: int
 ) -> None:
-    """Give every remote bot its key, and wait until all of them have dialled in; _Stopped if they do not."""
+    """Write a key for every remote bot, and wait until all are connected; raises _Stopped if they do not connect in time."""
     from cli.keys import read_key, write_key
     from orchestrator.entrants import remote_bots
 
     wanted = remote_bots(tournament)
     for entrant, bot in wanted.items():
         key = read_key(keys, entrant) or client.issue_key(bot)
-        file = write_key(keys, entrant, _dialled(client.access.address), key)
-        console.print(
-            f"{entrant} is remote; the address to dial and its key are in {file}", highlight=False, soft_wrap=True
-        )
+        file = write_key(keys, entrant, _public_address(client.access.address), key)
+        console.print(f"{entrant} is a remote bot; its address and key are in {file}", highlight=False, soft_wrap=True)
     end = time.monotonic() + wait_s
-    told: list[str] = []
+    shown: list[str] = []
     while True:
         connected = client.connected()
         missing = [entrant for entrant, bot in wanted.items() if bot not in connected]
         if not missing:
             return
-        if missing != told:
-            told = missing
-            console.print(f"waiting for {', '.join(missing)} to dial in, at most {wait_s} s", highlight=False)
+        if missing != shown:
+            shown = missing
+            console.print(f"waiting up to {wait_s} s for {', '.join(missing)} to connect", highlight=False)
         if time.monotonic() > end:
-            raise _Stopped(f"{', '.join(missing)} did not dial in within {wait_s} s (--wait)")
+            raise _Stopped(f"{', '.join(missing)} did not connect within {wait_s} s (--wait)")
         arena.keep(_LOOK_S)
 
 
-def _dialled(address: str) -> str:
-    """The address as another machine would dial it, if we listen everywhere."""
+def _public_address(address: str) -> str:
+    """Return an address that other machines can use, if the service listens on all interfaces."""
     host, _, port = address.rpartition(":")
     return f"{socket.gethostname()}:{port}" if host in ("0.0.0.0", "[::]") else address

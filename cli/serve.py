@@ -1,4 +1,4 @@
-"""``rubble serve``: the rules service, with a Redis of its own where none is given."""
+"""``rubble serve``: the service, with an embedded Redis if no other is given."""
 
 from typing import Annotated
 
@@ -11,42 +11,47 @@ def command(
     listen: Annotated[
         str | None,
         typer.Option(
-            "--listen", metavar="ADDR", help="host:port to listen on (RUBBLE_LISTEN); port 0 takes a free one."
+            "--listen", metavar="ADDR", help="host:port to listen on (RUBBLE_LISTEN); port 0 picks a free one."
         ),
     ] = None,
     processes: Annotated[
         str | None,
-        typer.Option("--processes", metavar="N", help="Copies of the service behind the port (RUBBLE_PROCESSES)."),
+        typer.Option(
+            "--processes", metavar="N", help="Number of copies of the service that share the port (RUBBLE_PROCESSES)."
+        ),
     ] = None,
     redis: Annotated[
         str | None,
         typer.Option(
             "--redis",
             metavar="URL",
-            help="Where sessions live (RUBBLE_REDIS): redis://, rediss://, unix://, redis+sentinel://, redis+cluster://. "
-            "Without it a real server is started in the state folder.",
+            help="Redis for the sessions (RUBBLE_REDIS): redis://, rediss://, unix://, redis+sentinel://, redis+cluster://. "
+            "By default one is started in the state folder.",
         ),
     ] = None,
     tls_cert: Annotated[
-        str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate (PEM); needs --tls-key.")
+        str | None, typer.Option("--tls-cert", metavar="FILE", help="TLS certificate (PEM); needs --tls-key.")
     ] = None,
     tls_key: Annotated[str | None, typer.Option("--tls-key", metavar="FILE", help="Its private key (PEM).")] = None,
     tls_client_ca: Annotated[
         str | None,
-        typer.Option("--tls-client-ca", metavar="FILE", help="Ask clients for a certificate of this authority."),
+        typer.Option("--tls-client-ca", metavar="FILE", help="Require clients to have a certificate of this CA."),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option("--metrics", metavar="ADDR", help="host:port for Prometheus (RUBBLE_METRICS).")
+        str | None,
+        typer.Option("--metrics", metavar="ADDR", help="host:port of the Prometheus metrics (RUBBLE_METRICS)."),
     ] = None,
     state_dir: Annotated[
         str | None,
-        typer.Option("--state-dir", metavar="DIR", help="Secrets and the embedded Redis (RUBBLE_STATE_DIR)."),
+        typer.Option(
+            "--state-dir", metavar="DIR", help="Folder for secrets and the embedded Redis (RUBBLE_STATE_DIR)."
+        ),
     ] = None,
 ) -> int:
-    """Serve games to bots until Ctrl-C or SIGTERM.
+    """Run the service to which bots connect, until Ctrl-C or SIGTERM.
 
-    The operator's token and the signing secret come from the environment (RUBBLE_OPERATOR_TOKEN, RUBBLE_SECRETS, or the same with
-    _FILE) and are made in the state folder where they are missing. When ready it prints one line: serving on ADDR.
+    The operator's token and the signing secret come from RUBBLE_OPERATOR_TOKEN and RUBBLE_SECRETS (or the same with _FILE). If
+    they are missing, they are created in the state folder. When ready it prints one line: serving on ADDR.
 
     [dim]$[/] rubble serve
     [dim]$[/] rubble serve --listen 127.0.0.1:7500 --processes 2 --metrics 127.0.0.1:9500

@@ -1,4 +1,4 @@
-"""``rubble show``: one table, as one viewer sees it."""
+"""``rubble show``: draws one table, as one viewer sees it."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,7 +16,7 @@ from service.games.log import History
 from service.games.playing import play_on, player_draws
 
 MOST_PLIES = 10**6
-#: How much of the log, and how many legal actions, are worth a reader's time.
+#: How many entries of the log, and how many legal actions, are shown.
 LAST_ACTIONS = 8
 FIRST_CHOICES = 24
 
@@ -26,18 +26,20 @@ def command(
     players: arguments.Players = None,
     seed: arguments.Seed = "1",
     plies: Annotated[
-        str, typer.Option("--plies", metavar="K", help="How many decisions are made before you look.")
+        str, typer.Option("--plies", metavar="K", help="Number of decisions before the table is drawn.")
     ] = "0",
     viewer: Annotated[
         str,
-        typer.Option("--viewer", metavar="SEAT|spectator", help="Who looks: a seat, counted from 0, or a spectator."),
+        typer.Option(
+            "--viewer", metavar="SEAT|spectator", help="Show what this seat (counted from 0) or a spectator sees."
+        ),
     ] = "spectator",
     policy: arguments.Policies = None,
     option: arguments.GivenOptions = None,
 ) -> None:
-    """Draw the table after some decisions of built-in players, exactly as far as one viewer may see it.
+    """Draw the table after some decisions of built-in players, with only what one viewer may see.
 
-    The same seed and policies give the game that `rubble simulate` plays first.
+    It is the first game that `rubble simulate` plays with the same seed and policies.
 
     [dim]$[/] rubble show --game sf1906-2e --players 3 --seed 7 --plies 40 --viewer 0
     [dim]$[/] rubble show --game relief --policy greedy --plies 100000
@@ -62,7 +64,7 @@ def command(
     log = history.shown_to(state, looking)[-LAST_ACTIONS:]
     if log:
         parts.append(
-            Text("last said: " + ", ".join(f"{seat}: {text or '(in secret)'}" for seat, text in log), style="dim")
+            Text("last actions: " + ", ".join(f"{seat}: {text or '(in secret)'}" for seat, text in log), style="dim")
         )
     outcome = found.outcome(state)
     parts += [sheet(outcome)] if outcome else _to_act(found, state, looking)
@@ -70,7 +72,7 @@ def command(
 
 
 def draw(picture: Picture) -> Text:
-    """A picture with its styles."""
+    """Return a picture with its styles."""
     return Text("\n").join(Text.assemble(*line) for line in picture)
 
 
@@ -81,12 +83,12 @@ def _to_act(game: AnyGame, state: object, viewer: Viewer) -> list[RenderableType
     if viewer is not None and viewer in acting:
         choices = [game.text(action) for action in game.legal_actions(state, viewer)]
         more = f" … and {len(choices) - FIRST_CHOICES} more" if len(choices) > FIRST_CHOICES else ""
-        parts.append(Text("may say: " + " | ".join(choices[:FIRST_CHOICES]) + more))
+        parts.append(Text("legal actions: " + " | ".join(choices[:FIRST_CHOICES]) + more))
     return parts
 
 
 def sheet(outcome: Outcome) -> Table:
-    """The score sheet, added up as the rulebook does."""
+    """Show the score sheet in the lines of the rulebook."""
     places = (*outcome.seats, *outcome.house)
     labels = _labels(places)
     drawn = Table(title=f"over: {outcome.ending}", title_justify="left", show_edge=False, pad_edge=False)
@@ -101,11 +103,11 @@ def sheet(outcome: Outcome) -> Table:
 
 
 def _labels(places: Sequence[Result]) -> list[str]:
-    """The lines of all places, each once, so that every column reads in the order of its own sheet."""
+    """Return the labels of all score sheets, each once, in an order that fits every sheet."""
     labels: list[str] = []
     for result in places:
         at = len(labels)
-        for line in reversed(result.lines):  # a line that others do not have goes before the next one that they have
+        for line in reversed(result.lines):  # a label that is new goes before the next one that is known
             if line.label in labels:
                 at = labels.index(line.label)
             else:
@@ -114,6 +116,6 @@ def _labels(places: Sequence[Result]) -> list[str]:
 
 
 def _points(result: Result, label: str) -> str:
-    """What a place has on one line of the sheet; nothing where it has no such line."""
+    """Return the points of a player on one line of the sheet; empty without such a line."""
     found = [line.points for line in result.lines if line.label == label]
     return str(sum(found)) if found else ""

@@ -1,4 +1,4 @@
-"""``rubble simulate``: many games by built-in players, and what came of them."""
+"""``rubble simulate``: plays many games with built-in players and sums up the results."""
 
 import sys
 import time
@@ -27,7 +27,7 @@ BAR_WIDTH = 20
 
 @dataclass
 class Line:
-    """What one place at the table has gathered: a seat, or a player of the game without one."""
+    """The points and wins of one player: a seat, or a player of the game itself."""
 
     name: str
     points: int = 0
@@ -41,7 +41,7 @@ class Line:
 
 
 class Tally:
-    """What came of a series so far. A shared victory is split: each of k winners gets 1/k of a win."""
+    """The results of a series so far. A shared victory is split: each of k winners gets 1/k of a win."""
 
     def __init__(self, policies: Sequence[str]) -> None:
         self.games = 0
@@ -66,14 +66,14 @@ class Tally:
 
     @property
     def digest(self) -> str:
-        """A hash over the logs of all games: equal for equal arguments, on every machine."""
+        """Return a hash of all logs: equal for equal arguments, on every machine."""
         return self._digest.hexdigest()
 
 
 def command(
     game: arguments.GameId = None,
     players: arguments.Players = None,
-    games: Annotated[str, typer.Option("--games", metavar="K", help="How many games.")] = "100",
+    games: Annotated[str, typer.Option("--games", metavar="K", help="Number of games.")] = "100",
     seed: arguments.Seed = "1",
     policy: arguments.Policies = None,
     option: arguments.GivenOptions = None,
@@ -81,8 +81,8 @@ def command(
 ) -> None:
     """Play many games with built-in players and count who won.
 
-    A shared victory is split: each of k winners gets 1/k of a win. What the seats do not win, the game has won.
-    The digest is a hash over every action of every game: equal for equal arguments, on every machine.
+    A shared victory is split: each of k winners gets 1/k of a win. Games that no seat wins were won by the game itself.
+    The digest is a hash of every action of every game: equal for equal arguments, on every machine.
 
     [dim]$[/] rubble simulate --game relief --players 3 --games 200 --seed 7
     [dim]$[/] rubble simulate --game sf1906-2e --players 2 --policy greedy --policy random --json
@@ -122,7 +122,7 @@ def command(
 
 
 def _with_progress(count: int, label: str) -> Iterator[int]:
-    """The numbers below count, with a bar on standard error if somebody is there to watch it."""
+    """Yield the numbers below count, with a progress bar if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield from range(count)
         return
@@ -132,7 +132,7 @@ def _with_progress(count: int, label: str) -> Iterator[int]:
 
 
 def page(title: str, tally: Tally, number: int, seconds: float) -> Group:
-    """The series as a person reads it."""
+    """Show the results of a series."""
     counts = f" · {count_of(len(tally.seats), 'player')} · {count_of(tally.games, 'game')} · seed {number}"
     heading = Text.assemble((title, "bold"), counts)
     drawn = Table(show_edge=False, pad_edge=False)

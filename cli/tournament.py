@@ -1,4 +1,4 @@
-"""``rubble tournament``: tournaments of an arena, or of a book; asked and changed with the same words."""
+"""``rubble tournament``: shows and changes tournaments of an arena or of a book, with the same commands."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from cli.arguments import Json
 from cli.export import write_export
 from cli.terminal import complain, console, count_of, own_command, print_json
 
-if TYPE_CHECKING:  # the book takes a second to import; --help does not need it
+if TYPE_CHECKING:  # slow to import, and --help does not need it
     from orchestrator.api.client import TournamentClient
     from orchestrator.tournaments import Tournaments
     from rubble.v1 import tournament_pb2
@@ -38,20 +38,22 @@ BookUrl = Annotated[
         "--book",
         metavar="URL",
         envvar="RUBBLE_BOOK",
-        help="Ask a book instead: sqlite:////path/book.sqlite, postgresql+psycopg://user@host/name, or the folder of a run.",
+        help="Use a book instead: sqlite:////path/book.sqlite, postgresql+psycopg://user@host/name, or the folder of a run.",
     ),
 ]
 ApiAddress = Annotated[
     str,
-    typer.Option("--api", metavar="ADDR", envvar="RUBBLE_API", help="Ask the API at host:port (RUBBLE_CA: with TLS)."),
+    typer.Option(
+        "--api", metavar="ADDR", envvar="RUBBLE_API", help="Use the API at host:port (for TLS, set RUBBLE_CA)."
+    ),
 ]
 StateDir = Annotated[
     str,
     typer.Option(
-        "--state-dir", metavar="DIR", envvar="RUBBLE_STATE_DIR", help="Where `rubble up` runs; its API is asked."
+        "--state-dir", metavar="DIR", envvar="RUBBLE_STATE_DIR", help="State folder of `rubble up`, whose API is used."
     ),
 ]
-Id = Annotated[str, typer.Argument(metavar="NAME", help="Its id or, if only one is called so, its name.")]
+Id = Annotated[str, typer.Argument(metavar="NAME", help="The tournament's id, or its name if no other has it.")]
 _DAY_MS: Final = 24 * 3600 * 1000
 _FAILED: Final = 1
 _BAD_INPUT: Final = 2
@@ -59,7 +61,7 @@ _BAD_INPUT: Final = 2
 
 @app.callback(invoke_without_command=True)
 def _tournament(context: typer.Context) -> None:
-    """Tournaments that workers play. On one machine `rubble run` does all of it; `rubble up` runs an arena for many.
+    """Create and follow tournaments of an arena that `rubble up` runs. For a single tournament use `rubble run`.
 
     [dim]$[/] rubble up                                    [dim]# in another terminal[/]
     [dim]$[/] rubble tournament create roster.toml
@@ -72,7 +74,7 @@ def _tournament(context: typer.Context) -> None:
 
 # ------------------------------------------------------------------------------------------------------------ where tournaments are
 class NothingToAsk(Exception):
-    """Nobody to ask; says what was expected."""
+    """There is no arena or book to use; the message says what was expected."""
 
 
 def _book_url(url: str) -> str:
@@ -87,7 +89,7 @@ def _book_url(url: str) -> str:
 
 
 def _check_file(url: str) -> None:
-    """A book that is asked for must be there: SQLite would make an empty one of a misspelt name."""
+    """Raise NothingToAsk if the book does not exist: SQLite would create an empty one for a misspelt name."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -95,14 +97,14 @@ def _check_file(url: str) -> None:
         parts = make_url(url)
     except ArgumentError:
         raise NothingToAsk(
-            f"--book: {url!r} is no address of a book; expected sqlite:///FILE or postgresql://…"
+            f"--book: {url!r} is not the address of a book; expected sqlite:///FILE or postgresql://…"
         ) from None
     if parts.get_backend_name() == "sqlite" and not Path(parts.database or "").is_file():
         raise NothingToAsk(f"--book: there is no book {parts.database!r}; expected the file of an arena or a run")
 
 
 def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyTournaments:
-    """The tournaments that are asked for: a book, an API, or the arena that runs in the state folder."""
+    """Open a book, an API, or the arena that runs in the state folder."""
     from cli.arena_address import operator_token, read_address, secret_address
 
     if not api and (book := secret_address("--book", book)):
@@ -122,8 +124,8 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
     arena_address = None if api else read_address(Path(state_dir))
     if not api and arena_address is None:
         raise NothingToAsk(
-            f"no arena runs in {state_dir!r} (--state-dir), and no other is named; start one with `{own_command()} up`, or "
-            f"expected --api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
+            f"no arena runs in {state_dir!r} (--state-dir); start one with `{own_command()} up`, or give "
+            f"--api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
         )
     token = operator_token(state_dir)
     address, ca = (arena_address.api, arena_address.ca) if arena_address is not None else (api, "")
@@ -135,7 +137,7 @@ def _with_tournaments(
 ) -> int:
     """Do something with tournaments; every failure is one line.
 
-    ``roster`` is the name of the file that is entered, for what is wrong in it; a book that is only read must be there.
+    ``roster`` is the roster file that is entered, for error messages; without it, a book must exist already.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -176,16 +178,16 @@ def create(
     keys: Annotated[
         str,
         typer.Option(
-            "--keys", metavar="DIR", help="Where keys of remote bots go; by default keys/ID in the state folder."
+            "--keys", metavar="DIR", help="Folder for keys of remote bots; by default keys/ID in the state folder."
         ),
     ] = "",
     book: BookUrl = "",
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Plan a roster's tournament; workers begin to play it at once. The same roster with a seed is planned once.
+    """Create a tournament from a roster; workers begin to play it at once. The same roster with a seed is planned only once.
 
-    A remote bot's key is written into a file that only you can read, beside the address to dial: give it to the bot's author. The
+    For each remote bot, address and key are written into a file that only you can read: give it to the bot's author. The
     tournament begins when all remote bots are connected.
     """
     from cli.roster import file_text
@@ -196,16 +198,16 @@ def create(
 
         text = file_text(roster)
         try:
-            # Behind an API that was named there may be other machines; an arena that was found here shares our files.
+            # A given API may be on another machine; an arena found by its state folder shares these files.
             made = tournaments.create(text, folder="" if api else str(Path(roster).resolve().parent))
-        except ServiceError as error:  # an API knows no file's name
+        except ServiceError as error:  # the API does not know the name of the file
             if error.reason != "BAD_ROSTER":
                 raise
             print(
                 re.sub(r"^roster\.toml(?=:\d+: )", lambda _: roster, error.message, flags=re.MULTILINE), file=sys.stderr
             )
             if error.message.endswith("…"):
-                complain(f"there may be more; `{own_command()} roster check {roster}` shows all of it")
+                complain(f"there may be more; `{own_command()} roster check {roster}` shows all problems")
             return _BAD_INPUT
         found = made.tournament
         print(
@@ -227,9 +229,10 @@ def _hand_out_keys(made: "tournament_pb2.CreateTournamentResponse", folder: Path
         print(f"key of {key.entrant}: {write_key(folder, key.entrant, key.address, key.bot_key)}")
     for entrant in made.tournament.entrants:
         if entrant.remote and not made.keys:
-            told = f"{own_command()} tournament key" if made.existed else f"with the service: {own_command()} key issue"
+            command = f"{own_command()} tournament key" if made.existed else f"{own_command()} key issue"
+            when = "" if made.existed else " (while the service runs)"
             named = f"{made.tournament.id} {entrant.name}" if made.existed else entrant.bot
-            print(f"{entrant.name} is remote; a key for it: {told} {named}")
+            print(f"{entrant.name} is a remote bot; get a key for it with: {command} {named}{when}")
 
 
 @app.command("key")
@@ -237,13 +240,16 @@ def key(
     tournament: Id,
     entrant: Annotated[str, typer.Argument(metavar="ENTRANT", help="A remote entrant.")],
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="Write it into DIR/ENTRANT.env instead, for you alone.")
+        str,
+        typer.Option(
+            "--out", metavar="DIR", help="Write it into DIR/ENTRANT.env, readable only by you, instead of printing it."
+        ),
     ] = "",
     book: BookUrl = "",
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Make another key for a remote bot. It is shown once and kept nowhere; earlier ones stay good."""
+    """Issue another key for a remote bot. It is shown once and not stored; earlier keys stay valid."""
 
     def issue(tournaments: AnyTournaments) -> None:
         from cli.keys import write_key
@@ -256,7 +262,7 @@ def key(
 
 @app.command("list")
 def list_all(json: Json = False, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
-    """All tournaments, the latest first."""
+    """List all tournaments, the latest first."""
 
     def show(tournaments: AnyTournaments) -> None:
         from orchestrator.messages import state_word
@@ -271,7 +277,7 @@ def list_all(json: Json = False, book: BookUrl = "", api: ApiAddress = "", state
             table.add_row(
                 one.id, one.name, one.game, state_word(one.state), f"{far.played:,}/{far.planned:,}", f"{far.faults:,}"
             )
-        console().print(table if found else "no tournaments there")
+        console().print(table if found else "no tournaments")
 
     return _with_tournaments(book, api, state_dir, show)
 
@@ -287,7 +293,7 @@ def _all(tournaments: AnyTournaments) -> "Iterator[tournament_pb2.Tournament]":
 
 
 def plain(tournament: "tournament_pb2.Tournament") -> dict[str, Any]:
-    """One tournament for programs. Keys are added, never changed."""
+    """Return a tournament as JSON. Keys are added, never changed."""
     from orchestrator.messages import state_word
 
     far = tournament.progress
@@ -312,29 +318,29 @@ def plain(tournament: "tournament_pb2.Tournament") -> dict[str, Any]:
 
 
 def notes(tournament: "tournament_pb2.Tournament") -> list[str]:
-    """What somebody should know: why it stands still, and who behaves badly or is not there."""
+    """List what an operator should know: why the tournament stands still, and which bots misbehave or are missing."""
     from orchestrator.roster import UNPROTECTED
     from rubble.v1 import tournament_pb2
 
-    told = [tournament.reason] if tournament.reason else []
+    found = [tournament.reason] if tournament.reason else []
     if tournament.reproducible:
-        told.append(UNPROTECTED)
+        found.append(UNPROTECTED)
     for entrant in tournament.entrants:
         if entrant.conduct == tournament_pb2.CONDUCT_WITHDRAWN:
-            told.append(f"{entrant.name} is withdrawn: it {entrant.reason}")
+            found.append(f"{entrant.name} is withdrawn: it {entrant.reason}")
         elif entrant.conduct == tournament_pb2.CONDUCT_SUSPECT:
-            told.append(f"{entrant.name} {entrant.reason}; somebody should look at it")
+            found.append(f"{entrant.name} {entrant.reason}; somebody should look at it")
     if tournament.state == tournament_pb2.TOURNAMENT_STATE_WAITING:
         missing = [entrant.name for entrant in tournament.entrants if entrant.remote and not entrant.connected]
-        told.append(f"waits for its remote bots: {', '.join(missing) or 'all are connected, it begins in a moment'}")
-    return told
+        found.append(f"waits for its remote bots: {', '.join(missing) or 'all are connected, it begins in a moment'}")
+    return found
 
 
 @app.command("show")
 def show_one(
     tournament: Id, json: Json = False, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble"
 ) -> int:
-    """The table of a tournament so far."""
+    """Show the table of a tournament so far."""
 
     def show(tournaments: AnyTournaments) -> None:
         from orchestrator.messages import standings_of, state_word
@@ -349,8 +355,10 @@ def show_one(
         far = found.progress
         console().print(standings_table(standings, title=found.name, width=console().width))
         planned = count_of(far.planned, "match", "matches")
-        out = f"{far.playing:,} being played, {far.waiting:,} queued" if far.playing + far.waiting else "none under way"
-        console().print(f"{state_word(found.state)}: {far.played:,} of {planned} played, {out}")
+        rest = (
+            f"{far.playing:,} being played, {far.waiting:,} queued" if far.playing + far.waiting else "none under way"
+        )
+        console().print(f"{state_word(found.state)}: {far.played:,} of {planned} played, {rest}")
         for note in notes(found):
             console().print(note, markup=False)
 
@@ -360,16 +368,14 @@ def show_one(
 @app.command("watch")
 def watch(
     tournament: Id,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, whenever something has changed.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on a line at every change.")] = False,
     book: BookUrl = "",
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
     """Follow a tournament to its end: progress, pace, time left, faults and the table.
 
-    Exit code 0: it is done. 1: it was cancelled. Ctrl-C stops watching; the tournament goes on.
+    Exit code 0: it is done. 1: it was cancelled. Ctrl-C stops only the watching; the tournament goes on.
     """
     from cli.watch import follow
 
@@ -379,12 +385,12 @@ def watch(
 @app.command("report")
 def report(
     tournament: Id,
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where report.html goes.")],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for report.html.")],
     book: BookUrl = "",
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Write report.html, one page that needs nothing beside it. `export` writes everything."""
+    """Write report.html, a single file without dependencies. `export` writes all files."""
 
     def write(tournaments: AnyTournaments) -> None:
         page = tournaments.report(tournament)
@@ -399,13 +405,13 @@ def report(
 @app.command("export")
 def export(
     tournament: Id,
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")],
-    without_replays: Annotated[bool, typer.Option("--without-replays", help="Leave the replays out.")] = False,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the files.")],
+    without_replays: Annotated[bool, typer.Option("--without-replays", help="Do not write the replays.")] = False,
     book: BookUrl = "",
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Write standings.json, results.csv, report.html, roster.toml and the replays, for you alone."""
+    """Write standings.json, results.csv, report.html, roster.toml and the replays, readable only by you."""
 
     def write(tournaments: AnyTournaments) -> None:
         count = write_export(tournaments, tournament, Path(out), without_replays=without_replays)
@@ -417,16 +423,17 @@ def export(
 @app.command("prune")
 def prune(
     days: Annotated[
-        str, typer.Option("--days", metavar="N", help="Keep those of tournaments that ended within N days.")
+        str,
+        typer.Option("--days", metavar="N", help="Keep the replays of tournaments that ended within the last N days."),
     ] = "30",
-    yes: Annotated[bool, typer.Option("--yes", help="Remove them; without it they are only listed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove the replays; without it they are only listed.")] = False,
     json: Json = False,
     book: BookUrl = "",
     state_dir: StateDir = ".rubble",
 ) -> int:
-    """Remove the replays of old tournaments from a book. Results, tables and reports stay; export first what you want to keep.
+    """Remove the replays of old tournaments from a book. Results, tables and reports stay; export what you want to keep first.
 
-    [dim]$[/] rubble tournament prune                                    [dim]# what would go from the book of rubble up[/]
+    [dim]$[/] rubble tournament prune                                    [dim]# lists what would be removed[/]
     [dim]$[/] rubble tournament prune --book runs/first --days 90 --yes
     """
     from sqlalchemy.exc import SQLAlchemyError
@@ -441,8 +448,7 @@ def prune(
         address = secret_address("--book", book) or (state_dir if (Path(state_dir) / "book.sqlite").exists() else "")
         if not address:
             raise NothingToAsk(
-                f"--book: there is no book in {state_dir!r}, and no other is named; expected --book URL (RUBBLE_BOOK), such as "
-                "the folder of a run"
+                f"--book: there is no book in {state_dir!r}; expected --book URL (RUBBLE_BOOK), such as the folder of a run"
             )
         url = _book_url(address)
         _check_file(url)
@@ -470,40 +476,42 @@ def prune(
         ended = datetime.fromtimestamp(kept.ended_ms / 1000, UTC).strftime("%Y-%m-%d")
         table.add_row(kept.tournament, kept.name, ended, f"{kept.replays:,}", f"{kept.size / 2**20:,.1f}")
     size = sum(kept.size for kept in found) / 2**20
-    told = f"{sum(kept.replays for kept in found):,} replays, {size:,.1f} MiB"
+    total = f"{sum(kept.replays for kept in found):,} replays, {size:,.1f} MiB"
     if not found:
         console().print(f"no replays of tournaments that ended more than {count_of(kept_days, 'day')} ago")
     else:
         console().print(table)
-        console().print(f"removed: {told}" if yes else f"would be removed: {told}; --yes removes them", highlight=False)
+        console().print(
+            f"removed: {total}" if yes else f"would be removed: {total}; --yes removes them", highlight=False
+        )
     return 0
 
 
 def _change(
-    book: str, api: str, state_dir: str, work: "Callable[[AnyTournaments], tournament_pb2.Tournament]", told: str
+    book: str, api: str, state_dir: str, work: "Callable[[AnyTournaments], tournament_pb2.Tournament]", result: str
 ) -> int:
     def change(tournaments: AnyTournaments) -> None:
         found = work(tournaments)
-        print(f"{found.id} {found.name}: {told}")
+        print(f"{found.id} {found.name}: {result}")
 
     return _with_tournaments(book, api, state_dir, change)
 
 
 @app.command("pause")
 def pause(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
-    """Begin no more matches; those that run are played to their end."""
-    told = "paused; running matches are played to their end"
-    return _change(book, api, state_dir, lambda tournaments: tournaments.pause(tournament), told)
+    """Start no more matches; running matches are played to their end."""
+    result = "paused; running matches are played to their end"
+    return _change(book, api, state_dir, lambda tournaments: tournaments.pause(tournament), result)
 
 
 @app.command("resume")
 def resume(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
-    """Go on with a tournament that is paused, or waits for its remote bots no longer."""
+    """Continue a paused tournament, or start one without waiting for its remote bots."""
     return _change(book, api, state_dir, lambda tournaments: tournaments.resume(tournament), "goes on")
 
 
 @app.command("cancel")
 def cancel(tournament: Id, book: BookUrl = "", api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
-    """Drop whatever has not been played; results so far are kept."""
-    told = "cancelled; what has been played is kept"
-    return _change(book, api, state_dir, lambda tournaments: tournaments.cancel(tournament), told)
+    """Drop all matches that have not been played; results so far are kept."""
+    result = "cancelled; results so far are kept"
+    return _change(book, api, state_dir, lambda tournaments: tournaments.cancel(tournament), result)

@@ -1,4 +1,4 @@
-"""``rubble up``: a whole arena on one host: service, worker, beat and API, looked after until Ctrl-C."""
+"""``rubble up``: runs a whole arena on one host (service, worker, beat and API) until Ctrl-C."""
 
 import fcntl
 import os
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from cli.local import ArenaSettings, LocalArena
 
 _LOOK_S: Final = 0.5
-#: How long a Redis that is not ours has to answer before one is told that it does not, in seconds.
+#: How long another Redis has to answer before a warning is printed, in seconds.
 _ASK_S: Final = 3.0
-#: Matches handed out for each that is played at once.
+#: Matches handed out for each match that can be played at once.
 _WINDOW: Final = 4
 _FAILED, _BAD_INPUT = 1, 2
-#: Settings that only the service understands, and that may come from our own environment.
+#: Variables that only the service understands; it inherits them.
 _SERVICE_KEEPS: Final = (
     "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE", "RUBBLE_SECRETS", "RUBBLE_SECRETS_FILE",
     "RUBBLE_STREAMS_PER_BOT", "RUBBLE_LIVE_SESSIONS", "RUBBLE_SESSIONS_PER_CALLER", "RUBBLE_WATCHERS_PER_SESSION",
@@ -41,11 +41,11 @@ def command(
             "--state-dir",
             metavar="DIR",
             envvar="RUBBLE_STATE_DIR",
-            help="Secrets, book, embedded Redis, logs and bots.",
+            help="Folder for secrets, book, embedded Redis, logs and bots.",
         ),
     ] = ".rubble",
     listen: Annotated[
-        str, typer.Option("--listen", metavar="ADDR", envvar="RUBBLE_LISTEN", help="host:port where bots dial in.")
+        str, typer.Option("--listen", metavar="ADDR", envvar="RUBBLE_LISTEN", help="host:port where bots connect.")
     ] = "127.0.0.1:50051",
     api: Annotated[
         str,
@@ -57,7 +57,7 @@ def command(
             "--metrics",
             metavar="ADDR",
             envvar="RUBBLE_METRICS",
-            help="host:port of the service's metrics; worker, beat and API take the next three. Empty: none.",
+            help="host:port of the service's metrics; worker, beat and API use the next three ports. Empty for no metrics.",
         ),
     ] = "127.0.0.1:9500",
     redis: Annotated[
@@ -66,7 +66,7 @@ def command(
             "--redis",
             metavar="URL",
             envvar="RUBBLE_REDIS",
-            help="Without it a real server is started in the state folder.",
+            help="Redis for the sessions; by default one is started in the state folder.",
         ),
     ] = "",
     broker: Annotated[
@@ -80,7 +80,12 @@ def command(
     ] = "",
     book: Annotated[
         str,
-        typer.Option("--book", metavar="URL", envvar="RUBBLE_BOOK", help="By default SQLite in the state folder."),
+        typer.Option(
+            "--book",
+            metavar="URL",
+            envvar="RUBBLE_BOOK",
+            help="The book of record; by default SQLite in the state folder.",
+        ),
     ] = "",
     tls_cert: Annotated[
         str,
@@ -88,7 +93,7 @@ def command(
             "--tls-cert",
             metavar="FILE",
             envvar="RUBBLE_TLS_CERT",
-            help="Certificate (PEM) of service and API, for the hosts of --listen and --api; needs --tls-key.",
+            help="TLS certificate (PEM) of service and API, for the hosts of --listen and --api; needs --tls-key.",
         ),
     ] = "",
     tls_key: Annotated[
@@ -99,16 +104,18 @@ def command(
         typer.Option(
             "--ca",
             metavar="FILE",
-            help="Authority of the certificate, for worker and bots; by default the certificate itself.",
+            help="CA of the certificate, for worker and bots; by default the certificate itself.",
         ),
     ] = "",
-    processes: Annotated[str, typer.Option("--processes", metavar="N", help="Copies of the service.")] = "1",
-    concurrency: Annotated[str, typer.Option("--concurrency", metavar="N", help="Matches played at once.")] = "16",
+    processes: Annotated[str, typer.Option("--processes", metavar="N", help="Number of copies of the service.")] = "1",
+    concurrency: Annotated[
+        str, typer.Option("--concurrency", metavar="N", help="Number of matches played at once.")
+    ] = "16",
 ) -> int:
     """Run a whole arena on this host: service, worker, beat, API and metrics, until Ctrl-C or SIGTERM.
 
-    A process that dies is started again; one that keeps dying stops everything, with its last words. `rubble tournament` finds the
-    arena by its state folder. On several hosts start `rubble serve`, `rubble worker`, `rubble beat` and `rubble api` one by one.
+    A process that dies is restarted; if one keeps dying, everything stops and its last output is shown. `rubble tournament` finds
+    the arena by its state folder. On several hosts, start `rubble serve`, `rubble worker`, `rubble beat` and `rubble api` instead.
 
     [dim]$[/] rubble up
     [dim]$[/] rubble tournament create roster.toml     [dim]# in another terminal[/]
@@ -150,7 +157,7 @@ def command(
         )
         with at_sigterm(), _locked(state), LocalArena(wanted) as arena:
             if redis:
-                _say_if_away(redis)
+                _warn_if_away(redis)
             try:
                 _start(arena, wanted)
                 while True:
@@ -158,7 +165,7 @@ def command(
             finally:
                 remove_address(state)
     except KeyboardInterrupt:
-        return 0  # that is how it is stopped
+        return 0  # the normal way to stop it
     except (BadChoice, BadSetting, CannotListen) as error:
         complain(str(error))
         return _BAD_INPUT
@@ -168,7 +175,7 @@ def command(
 
 
 def _start(arena: "LocalArena", wanted: "ArenaSettings") -> None:
-    """Until everything is ready; then the card says where it is, and so do we."""
+    """Start everything, wait until it is ready, and then write and print its addresses."""
     arena.wait_until_ready("service")
     _check_certificate(arena, wanted.ca)
     if warning := arena.child("service").said("WARNING: "):
@@ -178,11 +185,11 @@ def _start(arena: "LocalArena", wanted: "ArenaSettings") -> None:
     write_address(
         wanted.state_dir, ArenaAddress(os.getpid(), arena.service_address, arena.api_address, arena.metrics, wanted.ca)
     )
-    _say_where_everything_is(arena, wanted)
+    _print_addresses(arena, wanted)
 
 
 def _check_certificate(arena: "LocalArena", ca: str) -> None:
-    """Our own worker and bots must get in by the certificate; ProcessDied if it does not name the host they dial."""
+    """Raise ProcessDied if worker and bots could not connect, because the certificate does not name the host."""
     from cli.processes import ProcessDied
     from orchestrator.client import ArenaClient, ServiceError
 
@@ -193,25 +200,29 @@ def _check_certificate(arena: "LocalArena", ca: str) -> None:
             client.connected()
     except ServiceError as error:
         raise ProcessDied(
-            f"nobody gets in at {arena.service_address} with {ca}: {error}; expected a --tls-cert that names the host of "
-            f"--listen, by an authority in --ca"
+            f"no client can connect to {arena.service_address} with {ca}: {error}; expected a --tls-cert that names the host "
+            f"of --listen, signed by a CA in --ca"
         ) from None
 
 
-def _say_where_everything_is(arena: "LocalArena", wanted: "ArenaSettings") -> None:
+def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings") -> None:
     from rich.table import Table
 
     state = wanted.state_dir
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE") or state / "operator_token"
-    redis = without_password(wanted.redis) if wanted.redis else f"ours, in {state / 'redis'}"
+    redis = without_password(wanted.redis) if wanted.redis else f"embedded, in {state / 'redis'}"
     rows = [
-        ("service", arena.service_address, "bots dial in here"),
+        ("service", arena.service_address, "bots connect here"),
         ("api", arena.api_address, "rubble.v1.TournamentService"),
-        ("token", "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token), "the operator's"),
+        (
+            "token",
+            "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token),
+            "the operator's token",
+        ),
         ("book", without_password(wanted.book), "all results"),
         ("redis", redis, "live sessions"),
-        ("broker", without_password(arena.broker), "Celery's; RUBBLE_BROKER for its tools"),
-        *((("tls", wanted.ca, "the authority; RUBBLE_CA for bots and callers"),) if wanted.ca else ()),
+        ("broker", without_password(arena.broker), "Celery's broker; RUBBLE_BROKER for its tools"),
+        *((("tls", wanted.ca, "the CA; RUBBLE_CA for bots and callers"),) if wanted.ca else ()),
         *(("metrics", f"http://{address}/metrics", name) for name, address in arena.metrics.items()),
         ("logs", str(wanted.logs), ""),
     ]
@@ -226,12 +237,12 @@ def _say_where_everything_is(arena: "LocalArena", wanted: "ArenaSettings") -> No
     out.file.flush()
 
 
-def _say_if_away(url: str) -> None:
-    """One line if a Redis of yours does not answer: the service waits for it, and waiting without a word looks like a fault."""
+def _warn_if_away(url: str) -> None:
+    """Print one line if the given Redis does not answer, because the service then waits for it."""
     import redis
 
     if urlsplit(url).scheme not in ("redis", "rediss", "unix"):
-        return  # several servers, of which some may be away
+        return  # several servers, some of which may be down
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=_ASK_S, socket_timeout=_ASK_S) as client:
             client.ping()
@@ -241,7 +252,7 @@ def _say_if_away(url: str) -> None:
 
 @contextmanager
 def _locked(state_dir: Path) -> Iterator[None]:
-    """One arena a folder."""
+    """Allow one arena in a folder."""
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (state_dir / "arena.lock").open("a+")
@@ -252,6 +263,6 @@ def _locked(state_dir: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            expected = "another folder, or that you stop the `rubble up` that runs there"
+            expected = "another folder: a `rubble up` runs in this one; stop it first"
             raise BadChoice("--state-dir", str(state_dir), expected) from None
         yield

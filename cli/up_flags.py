@@ -1,4 +1,4 @@
-"""The flags of ``rubble up``: each is tried before anything is started, and what cannot be used is named with its flag."""
+"""The flags of ``rubble up``: each is tested before anything is started, and errors name the flag."""
 
 import os
 import socket
@@ -9,19 +9,19 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cli.arena_address import without_password
 
-#: These answer scrapes, on ports in a row.
+#: The processes with metrics, on consecutive ports.
 _MEASURED: Final = ("service", "worker", "beat", "api")
 
 
 class BadChoice(ValueError):
-    """What was typed cannot be used."""
+    """The value of a flag cannot be used."""
 
     def __init__(self, flag: str, value: str, expected: str) -> None:
         super().__init__(f"{flag}={value!r}; expected {expected}")
 
 
 def address(flag: str, text: str) -> str:
-    """host:port where this machine can listen."""
+    """Read a host:port where this machine can listen."""
     from orchestrator.settings import BadSetting
     from orchestrator.settings import address as read
 
@@ -36,7 +36,7 @@ def address(flag: str, text: str) -> str:
 def _try_port(flag: str, text: str, wanted: str) -> None:
     host, _, port = wanted.rpartition(":")
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was closed a moment ago is free
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just closed is free
         try:
             tried.bind((host.strip("[]"), int(port)))
         except OSError as error:
@@ -44,13 +44,13 @@ def _try_port(flag: str, text: str, wanted: str) -> None:
 
 
 def metrics_addresses(text: str) -> dict[str, str]:
-    """host:port of every process, from that of the first; all are tried. Empty: no metrics."""
+    """Return the metrics address of every process, counted up from the first; all are tested. Empty without metrics."""
     if not text:
         return {}
     host, _, port = address("--metrics", text).rpartition(":")
     highest = 65_535 - len(_MEASURED) + 1
     if int(port) > highest:
-        raise BadChoice("--metrics", text, f"a port up to {highest}: the next ones are taken too")
+        raise BadChoice("--metrics", text, f"a port up to {highest}, because the next three are used too")
     found = {name: f"{host}:{int(port) + place if int(port) else 0}" for place, name in enumerate(_MEASURED)}
     for wanted in found.values():
         _try_port("--metrics", text, wanted)
@@ -58,13 +58,13 @@ def metrics_addresses(text: str) -> dict[str, str]:
 
 
 def tls(cert: str, key: str, ca: str) -> dict[str, str]:
-    """Certificate, key and authority as whole paths, since bots run in folders of their own."""
+    """Return certificate, key and CA as absolute paths, since bots run in other folders."""
     if cert and not key:
         raise BadChoice("--tls-key", "", "the key of --tls-cert: both, or neither")
     if key and not cert:
         raise BadChoice("--tls-cert", "", "the certificate of --tls-key: both, or neither")
     if cert and not ca and Path(cert).expanduser().resolve() == Path(key).expanduser().resolve():
-        raise BadChoice("--ca", "", "one, since the file of --tls-cert holds the key, which no bot may read")
+        raise BadChoice("--ca", "", "a CA file, since the file of --tls-cert contains the key, which no bot may read")
     if ca and not cert:
         raise BadChoice("--ca", ca, "--tls-cert and --tls-key with it")
     files = {"--tls-cert": cert, "--tls-key": key, "--ca": ca or cert}
@@ -78,7 +78,7 @@ def tls(cert: str, key: str, ca: str) -> dict[str, str]:
 
 
 def _try_certificates(paths: dict[str, str]) -> None:
-    """As the service and its callers will load them."""
+    """Load the files as the service and its callers will."""
     for flag in ("--tls-cert", "--ca"):
         try:
             ssl.create_default_context(cafile=paths[flag])
@@ -92,7 +92,7 @@ def _try_certificates(paths: dict[str, str]) -> None:
 
 
 def redis_address(url: str) -> str:
-    """Where sessions are kept; empty: in a Redis of our own."""
+    """Check the address of the Redis for sessions; empty for the embedded one."""
     from service.config import REDIS_SCHEMES
 
     if url and urlsplit(url).scheme not in REDIS_SCHEMES:
@@ -102,7 +102,7 @@ def redis_address(url: str) -> str:
 
 
 def broker(url: str, redis: str) -> str:
-    """Celery's broker; where none is given the next database of the same Redis, or of our own one (empty)."""
+    """Return Celery's broker: the given one, the next database of the given Redis, or empty for that of the embedded Redis."""
     if not url:
         return broker_beside(redis) if redis else ""
     from kombu.transport import TRANSPORT_ALIASES
@@ -115,13 +115,13 @@ def broker(url: str, redis: str) -> str:
 
 
 def broker_beside(redis: str) -> str:
-    """The next database of the same Redis; BadChoice where that is no broker."""
+    """Return the next database of the same Redis; raises BadChoice if that cannot be a broker."""
     parts = urlsplit(redis)
     if parts.scheme == "unix":
         return f"redis+socket://{parts.path}?virtual_host=1"
     if parts.scheme not in ("redis", "rediss"):
         raise BadChoice(
-            "--broker", "", f"one, since {parts.scheme}:// is no address of a single Redis that could be it"
+            "--broker", "", f"an address, since {parts.scheme}:// is not a single Redis that could be the broker"
         )
     number = parts.path.strip("/") or "0"
     if not number.isdigit():
@@ -130,7 +130,7 @@ def broker_beside(redis: str) -> str:
 
 
 def book(url: str) -> str:
-    """The book, which is opened for a moment; empty: one in the state folder."""
+    """Check that the book can be opened; empty for the one in the state folder."""
     if not url:
         return ""
     from sqlalchemy.exc import SQLAlchemyError

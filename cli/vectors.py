@@ -1,4 +1,4 @@
-"""``rubble vectors``: golden games for people who write the rules again in another language, and a check of what they wrote."""
+"""``rubble vectors``: golden games for people who implement the rules in another language, and a check of their engine."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ GOOD, DIFFERENT, BAD_INPUT = 0, 1, 2
 _MOST: int = 100_000
 
 app = typer.Typer(
-    help="Golden games, for those who write the rules in another language.",
+    help="Write and verify golden games, to test the rules in another language.",
     rich_markup_mode="rich",
     add_completion=False,
 )
@@ -25,21 +25,21 @@ def write(
     context: typer.Context,
     game: arguments.GameId = None,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Where the files go; made if missing.")
+        str | None, typer.Option("--out", metavar="DIR", help="Folder for the files; created if missing.")
     ] = None,
     players: Annotated[
         str | None,
-        typer.Option("--players", metavar="N", help="How many sit at the table; by default each number in turn."),
+        typer.Option("--players", metavar="N", help="Number of players; by default every number that the game allows."),
     ] = None,
     games: Annotated[
-        str, typer.Option("--games", metavar="K", help="How many games for each number of players.")
+        str, typer.Option("--games", metavar="K", help="Number of games for each number of players.")
     ] = "4",
     seed: arguments.Seed = "1",
     policy: arguments.Policies = None,
     option: arguments.GivenOptions = None,
-    views: Annotated[bool, typer.Option("--views", help="Write out what everybody sees, not only its hash.")] = False,
+    views: Annotated[bool, typer.Option("--views", help="Also write what every seat sees, not only its hash.")] = False,
 ) -> None:
-    """Write golden games: every state hash, legal action, choice and outcome, one file a game (docs/vectors.md).
+    """Write golden games: every state hash, legal action, choice and outcome, one file for each game (docs/vectors.md).
 
     [dim]$[/] rubble vectors --game relief --out vectors
     [dim]$[/] rubble vectors --game sf1906-2e --players 1 --games 1 --views --out vectors
@@ -71,7 +71,7 @@ def write(
 
 
 def _mixed(seats: int) -> list[str]:
-    """Greedy builds, random wanders into corners; together they meet more of the rules than either alone."""
+    """Mix greedy and random players: together they use more of the rules than either alone."""
     return [("random", "greedy")[seat % 2] for seat in range(seats)]
 
 
@@ -99,12 +99,14 @@ def _write_one(
 
 @app.command("verify")
 def verify(
-    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files of golden games, or folders of them.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Files of golden games, or folders with such files.")
+    ],
     json: arguments.Json = False,
 ) -> int:
-    """Hold what another engine wrote against these rules, and name the first difference in each file.
+    """Compare files that another engine wrote with these rules, and report the first difference in each file.
 
-    Exit codes: 0 all alike, 1 a difference, 2 bad input.
+    Exit codes: 0 all equal, 1 a difference, 2 bad input.
 
     [dim]$[/] rubble vectors verify mine/*.jsonl
     """

@@ -1,4 +1,4 @@
-"""Following a tournament: the API tells whenever something has changed, a book is asked again and again."""
+"""Follows a tournament: the API streams its changes, a book is polled."""
 
 import json as json_module
 import time
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     Updates = Generator[tournament_pb2.WatchTournamentResponse, None, None]
 
-#: Between two looks into a book, and between two when all matches are out, in seconds.
+#: Seconds between two polls of a book, and between two when no match is left to hand out.
 _LOOK_S: Final = 0.5
 _LAST_LOOK_S: Final = 0.1
-#: A server that is restarting need not be asked at once.
+#: Seconds before a broken stream is opened again.
 _AGAIN_S: Final = 1.0
-#: Where there is no terminal, a line is printed not more often than this.
+#: Seconds between two lines where there is no terminal, at least.
 _LINE_S: Final = 5.0
 _DONE, _CANCELLED = 0, 1
 
 
 def follow(tournaments: "AnyTournaments", name: str, *, json: bool) -> int:
-    """Show how a tournament stands until it is over; the exit code."""
+    """Show a tournament until it is over, and return the exit code."""
     from cli.tournament import notes, plain
     from orchestrator.messages import standings_of, state_word
     from orchestrator.report.terminal import standings_table
@@ -51,7 +51,7 @@ def follow(tournaments: "AnyTournaments", name: str, *, json: bool) -> int:
                 if note not in said:
                     print(visible(note), flush=True)
             said.update(notes(last))
-    assert last is not None  # the first update comes, or an error instead
+    assert last is not None  # there is at least one update, or an exception
     if not json:
         if last.progress.played:
             out = Console()
@@ -61,7 +61,7 @@ def follow(tournaments: "AnyTournaments", name: str, *, json: bool) -> int:
 
 
 def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Updates":
-    """Show every update on the screen, if somebody watches it, and hand it on."""
+    """Show every update on the terminal, if there is one, and yield it."""
     from cli.tournament import notes
     from orchestrator.messages import standings_of
     from orchestrator.report.terminal import standings_table
@@ -76,7 +76,7 @@ def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Upda
 
 
 def updates(tournaments: "AnyTournaments", name: str, *, standings: bool) -> "Updates":
-    """How a tournament stands whenever that has changed, to its end."""
+    """Yield every change of a tournament, to its end."""
     from orchestrator.api.client import TournamentClient
     from orchestrator.client import ServiceError
     from orchestrator.messages import is_over
@@ -84,7 +84,7 @@ def updates(tournaments: "AnyTournaments", name: str, *, standings: bool) -> "Up
     if not isinstance(tournaments, TournamentClient):
         yield from looks(tournaments, name, standings=standings)
         return
-    tournaments.tournament(name)  # an unknown one is an error at once
+    tournaments.tournament(name)  # fails at once if it is unknown
     while True:
         try:
             for update in tournaments.watch(name, standings=standings):
@@ -101,11 +101,11 @@ def updates(tournaments: "AnyTournaments", name: str, *, standings: bool) -> "Up
 def looks(
     tournaments: "Tournaments", name: str, *, standings: bool, pause: Callable[[float], None] = time.sleep
 ) -> "Updates":
-    """The same from a book. ``pause`` is called with the seconds between two looks."""
+    """Yield every change of a tournament in a book. ``pause`` is called with the seconds between two polls."""
     from orchestrator.messages import is_over
     from rubble.v1 import tournament_pb2
 
-    told = tournament_pb2.Tournament()
+    last = tournament_pb2.Tournament()
     table = Paced(lambda: tournaments.standings_so_far(name))
     drawn = 0
     while True:
@@ -116,8 +116,8 @@ def looks(
         elif standings and now.progress.played != drawn and (so_far := table.if_due()) is not None:
             drawn = now.progress.played
             update.standings.CopyFrom(so_far)
-        if now != told or update.HasField("standings"):
-            told = now
+        if now != last or update.HasField("standings"):
+            last = now
             yield update
         if is_over(now):
             return

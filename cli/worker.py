@@ -1,4 +1,4 @@
-"""``rubble worker``, ``rubble beat`` and ``rubble api``: the processes of the orchestrator, one by one."""
+"""``rubble worker``, ``rubble beat`` and ``rubble api``: the separate processes of the orchestrator."""
 
 import os
 from typing import Annotated
@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 Metrics = Annotated[
-    str, typer.Option("--metrics", metavar="ADDR", help="host:port for Prometheus (RUBBLE_METRICS); docs/metrics.md.")
+    str,
+    typer.Option(
+        "--metrics", metavar="ADDR", help="host:port of the Prometheus metrics (RUBBLE_METRICS); see docs/metrics.md."
+    ),
 ]
 
 
@@ -21,19 +24,19 @@ def _start(arguments: list[str], **settings: str) -> int:
 
 
 def worker(metrics: Metrics = "") -> int:
-    """Play matches of a book's tournaments, until SIGTERM.
+    """Play the matches of tournaments in a book, until SIGTERM.
 
     Settings come from the environment: RUBBLE_BOOK, RUBBLE_BROKER (redis://, redis+socket:// or amqp://), RUBBLE_ADDRESS of
-    the service, RUBBLE_OPERATOR_TOKEN, RUBBLE_WORK_DIR, RUBBLE_CONCURRENCY. Those that may carry a secret can be given as …_FILE.
+    the service, RUBBLE_OPERATOR_TOKEN, RUBBLE_WORK_DIR, RUBBLE_CONCURRENCY. Those with a secret can be given as …_FILE.
     """
     return _start(["worker"], RUBBLE_METRICS=metrics)
 
 
 def beat(metrics: Metrics = "") -> int:
-    """Hand out matches to workers and look after tournaments, until SIGTERM. One of these in the whole arena.
+    """Hand out matches to workers and manage tournaments, until SIGTERM. An arena has exactly one.
 
-    It is Celery's beat together with the worker of the queue `control`. It takes the same settings as a worker, and
-    RUBBLE_WINDOW: how many matches may be out at once.
+    It is Celery's beat together with the worker of the queue `control`. It has the same settings as a worker, and
+    RUBBLE_WINDOW: how many matches may be handed out at once.
     """
     return _start(["beat"], RUBBLE_METRICS=metrics)
 
@@ -44,10 +47,10 @@ def api(
     ] = "",
     metrics: Metrics = "",
 ) -> int:
-    """Answer TournamentService, until SIGTERM.
+    """Serve TournamentService, until SIGTERM.
 
-    Settings come from the environment: RUBBLE_BOOK, RUBBLE_ADDRESS of the service, RUBBLE_OPERATOR_TOKEN (also the callers'),
-    RUBBLE_BOT_ADDRESS where remote bots dial in, if that is another one, RUBBLE_TLS_CERT and RUBBLE_TLS_KEY. When ready it
-    prints one line: api on ADDR.
+    Settings come from the environment: RUBBLE_BOOK, RUBBLE_ADDRESS of the service, RUBBLE_OPERATOR_TOKEN (callers need it too),
+    RUBBLE_BOT_ADDRESS if remote bots connect to another address, RUBBLE_TLS_CERT and RUBBLE_TLS_KEY. When ready it prints one
+    line: api on ADDR.
     """
     return _start(["api"], RUBBLE_API_LISTEN=listen, RUBBLE_METRICS=metrics)

@@ -1,4 +1,4 @@
-"""What all tests share: the profiles of Hypothesis, a real PostgreSQL and a real RabbitMQ."""
+"""Shared by all tests: the profiles of Hypothesis, a real PostgreSQL and a real RabbitMQ."""
 
 import contextlib
 import itertools
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from sqlalchemy import create_engine, text
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it carries none
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
 
 from tools import servers
 
-# Where the tests run in the background of a shell, Ctrl-C is ignored, also by all they start; some of them send it.
+# In the background of a shell, SIGINT is ignored, also by child processes; some tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -24,27 +24,27 @@ settings.register_profile("ci", derandomize=True, deadline=None, database=None, 
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-#: Tests of these folders share arenas, tournaments and servers within a file.
+#: Folders whose tests share arenas, tournaments and servers within a file.
 _FILES_STAY_WHOLE = tuple(
     f"tests/{folder}/" for folder in ("bots", "deploy", "end_to_end", "hostile", "project", "orchestrator")
 )
 
 
-class _FilesFirst(LoadScopeScheduling):  # type: ignore[misc]  # it carries no types
-    """Gives a file whose tests share what they start to one process, and all other tests one by one."""
+class _FilesFirst(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """Gives all tests of a file that shares servers to one process, and distributes all other tests one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("::")[0] if nodeid.startswith(_FILES_STAY_WHOLE) else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _FilesFirst:
-    """The larger a group the earlier it begins, so that single tests fill up the end."""
+    """Start large groups first, so that single tests fill up the end."""
     return _FilesFirst(config, log)
 
 
 @pytest.fixture(autouse=True)
 def _no_book_in_the_repository() -> Iterator[None]:
-    """A test that opens a book by a relative path fails, and so is found; by its neighbour's fault, if they ran at once."""
+    """Fail if the test left a book in the repository, or another test that ran at the same time did."""
     root = Path(__file__).parent.parent
     before = set(root.glob("*.sqlite*"))
     yield
@@ -53,13 +53,13 @@ def _no_book_in_the_repository() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _server(variable: str, start: Callable[[], contextlib.AbstractContextManager[str]]) -> Iterator[str]:
-    """The address that the environment names, or that of a server of our own; where there is none, the test is skipped."""
+    """Yield the address in the environment variable, or that of a new server; skips the test if none can be started."""
     if address := os.environ.get(variable):
         yield address
         return
-    with contextlib.ExitStack() as ours:
+    with contextlib.ExitStack() as stack:
         try:
-            address = ours.enter_context(start())
+            address = stack.enter_context(start())
         except servers.CannotStart as error:
             pytest.skip(f"{variable} is not set, and {error}")
         yield address
@@ -67,14 +67,14 @@ def _server(variable: str, start: Callable[[], contextlib.AbstractContextManager
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """A PostgreSQL: its address, with a query and without a schema."""
+    """Return the address of a PostgreSQL."""
     with _server(servers.POSTGRES, servers.postgres) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def rabbitmq() -> Iterator[str]:
-    """A RabbitMQ: its address, with the first virtual host."""
+    """Return the address of a RabbitMQ, with the first virtual host."""
     with _server(servers.RABBITMQ, servers.rabbitmq) as address:
         yield address
 
@@ -84,8 +84,8 @@ _schemas = itertools.count()
 
 @pytest.fixture
 def postgres_book(postgres: str) -> str:
-    """The address of a new, empty book on PostgreSQL."""
-    schema = f"book_{os.getpid()}_{next(_schemas)}"  # several processes of tests may share one server
+    """Return the address of a new, empty book on PostgreSQL."""
+    schema = f"book_{os.getpid()}_{next(_schemas)}"  # several test processes may share one server
     engine = create_engine(postgres)
     with engine.begin() as connection:
         connection.execute(text(f"CREATE SCHEMA {schema}"))

@@ -1,1 +1,1 @@
-"""The conformance kit for bots: a real service, a proxy in front of it that can cause trouble, and numbered checks."""
+"""The conformance kit for bots: a real service, a proxy in front of it that can inject failures, and numbered checks."""

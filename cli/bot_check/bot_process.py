@@ -1,4 +1,4 @@
-"""The checked bot as a process: started, listened to, watched, and never left behind."""
+"""The checked bot as a process: starts it, reads its output, measures it, and ends it with all its children."""
 
 import asyncio
 import contextlib
@@ -14,23 +14,23 @@ from typing import Final
 
 from service.lifetime import ends_with_us
 
-#: Every process the bot starts inherits this variable, however far it runs.
+#: Every process that the bot starts inherits this variable, so that the kit can find it.
 _MARK: Final = "RUBBLE_CHECK"
 _TAIL: Final = 64 << 10
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _TICK: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _WATCH_S: Final = 1.0
 _MIB: Final = 1 << 20
-#: Lines of a bot's own words that are shown.
+#: Lines of the bot's output that are shown.
 WORDS: Final = 8
 
 
 class CannotStart(Exception):
-    """The command is not one that can be started."""
+    """The command cannot be started."""
 
 
 class Output:
-    """One of the bot's outputs: how much, its end, and whether a secret was in it."""
+    """One output of the bot: its size, its end, and whether it contained the secret."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -39,7 +39,7 @@ class Output:
         self.told_secret = False
 
     async def read(self, stream: asyncio.StreamReader) -> None:
-        """Listen until the end; never hold more than a little."""
+        """Read until the end, and keep only the last bytes."""
         while data := await stream.read(_TAIL):
             self.bytes += len(data)
             seen = self.tail[-len(self.secret) :] + data if self.secret else data
@@ -47,12 +47,12 @@ class Output:
             self.tail = (self.tail + data)[-_TAIL:]
 
     def lines(self) -> list[str]:
-        """Its last lines."""
+        """Return the last lines."""
         return [line for line in self.tail.decode(errors="replace").splitlines() if line.strip()][-WORDS:]
 
 
 class BotProcess:
-    """The bot. At most one process of the command runs at a time."""
+    """The bot. At most one process of its command runs at a time."""
 
     def __init__(self, command: Sequence[str], memory_mb: int) -> None:
         self._command = command
@@ -66,12 +66,12 @@ class BotProcess:
         self.stderr_bytes = 0
         self.told_secret = ""
         self.peak_mb = 0
-        #: Set when the kit itself had to end the bot, to protect the machine.
+        #: Why the kit ended the bot to protect the machine; empty if it did not.
         self.ended_for = ""
 
     # --------------------------------------------------------------------------------------------------- start and stop
     async def start(self, settings: Mapping[str, str]) -> None:
-        """A new process that knows only these of our settings."""
+        """Start a new process with only these settings; raises CannotStart."""
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("RUBBLE_") or name == "RUBBLE_PURE"
         }
@@ -81,13 +81,13 @@ class BotProcess:
         self.ended_for = ""
         try:
             self._process = await asyncio.create_subprocess_exec(
-                # A program that cannot be found is to be complained of as it was typed.
+                # If the program does not exist, the error names it as it was typed.
                 *(ends_with_us(self._command) if shutil.which(self._command[0]) else self._command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=environment | {_MARK: self._mark} | dict(settings),
-                start_new_session=True,  # Ctrl-C is for us: we stop it
+                start_new_session=True,  # Ctrl-C reaches only the kit, which stops the bot
             )
         except OSError as error:
             raise CannotStart(f"{self._command[0]!r} cannot be started: {error.strerror}") from None
@@ -105,23 +105,23 @@ class BotProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """Of the last process; None while it runs, or if there was none."""
+        """Return the exit code of the last process; None while it runs, or if there was none."""
         return None if self._process is None else self._process.returncode
 
     def signal(self, number: signal.Signals) -> None:
-        """As an operator would."""
+        """Send a signal to the process, if it runs."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 self._process.send_signal(number)
 
     async def wait(self, seconds: float) -> int | None:
-        """Its exit code, or None if it still runs after so many seconds. What it said last is heard, too."""
+        """Wait for the end and return the exit code, or None if it still runs after these seconds; reads its last output too."""
         assert self._process is not None
         try:
             code = await asyncio.wait_for(self._process.wait(), seconds)
         except TimeoutError:
             return None
-        # A child that was left behind may keep the pipe open: then we have heard enough.
+        # A child process that is left may keep the pipe open, so the wait is limited.
         await asyncio.wait(self._tasks[:2], timeout=1.0)
         return code
 
@@ -151,16 +151,16 @@ class BotProcess:
         self._process = None
 
     def words(self) -> list[str]:
-        """What it said last, on standard error, or else on standard output."""
+        """Return the last lines of standard error or, if it is empty, of standard output."""
         return self.stderr.lines() or self.stdout.lines()
 
     # ------------------------------------------------------------------------------------------------------- watching
     def pids(self) -> list[int]:
-        """The bot and everything it started, wherever they went (Linux only)."""
+        """Return the processes of the bot and all their descendants (Linux only)."""
         return list(_marked(f"{_MARK}={self._mark}".encode()))
 
     def end_strays(self) -> int:
-        """Kill whatever is left of the bot; how many there were."""
+        """Kill all processes of the bot that are left; return their number."""
         strays = self.pids()
         for pid in strays:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -168,7 +168,7 @@ class BotProcess:
         return len(strays)
 
     def memory_mb(self) -> int:
-        """What all its processes hold in memory."""
+        """Return the memory of all its processes, in MiB."""
         pages = 0
         for pid in self.pids():
             with contextlib.suppress(OSError, IndexError, ValueError):
@@ -176,7 +176,7 @@ class BotProcess:
         return pages * _PAGE // _MIB
 
     def cpu_s(self) -> float:
-        """The processor time all its processes have used."""
+        """Return the processor time of all its processes, in seconds."""
         ticks = 0
         for pid in self.pids():
             with contextlib.suppress(OSError, IndexError, ValueError):
@@ -190,7 +190,7 @@ class BotProcess:
             await asyncio.sleep(_WATCH_S)
 
     def look(self, key: str) -> None:
-        """How much memory there is in use, and whether the key can be read by all users of the machine."""
+        """Record its memory, end it if that is too much, and note if its key is on a command line, where all users can read it."""
         used = self.memory_mb()
         self.peak_mb = max(self.peak_mb, used)
         if used > self._memory_mb:
@@ -201,7 +201,7 @@ class BotProcess:
 
 
 def can_watch() -> bool:
-    """Whether processes can be looked into here."""
+    """Whether this system lets the kit inspect processes."""
     return sys.platform == "linux" and Path("/proc/self/environ").exists()
 
 
@@ -222,9 +222,9 @@ def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError:
-        return b""  # it has just ended, or is not ours
+        return b""  # the process has just ended, or belongs to another user
 
 
 def now() -> float:
-    """The clock of the kit."""
+    """Return the time of the kit's clock, in seconds."""
     return time.monotonic()

@@ -1,4 +1,4 @@
-"""Checks of how a bot answers, and what it makes of a refusal."""
+"""Checks of a bot's answers, and of how it handles refusals."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from cli.terminal import count_of
 from rubble.v1 import bot_pb2, common_pb2
 
 _QUIET_S: Final = 1.5
-_NONSENSE: Final = "this is no action of any game"
+_NONSENSE: Final = "this is not an action of any game"
 #: Legal actions in the longest question.
 _MANY: Final = 2000
 
@@ -26,7 +26,7 @@ _MANY: Final = 2000
 )
 async def first_answer(kit: Kit) -> str:
     await kit.stream()
-    #: By session and turn: when it was first heard. A question may pass before we hear its session's name.
+    #: When a question was first seen, by session and turn. The first one may pass before the session's name is known.
     asked: dict[tuple[str, int], float] = {}
     answered: dict[tuple[str, int], float] = {}
     forfeits: list[str] = []
@@ -48,7 +48,7 @@ async def first_answer(kit: Kit) -> str:
         nonlocal is_proven
         answered.setdefault((choice.session, choice.turn), now())
         if choice.session == session:
-            # An answer to the second question shows that the first was good. What the bot does after it is for other checks.
+            # An answer to the second question shows that the first was accepted. Other checks cover what follows.
             is_proven = is_proven or (choice.turn > 1 and not forfeits and not has_hung_up())
         return (choice,)
 
@@ -60,12 +60,12 @@ async def first_answer(kit: Kit) -> str:
     )
     if not is_proven:
         kit.alive()
-        raise Failed(f"it forfeited its seat: {forfeits[0]}" if forfeits else "it hung up instead of answering")
+        raise Failed(f"it forfeited its seat: {forfeits[0]}" if forfeits else "it disconnected instead of answering")
     first = session, 1
     return f"{1000 * (answered[first] - asked[first]):.0f} ms" if first in asked and first in answered else ""
 
 
-@check(13, "a whole game", "A game of the real service is played to its end, and no answer is refused.")
+@check(13, "a whole game", "A game on the real service is played to its end, and no answer is refused.")
 async def a_whole_game(kit: Kit) -> str:
     await kit.stream()
     session = await kit.session(seat=1)
@@ -77,7 +77,7 @@ async def a_whole_game(kit: Kit) -> str:
 
 
 async def _observed(kit: Kit, kinds: Sequence[str]) -> None:
-    """No complaint of these kinds, with enough to judge by."""
+    """Fail if there is a complaint of these kinds; asks questions first if there are too few answers to judge."""
     transcript = kit.proxy.transcript
     if transcript.answers < 20 and not any(transcript.counts[kind] for kind in kinds):
         if 5 in kit.failed:
@@ -89,7 +89,7 @@ async def _observed(kit: Kit, kinds: Sequence[str]) -> None:
         raise Failed(f"{wrong[0]}" + (f" (and {count - 1} more)" if count > 1 else ""))
 
 
-@check(14, "an index that exists", "Answers by index name a place in the list of legal actions.", needs=(1,))
+@check(14, "an index that exists", "Answers by index are an index into the list of legal actions.", needs=(1,))
 async def index_exists(kit: Kit) -> str:
     await _observed(kit, ["index"])
     if not kit.proxy.transcript.indices:
@@ -97,7 +97,7 @@ async def index_exists(kit: Kit) -> str:
     return count_of(kit.proxy.transcript.indices, "answer")
 
 
-@check(15, "a text that is legal", "Answers by text name one of the legal actions, letter by letter.", needs=(1,))
+@check(15, "a text that is legal", "Answers by text are exactly the text of a legal action.", needs=(1,))
 async def text_is_legal(kit: Kit) -> str:
     await _observed(kit, ["text"])
     if not kit.proxy.transcript.texts:
@@ -106,7 +106,10 @@ async def text_is_legal(kit: Kit) -> str:
 
 
 @check(
-    16, "names what it answers", "Every answer names the session and the turn of a question it was asked.", needs=(1,)
+    16,
+    "names what it answers",
+    "Every answer names the session and the turn of a question that the bot was asked.",
+    needs=(1,),
 )
 async def names_what_it_answers(kit: Kit) -> str:
     await _observed(kit, ["stray"])
@@ -115,7 +118,7 @@ async def names_what_it_answers(kit: Kit) -> str:
 
 @check(
     17,
-    "one answer to one question",
+    "one answer per question",
     "A question is answered once, unless it is asked again or the answer is refused.",
     needs=(1,),
 )
@@ -124,7 +127,7 @@ async def one_answer(kit: Kit) -> str:
     return ""
 
 
-@check(18, "short notes", "A note beside an answer has at most 1000 characters.", needs=(1,))
+@check(18, "short notes", "A note with an answer has at most 1000 characters.", needs=(1,))
 async def short_notes(kit: Kit) -> str:
     await _observed(kit, ["note"])
     if not kit.proxy.transcript.notes:
@@ -132,13 +135,15 @@ async def short_notes(kit: Kit) -> str:
     return count_of(kit.proxy.transcript.notes, "note")
 
 
-@check(19, "speaks the language", "Every message is a PlayRequest, and every answer an index or a text.", needs=(1,))
+@check(
+    19, "sends valid messages", "Every message is a PlayRequest, and every answer is an index or a text.", needs=(1,)
+)
 async def speaks_the_language(kit: Kit) -> str:
     await _observed(kit, ["bytes", "empty"])
     return ""
 
 
-@check(20, "waits for its turn", "A bot that has a seat and is not to move says nothing.")
+@check(20, "waits for its turn", "A bot that has a seat and is not to move sends nothing.")
 async def waits_for_its_turn(kit: Kit) -> str:
     stream = await kit.stream()
     table = kit.table()
@@ -153,7 +158,7 @@ async def waits_for_its_turn(kit: Kit) -> str:
     return ""
 
 
-@check(21, "many things in one message", "Four games and four questions in a single message are all heard.")
+@check(21, "many events in one message", "Four games and four questions in a single message are all read.")
 async def many_in_one(kit: Kit) -> str:
     stream = await kit.stream()
     tables = [kit.table(number=number) for number in range(4)]
@@ -169,7 +174,7 @@ async def many_in_one(kit: Kit) -> str:
 
 
 async def ask_strange(kit: Kit, texts: list[str]) -> bot_pb2.Choice:
-    """One question of a game without messages of its own; the legal answer to it."""
+    """Ask one question of a game without its own messages, and return the bot's legal answer."""
     stream = await kit.stream()
     name = kit.new_name()
     heard: list[bot_pb2.Choice] = []
@@ -178,11 +183,11 @@ async def ask_strange(kit: Kit, texts: list[str]) -> bot_pb2.Choice:
     await kit.until(lambda: bool(heard) or not stream.is_open, "the question was not answered")
     kit.alive()
     if not heard:
-        raise Failed("it hung up instead of answering")
+        raise Failed("it disconnected instead of answering")
     choice = heard[0]
     said = choice.text if choice.WhichOneof("choice") == "text" else str(choice.index)
     if said not in texts and not (choice.WhichOneof("choice") == "index" and choice.index < len(texts)):
-        raise Failed(f"it answered {said[:80]!r}, which is none of {len(texts)} legal actions")
+        raise Failed(f"it answered {said[:80]!r}, which is not one of {len(texts)} legal actions")
     stream.say(bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=name)))
     return choice
 
@@ -201,12 +206,12 @@ async def long_list(kit: Kit) -> str:
 
 @check(
     24,
-    "asked twice, answered alike",
-    "The same question, asked again, gets the same answer or none, never another one.",
+    "asked twice, same answer",
+    "A question that is asked again gets the same answer or none, never a different one.",
 )
 async def asked_twice(kit: Kit) -> str:
     stream = await kit.stream()
-    for number in range(3):  # by luck two guesses may agree
+    for number in range(3):  # two random answers may be equal by chance
         table = kit.table(number=number)
         heard: list[bot_pb2.Choice] = []
         kit.proxy.own_games[table.name] = partial(_keep, heard)
@@ -230,7 +235,7 @@ def _said(choice: bot_pb2.Choice) -> str:
 
 # ---------------------------------------------------------------------------------------------------------- refusals
 class _Spoiler:
-    """Makes nonsense of the bot's first answers in one session, so that the real service refuses them."""
+    """Replaces the bot's first answers in one session with an invalid text, so that the real service refuses them."""
 
     def __init__(self, session: str, how_many: int) -> None:
         self._session = session
@@ -273,7 +278,7 @@ async def refused_once(kit: Kit) -> str:
     return ""
 
 
-@check(26, "refused twice in a row", "Two refusals of one question do not drive the bot away.")
+@check(26, "refused twice in a row", "A bot whose answer is refused twice answers the same question a third time.")
 async def refused_twice(kit: Kit) -> str:
     spoiler = await _spoil(kit, 2)
     await kit.until(
@@ -287,12 +292,13 @@ async def refused_twice(kit: Kit) -> str:
 @check(
     27,
     "forfeited by refusals",
-    "A bot that lost its seat by three refusals takes it, and plays the next game.",
+    "A bot that lost its seat through three refusals stays and plays the next game.",
 )
 async def forfeited_by_refusals(kit: Kit) -> str:
     spoiler = await _spoil(kit, 1_000_000)
     await kit.until(
-        lambda: bool(spoiler.faults), f"{count_of(len(spoiler.turns), 'answer')} came, and not three refusals"
+        lambda: bool(spoiler.faults),
+        f"{count_of(len(spoiler.turns), 'answer')} arrived, but the seat was not forfeited",
     )
     await kit.goes_on()
     return ""
@@ -301,7 +307,7 @@ async def forfeited_by_refusals(kit: Kit) -> str:
 @check(
     28,
     "a stale answer",
-    "A bot told that its question was closed leaves it alone and answers the next one.",
+    "A bot that learns that its question is closed does not answer it again, and answers the next one.",
 )
 async def stale_answer(kit: Kit) -> str:
     await kit.stream()
@@ -315,7 +321,7 @@ async def stale_answer(kit: Kit) -> str:
         turns.append(choice.turn)
         if len(turns) > 1:
             return (choice,)
-        # The service takes the first and refuses the second, and the bot hears of both.
+        # The service accepts the first and refuses the second, and the bot is told about both.
         return (choice, bot_pb2.Choice(session=session, turn=choice.turn, text=_NONSENSE))
 
     def on_event(stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
@@ -328,11 +334,17 @@ async def stale_answer(kit: Kit) -> str:
     if not refused:
         raise Skipped("the service refused nothing")
     if turns.count(refused[0].turn) > 1:
-        raise Failed(f"it answered turn {refused[0].turn} again, although {refused[0].reason} said that it is closed")
+        raise Failed(
+            f"it answered turn {refused[0].turn} again, although it was refused with {refused[0].reason}, which closes it"
+        )
     return refused[0].reason
 
 
-@check(29, "trouble at the arena", "A bot told four times that the arena is in trouble answers a fifth time.")
+@check(
+    29,
+    "the arena is unavailable",
+    "A bot that is refused four times because the arena is unavailable answers a fifth time.",
+)
 async def trouble(kit: Kit) -> str:
     stream = await kit.stream()
     table = kit.table()
@@ -359,7 +371,7 @@ async def trouble(kit: Kit) -> str:
     return f"five answers in {tries[4] - tries[0]:.1f} s"
 
 
-@check(30, "a refusal out of nowhere", "A refusal of an answer the bot never gave does no harm.")
+@check(30, "an unexpected refusal", "A refusal of an answer the bot never gave does no harm.")
 async def refusal_out_of_nowhere(kit: Kit) -> str:
     stream = await kit.stream()
     name = kit.new_name()

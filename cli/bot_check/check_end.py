@@ -1,4 +1,4 @@
-"""Checks of how a bot ends, and of its manners over the whole run."""
+"""Checks of how a bot ends, and of its behaviour over the whole run."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ _WORK_S: Final = 20.0
 
 
 @check(
-    55, "taken over", "When another process comes with the same key, the bot ends with an error and a word.", needs=(1,)
+    55, "taken over", "When another process connects with the same key, the bot ends with an error message.", needs=(1,)
 )
 async def taken_over(kit: Kit) -> str:
     kit.process()
@@ -34,11 +34,11 @@ async def taken_over(kit: Kit) -> str:
     finally:
         other.cancel()
     if len(kit.proxy.streams) > before:
-        raise Failed("it came back and took over in its turn")
+        raise Failed("it reconnected and took the stream over again")
     return said
 
 
-@check(56, "key revoked", "When its key is revoked while it plays, the bot ends with an error and a word.", needs=(1,))
+@check(56, "key revoked", "When its key is revoked while it plays, the bot ends with an error message.", needs=(1,))
 async def key_revoked(kit: Kit) -> str:
     kit.process()
     await kit.stream()
@@ -64,14 +64,14 @@ async def _leaves(kit: Kit, number: signal.Signals, good: tuple[int, ...]) -> st
     return f"after {now() - told:.1f} s"
 
 
-@check(57, "told to stop at rest", "SIGTERM ends an idle bot with exit code 0.", needs=(1,))
+@check(57, "SIGTERM while idle", "SIGTERM ends an idle bot with exit code 0.", needs=(1,))
 async def sigterm_at_rest(kit: Kit) -> str:
     kit.process()
     await kit.stream()
     return await _leaves(kit, signal.SIGTERM, (0,))
 
 
-@check(58, "told to stop in mid-game", "SIGTERM ends a bot that is being asked with exit code 0.")
+@check(58, "SIGTERM in mid-game", "SIGTERM ends a bot that is being asked with exit code 0.")
 async def sigterm_in_mid_game(kit: Kit) -> str:
     kit.process()
     stream = await kit.stream()
@@ -84,7 +84,7 @@ async def sigterm_in_mid_game(kit: Kit) -> str:
 
 @check(
     59,
-    "told to stop while the arena is away",
+    "SIGTERM while connecting",
     "SIGTERM ends a bot that is trying to connect with exit code 0.",
     needs=(1,),
 )
@@ -107,17 +107,17 @@ async def sigint(kit: Kit) -> str:
     return await _leaves(kit, signal.SIGINT, (0, 128 + signal.SIGINT))
 
 
-# ----------------------------------------------------------------------------------------------------------- manners
-@check(201, "one stream at a time", "The bot opens no second stream beside one that is good.", needs=(1,))
+# ---------------------------------------------------------------------------------------------------------- behaviour
+@check(201, "one stream at a time", "The bot does not open a second stream while it has a working one.", needs=(1,))
 async def one_stream(kit: Kit) -> str:
     await kit.stream()
     wrong = kit.proxy.transcript.counts["double"]
     if wrong:
-        raise Failed(f"{count_of(wrong, 'time')} a stream was opened beside another that was still good")
+        raise Failed(f"{count_of(wrong, 'time')} a stream was opened while another was still working")
     return f"{count_of(len(kit.proxy.streams), 'stream')}, one after the other"
 
 
-@check(202, "does not hang up", "The bot leaves no stream that is good.", needs=(1,))
+@check(202, "does not disconnect", "The bot does not close a working stream.", needs=(1,))
 async def does_not_hang_up(kit: Kit) -> str:
     await kit.stream()
     wrong = kit.proxy.transcript
@@ -126,7 +126,7 @@ async def does_not_hang_up(kit: Kit) -> str:
     return ""
 
 
-@check(203, "quiet on standard output", f"The bot prints at most {_STDOUT:,} bytes in the whole run.")
+@check(203, "little on standard output", f"The bot prints at most {_STDOUT:,} bytes in the whole run.")
 async def quiet_stdout(kit: Kit) -> str:
     bot = kit.process()
     await kit.stream()
@@ -137,7 +137,7 @@ async def quiet_stdout(kit: Kit) -> str:
     return f"{said:,} bytes"
 
 
-@check(204, "a log of reasonable size", f"The log has at most a megabyte, and {_STDERR_EACH:,} bytes an answer.")
+@check(204, "a log of reasonable size", f"The log has at most a megabyte, plus {_STDERR_EACH:,} bytes for each answer.")
 async def quiet_stderr(kit: Kit) -> str:
     bot = kit.process()
     await kit.stream()
@@ -166,7 +166,7 @@ async def keeps_its_key(kit: Kit) -> str:
 async def memory_bounds(kit: Kit) -> str:
     bot = kit.process()
     if not can_watch():
-        raise Skipped("processes cannot be looked into on this system")
+        raise Skipped("processes cannot be inspected on this system")
     await kit.stream()
     await kit.goes_on()
     bot.look("")
@@ -178,23 +178,23 @@ async def memory_bounds(kit: Kit) -> str:
 @check(
     207,
     "memory does not grow",
-    f"Playing on does not cost more and more memory: at most {_GROWTH_MB} MiB for {_WORK} answers.",
+    f"Memory grows by at most {_GROWTH_MB} MiB in {_WORK} answers.",
 )
 async def memory_growth(kit: Kit) -> str:
     bot = kit.process()
     if not can_watch():
-        raise Skipped("processes cannot be looked into on this system")
+        raise Skipped("processes cannot be inspected on this system")
     await _work(kit, _WARM)
     before = bot.memory_mb()
     done = await _work(kit, _WORK)
     grown = bot.memory_mb() - before
     if grown > _GROWTH_MB:
-        raise Failed(f"{grown} MiB more after {done} answers; expected at most {_GROWTH_MB}")
+        raise Failed(f"memory grew by {grown} MiB in {done} answers; expected at most {_GROWTH_MB}")
     return f"{grown:+} MiB after {done} answers"
 
 
 async def _work(kit: Kit, count: int) -> int:
-    """Many answers, in games one after the other; slow thinkers give fewer."""
+    """Get up to this many answers, in one game after the other, within a time limit; return their number."""
     stream = await kit.stream()
     end = now() + _WORK_S
     done = 0
@@ -204,11 +204,11 @@ async def _work(kit: Kit, count: int) -> int:
     return done
 
 
-@check(208, "leaves nobody behind", "When the bot has ended, so has everything it started.")
+@check(208, "leaves no process behind", "When the bot has ended, all processes it started have ended too.")
 async def leaves_nobody(kit: Kit) -> str:
     bot = kit.process()
     if not can_watch():
-        raise Skipped("processes cannot be looked into on this system")
+        raise Skipped("processes cannot be inspected on this system")
     await kit.start()
     await kit.stream()
     await kit.goes_on()
@@ -219,7 +219,7 @@ async def leaves_nobody(kit: Kit) -> str:
     try:
         await kit.until(lambda: not bot.pids(), "its processes did not end", 2.0)
     except Failed:
-        raise Failed(f"{len(bot.pids())} of its processes live on after its end") from None
+        raise Failed(f"{len(bot.pids())} of its processes still run after its end") from None
     return ""
 
 
@@ -228,7 +228,7 @@ async def leaves_nobody(kit: Kit) -> str:
 )
 async def deterministic(kit: Kit) -> str:
     if not kit.settings.deterministic:
-        raise Skipped("it is not claimed; --deterministic claims it")
+        raise Skipped("only with --deterministic")
     runs: list[list[str]] = []
     for run in range(2):
         if kit.bot is not None:

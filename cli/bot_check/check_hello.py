@@ -1,4 +1,4 @@
-"""Checks of how a bot comes in."""
+"""Checks of how a bot connects."""
 
 import asyncio
 from typing import Final
@@ -11,18 +11,18 @@ _QUIET_S: Final = 2.0
 _AWAY_S: Final = 2.0
 _END_S: Final = 10.0
 _MOST_GAMES: Final = 1024
-#: A bot whose key is worthless may try again, but not for ever.
+#: A bot whose key is not accepted may retry this often.
 _FEW: Final = 5
 
 
-@check(1, "dials in", "The bot opens a stream and says Hello soon after it is started.", needs=())
+@check(1, "connects", "The bot opens a stream and says Hello soon after it is started.", needs=())
 async def dials_in(kit: Kit) -> str:
     began = now()
     await kit.stream()
     return f"after {now() - began:.1f} s"
 
 
-@check(2, "shows its key", "Hello carries the key from RUBBLE_BOT_KEY.", needs=(1,))
+@check(2, "sends its key", "Hello contains the key from RUBBLE_BOT_KEY.", needs=(1,))
 async def shows_its_key(kit: Kit) -> str:
     hello = (await kit.stream()).hello
     if hello.bot_key != (kit.settings.own_key or kit.key):
@@ -30,7 +30,7 @@ async def shows_its_key(kit: Kit) -> str:
     return ""
 
 
-@check(3, "names its SDK", "Hello says which library speaks, so that an operator can tell.", needs=(1,))
+@check(3, "names its SDK", "Hello names the library that the bot uses, so that an operator can see it.", needs=(1,))
 async def names_its_sdk(kit: Kit) -> str:
     sdk = (await kit.stream()).hello.sdk
     if not 1 <= len(sdk) <= 100:
@@ -46,29 +46,29 @@ async def says_how_many(kit: Kit) -> str:
     return f"{games or 1} at once"
 
 
-@check(6, "quiet while idle", "A bot that is not asked says nothing and stays.", needs=(1,))
+@check(6, "silent while idle", "A bot that is not asked sends nothing and stays connected.", needs=(1,))
 async def quiet(kit: Kit) -> str:
     stream = await kit.stream()
     counts = kit.proxy.transcript.counts
-    before = counts["stray"] + counts["repeat"]  # a late answer to an earlier question is nothing bad
+    before = counts["stray"] + counts["repeat"]  # a late answer to an earlier question is allowed
     await asyncio.sleep(_QUIET_S)
     kit.alive()
     unasked = counts["stray"] + counts["repeat"] - before
     if unasked:
         raise Failed(f"{count_of(unasked, 'answer')} without a question in {_QUIET_S:g} s")
     if not stream.is_open:
-        raise Failed("it left although nothing was wrong")
+        raise Failed("it disconnected although nothing was wrong")
     return ""
 
 
-@check(7, "rests while idle", "A bot that is not asked leaves the processor to others.", needs=(1,))
+@check(7, "rests while idle", "A bot that is not asked uses little processor time.", needs=(1,))
 async def rests(kit: Kit) -> str:
     bot = kit.process()
     if not can_watch():
         raise Skipped("processes cannot be looked into on this system")
     await kit.stream()
     used = _QUIET_S
-    for _ in range(3):  # whoever has just started may have something to finish
+    for _ in range(3):  # a bot that has just started may still be busy
         before = bot.cpu_s()
         await asyncio.sleep(_QUIET_S)
         used = bot.cpu_s() - before
@@ -78,7 +78,7 @@ async def rests(kit: Kit) -> str:
 
 
 async def must_end(kit: Kit, what: str) -> str:
-    """The bot ends by itself, with a code and a word."""
+    """Check that the bot ends by itself with an exit code other than 0 and some output, and return both."""
     bot = kit.process()
     code = await bot.wait(_END_S + kit.patience_s)
     if code is None:
@@ -87,32 +87,39 @@ async def must_end(kit: Kit, what: str) -> str:
         raise Failed(f"it ended with exit code 0 although {what}")
     words = bot.words()
     if not words:
-        raise Failed(f"it ended with {kit.ending()} and without a word although {what}")
+        raise Failed(f"it ended with {kit.ending()} and without output although {what}")
     return f"{kit.ending()}: {words[-1][:80]}"
 
 
-@check(8, "misses its key", "Without RUBBLE_BOT_KEY the bot ends with an error that names the variable.", needs=())
+@check(
+    8, "reports a missing key", "Without RUBBLE_BOT_KEY the bot ends with an error that names the variable.", needs=()
+)
 async def misses_its_key(kit: Kit) -> str:
     bot = await kit.start(RUBBLE_BOT_KEY="")
     said = await must_end(kit, "RUBBLE_BOT_KEY is not set")
     if not any("RUBBLE_BOT_KEY" in line for line in bot.words()):
-        raise Failed("its last words do not name RUBBLE_BOT_KEY")
+        raise Failed("its last output does not name RUBBLE_BOT_KEY")
     return said
 
 
-@check(9, "misses its address", "Without RUBBLE_ADDRESS the bot ends with an error that names the variable.", needs=())
+@check(
+    9,
+    "reports a missing address",
+    "Without RUBBLE_ADDRESS the bot ends with an error that names the variable.",
+    needs=(),
+)
 async def misses_its_address(kit: Kit) -> str:
     bot = await kit.start(RUBBLE_ADDRESS="")
     said = await must_end(kit, "RUBBLE_ADDRESS is not set")
     if not any("RUBBLE_ADDRESS" in line for line in bot.words()):
-        raise Failed("its last words do not name RUBBLE_ADDRESS")
+        raise Failed("its last output does not name RUBBLE_ADDRESS")
     return said
 
 
 @check(
     10,
-    "takes no for an answer",
-    "A bot whose key is not accepted ends with an error and does not try for ever.",
+    "accepts that its key is refused",
+    "A bot whose key is not accepted ends with an error and does not retry forever.",
     needs=(1,),
 )
 async def bad_key(kit: Kit) -> str:
@@ -128,7 +135,7 @@ async def bad_key(kit: Kit) -> str:
 @check(
     11,
     "waits for the arena",
-    "A bot that is started before the arena keeps trying, and comes in when it opens.",
+    "A bot that is started before the arena keeps trying, and connects when the arena is up.",
     needs=(1,),
 )
 async def waits_for_the_arena(kit: Kit) -> str:
@@ -142,10 +149,10 @@ async def waits_for_the_arena(kit: Kit) -> str:
         await kit.proxy.open()
     opened = now()
     await kit.stream()
-    return f"{now() - opened:.1f} s after it opened"
+    return f"{now() - opened:.1f} s after the arena was up"
 
 
-@check(12, "one Hello a stream", "Hello is the first message of a stream and no other.")
+@check(12, "one Hello per stream", "The first message of a stream is a Hello, and no later one is.")
 async def one_hello(kit: Kit) -> str:
     await kit.answers(await kit.stream(), 3)
     wrong = kit.proxy.transcript.complaints["hello"]

@@ -1,4 +1,4 @@
-"""Checks of clocks and connections: little time, cut lines, and an arena that restarts."""
+"""Checks of clocks and connections: little time, cut connections, and a service that restarts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,23 +13,23 @@ from cli.bot_check.proxy import ProxiedStream
 from cli.terminal import count_of
 from rubble.v1 import bot_pb2, common_pb2
 
-#: A question that is told so late that only this is left, in seconds; more if the machine cannot keep to it.
+#: Seconds left when a late question reaches the bot; the next value is tried if the machine was too slow.
 _LEFT_S: Final = (3.0, 6.0, 12.0)
 _AWAY_S: Final = 4.0
-#: More attempts than this in _AWAY_S is hammering.
+#: Most attempts to connect that are allowed in _AWAY_S.
 _MOST_TRIES: Final = 40
 _DROPPED: Final = 4
 
 
 class _Withhold:
-    """Keeps the questions of some sessions from the bot until it has been cut off."""
+    """Withholds the questions of some sessions until the bot has been disconnected."""
 
     def __init__(self, sessions: Sequence[str]) -> None:
         self._sessions = sessions
         self.first: ProxiedStream | None = None
         self.open: dict[str, int] = {}
         self.faults: list[int] = []
-        #: What was left on the clock, in milliseconds, when the bot was asked in the end.
+        #: Milliseconds left on the clock when the bot was finally asked.
         self.clocks: list[int] = []
 
     def on_event(self, stream: ProxiedStream, event: bot_pb2.PlayEvent) -> Sequence[bot_pb2.PlayEvent]:
@@ -44,28 +44,28 @@ class _Withhold:
         return (event,)
 
 
-@check(31, "near the deadline", "A question that is told with a few seconds left is answered in them.")
+@check(31, "near the deadline", "A question that arrives with a few seconds left is answered in time.")
 async def near_the_deadline(kit: Kit) -> str:
     for left_s in _LEFT_S:
-        told = await _ask_late(kit, left_s)
-        if told:
-            return told
-    raise Skipped("this machine is too busy to tell a question in time")
+        detail = await _ask_late(kit, left_s)
+        if detail:
+            return detail
+    raise Skipped("this machine is too busy to send a question in time")
 
 
 async def _ask_late(kit: Kit, left_s: float) -> str:
-    """One question that is told with so much time left; empty if we were too slow ourselves, which is not the bot's fault."""
+    """Ask one question with this much time left; returns an empty text if the kit itself was too slow."""
     await kit.stream()
     before = len(kit.proxy.streams)
     session = await kit.session(move_ms=int(1000 * (left_s + _AWAY_S)), bank_ms=0)
     late = _Withhold([session])
     kit.proxy.on_event = late.on_event
-    await kit.until(lambda: bool(late.open), "the service put no question")
+    await kit.until(lambda: bool(late.open), "the service asked no question")
     asked = now()
     assert late.first is not None
     kit.proxy.hold = asyncio.Event()
     late.first.cut()
-    await kit.until(lambda: len(kit.proxy.streams) > before, "did not come back")
+    await kit.until(lambda: len(kit.proxy.streams) > before, "did not reconnect")
     await asyncio.sleep(max(0.0, asked + _AWAY_S - now()))
     kit.proxy.hold.set()
     turn = late.open[session]
@@ -84,7 +84,7 @@ async def _ask_late(kit: Kit, left_s: float) -> str:
     return f"{late.clocks[0] / 1000:.1f} s were left"
 
 
-@check(32, "a quick clock", "Twenty questions are answered with half a second each and five in reserve.")
+@check(32, "a short clock", "Twenty questions are answered with half a second each and a reserve of five seconds.")
 async def quick_clock(kit: Kit) -> str:
     await kit.stream()
     session = await kit.session(move_ms=500, bank_ms=5000)
@@ -93,7 +93,7 @@ async def quick_clock(kit: Kit) -> str:
 
 
 async def _answers_of(kit: Kit, session: str, count: int) -> None:
-    """So many questions of a session of the real service are answered."""
+    """Wait until the bot has answered this many questions of a session of the real service."""
     heard: list[int] = []
     faults: list[int] = []
 
@@ -113,7 +113,7 @@ async def _answers_of(kit: Kit, session: str, count: int) -> None:
         raise Failed(f"it forfeited its seat: {common_pb2.Fault.Name(common_pb2.Fault.ValueType(faults[0]))}")
 
 
-@check(33, "time ran out", "A bot that is told it lost its seat by time takes it, and plays the next game.")
+@check(33, "time ran out", "A bot that lost its seat on time stays and plays the next game.")
 async def time_ran_out(kit: Kit) -> str:
     await kit.stream()
     session = await kit.session(move_ms=200, bank_ms=0)
@@ -134,8 +134,8 @@ async def time_ran_out(kit: Kit) -> str:
 # -------------------------------------------------------------------------------------------------------- connections
 @check(
     34,
-    "cut off in mid-game",
-    "A bot cut off with a question open comes back, is asked again, and plays to the end.",
+    "disconnected in mid-game",
+    "A bot that is disconnected with a question open reconnects, is asked again, and plays to the end.",
 )
 async def cut_in_mid_game(kit: Kit) -> str:
     await kit.stream()
@@ -152,11 +152,11 @@ async def cut_in_mid_game(kit: Kit) -> str:
     kit.proxy.on_event = on_event
     await kit.finish(session)
     if seen.count(5) < 2:
-        raise Failed("the game ended before the line was cut")
+        raise Failed("the game ended before the connection was cut")
     return ""
 
 
-@check(35, "cut off at rest", "A bot cut off while it plays nothing comes back.")
+@check(35, "disconnected while idle", "A bot that is disconnected while it plays nothing reconnects.")
 async def cut_at_rest(kit: Kit) -> str:
     stream = await kit.stream()
     before = len(kit.proxy.streams)
@@ -165,13 +165,13 @@ async def cut_at_rest(kit: Kit) -> str:
     await kit.next_stream(before)
     back = now() - cut
     await kit.goes_on()
-    return f"back after {back:.1f} s"
+    return f"reconnected after {back:.1f} s"
 
 
 @check(
     36,
-    "several questions at its return",
-    f"{_DROPPED} questions that waited for the bot are all answered when it is back.",
+    "several questions after a reconnect",
+    f"{_DROPPED} questions that waited for the bot are all answered when it has reconnected.",
 )
 async def several_at_return(kit: Kit) -> str:
     stream = await kit.stream()
@@ -179,20 +179,20 @@ async def several_at_return(kit: Kit) -> str:
     sessions = [await kit.session() for _ in range(count)]
     late = _Withhold(sessions)
     kit.proxy.on_event = late.on_event
-    await kit.until(lambda: len(late.open) == count, "the service did not put its questions")
+    await kit.until(lambda: len(late.open) == count, "the service did not ask its questions")
     assert late.first is not None
     late.first.cut()
     await kit.until(
         lambda: all(kit.proxy.transcript.times_answered(name, turn) for name, turn in late.open.items()),
-        f"not all of {count} questions were answered after the bot's return",
+        f"not all of {count} questions were answered after the bot reconnected",
     )
     return f"{count} questions"
 
 
 @check(
     37,
-    "the same answer at its return",
-    "A question that was answered before the line was cut gets the same answer after it.",
+    "the same answer after a reconnect",
+    "A question that was answered before the connection was cut gets the same answer after it.",
 )
 async def same_answer(kit: Kit) -> str:
     stream = await kit.stream()
@@ -224,7 +224,7 @@ def _reaches(heard: list[str], count: int) -> bool:
 @check(
     38,
     "the stream just ends",
-    "A bot whose stream ends without an error comes back, or ends with exit code 0.",
+    "A bot whose stream ends without an error reconnects, or ends with exit code 0.",
     needs=(1,),
 )
 async def stream_ends(kit: Kit) -> str:
@@ -236,20 +236,20 @@ async def stream_ends(kit: Kit) -> str:
         lambda: (
             any(stream.is_welcome for stream in kit.proxy.streams[before:]) or (bot is not None and not bot.is_running)
         ),
-        "neither came back nor ended",
+        "neither reconnected nor ended",
     )
     if bot is not None and not bot.is_running:
         if bot.exit_code != 0:
             raise Failed(f"it ended with {kit.ending()}")
         return "it ended"
     await kit.goes_on()
-    return "it came back"
+    return "it reconnected"
 
 
 @check(
     39,
-    "sent elsewhere",
-    "A bot told that this copy of the arena stops opens a new stream, and its game goes on there.",
+    "sent to another copy",
+    "A bot that learns that this copy of the service stops opens a new stream, and its game goes on there.",
 )
 async def sent_elsewhere(kit: Kit) -> str:
     stream = await kit.stream()
@@ -264,14 +264,14 @@ async def sent_elsewhere(kit: Kit) -> str:
 
     kit.proxy.on_event = on_event
     before = len(kit.proxy.streams)
-    await kit.until(lambda: bool(told), "the game did not get so far")
+    await kit.until(lambda: bool(told), "the game did not reach turn 4")
     await kit.next_stream(before)
     stream.cut(grpc.StatusCode.OK)
     await kit.finish(session)
     return ""
 
 
-@check(40, "the service restarts", "A real restart of the service in mid-game costs the bot nothing.")
+@check(40, "the service restarts", "The bot loses nothing when the service is restarted in mid-game.")
 async def service_restarts(kit: Kit) -> str:
     await kit.stream()
     session = await kit.session(move_ms=kit.settings.move_ms, bank_ms=120_000)
@@ -293,7 +293,7 @@ async def service_restarts(kit: Kit) -> str:
 @check(
     41,
     "pauses grow",
-    "A bot that is refused again and again waits between its attempts, and comes back in the end.",
+    "A bot whose connection is refused repeatedly waits between its attempts, and reconnects in the end.",
 )
 async def pauses_grow(kit: Kit) -> str:
     stream = await kit.stream()
@@ -307,17 +307,17 @@ async def pauses_grow(kit: Kit) -> str:
         raise Failed(f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s; expected at most {_MOST_TRIES}")
     await kit.next_stream(before)
     if not tries:
-        raise Failed(f"not one attempt in {_AWAY_S:g} s")
+        raise Failed(f"no attempt in {_AWAY_S:g} s")
     return f"{count_of(tries, 'attempt')} in {_AWAY_S:g} s"
 
 
-@check(42, "the arena is full", "A bot that is refused because the arena is full tries again.")
+@check(42, "the arena is full", "A bot whose connection is refused because the arena is full tries again.")
 async def arena_is_full(kit: Kit) -> str:
     stream = await kit.stream()
     before = len(kit.proxy.streams)
     with kit.proxy.refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many streams; try again later"):
         stream.cut()
-        await kit.until(lambda: len(kit.proxy.streams) > before, "did not come back")
+        await kit.until(lambda: len(kit.proxy.streams) > before, "did not reconnect")
     await kit.next_stream(before + 1)
     await kit.goes_on()
     return ""
@@ -325,22 +325,22 @@ async def arena_is_full(kit: Kit) -> str:
 
 @check(
     43,
-    "over while it was away",
-    "A game that ended while the bot was away is heard of and does no harm.",
+    "game over while disconnected",
+    "A bot that learns that a game ended while it was disconnected plays the next game.",
 )
 async def over_while_away(kit: Kit) -> str:
     await kit.stream()
     session = await kit.session()
     late = _Withhold([session])
     kit.proxy.on_event = late.on_event
-    await kit.until(lambda: bool(late.open), "the service put no question")
+    await kit.until(lambda: bool(late.open), "the service asked no question")
     assert late.first is not None
     kit.proxy.hold = asyncio.Event()
     before = len(kit.proxy.streams)
     late.first.cut()
-    await kit.until(lambda: len(kit.proxy.streams) > before, "did not come back")
+    await kit.until(lambda: len(kit.proxy.streams) > before, "did not reconnect")
     await kit.service.cancel(session)
     kit.proxy.hold.set()
-    await kit.until(lambda: bool(late.faults), "the service did not tell the end")
+    await kit.until(lambda: bool(late.faults), "the service did not announce the end")
     await kit.goes_on()
     return ""

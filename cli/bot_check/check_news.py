@@ -1,4 +1,4 @@
-"""Checks of many games at once, and of news a bot has never heard of."""
+"""Checks of many games at once, and of messages that a bot does not know."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,14 +12,14 @@ from rubble.v1 import bot_pb2, common_pb2
 
 #: Answers in each of many games.
 _EACH: Final = 5
-#: A field that no message of ours has: number 1999, four bytes.
+#: A field that no message has: number 1999, four bytes.
 _UNKNOWN_FIELD: Final = b"\xfa\x7c\x04abcd"
-#: A PlayResponse with one event of a kind nobody knows: field 99 of PlayEvent.
+#: A PlayResponse with one event of an unknown kind: field 99 of PlayEvent.
 _UNKNOWN_EVENT: Final = b"\x0a\x07" + b"\x9a\x06\x04abcd"
 
 
 async def _many(kit: Kit, count: int) -> str:
-    """So many games at once, a few answers in each; a game that has had its share makes room."""
+    """Create this many games and wait for a few answers in each; a game with enough answers is cancelled."""
     stream = await kit.stream()
     answered: dict[str, int] = {}
     done: set[str] = set()
@@ -44,7 +44,7 @@ async def _many(kit: Kit, count: int) -> str:
     while len(done) < count and not faults:
         await kit.until(
             lambda: bool(faults) or any(answered.get(name, 0) >= _EACH for name in sessions if name not in done),
-            f"{len(done)} of {count} games had their {_EACH} answers; no other came that far",
+            f"{len(done)} of {count} games had their {_EACH} answers; no other had as many",
             2 * kit.patience_s,
         )
         kit.alive()
@@ -68,7 +68,7 @@ async def thirty_two(kit: Kit) -> str:
     return await _many(kit, 32)
 
 
-@check(46, "a cancelled game", "A game that the operator cancels does no harm, and the next one is played.")
+@check(46, "a cancelled game", "After the operator has cancelled a game, the bot plays the next one.")
 async def cancelled(kit: Kit) -> str:
     await kit.stream()
     session = await kit.session()
@@ -85,12 +85,12 @@ async def cancelled(kit: Kit) -> str:
     kit.proxy.on_event = on_event
     await kit.until(lambda: len(turns) >= 2, "the game did not begin")
     await kit.service.cancel(session)
-    await kit.until(lambda: bool(overs), "the service did not tell the end")
+    await kit.until(lambda: bool(overs), "the service did not announce the end")
     await kit.play()
     return ""
 
 
-@check(47, "over before it answered", "A game may end while the bot thinks; it does no harm.")
+@check(47, "game over before the answer", "After a game that ended while the bot was thinking, the bot goes on.")
 async def over_before_answer(kit: Kit) -> str:
     stream = await kit.stream()
     table = kit.table()
@@ -101,13 +101,13 @@ async def over_before_answer(kit: Kit) -> str:
     return ""
 
 
-@check(48, "an unknown game", "A game the bot has never heard of is played legally: any action, by index or by text.")
+@check(48, "an unknown game", "A game that the bot does not know is played with legal actions, by index or by text.")
 async def unknown_game(kit: Kit) -> str:
     choice = await ask_strange(kit, ["raise the mainsail", "drop anchor", "sing"])
     return "by text" if choice.WhichOneof("choice") == "text" else "by index"
 
 
-@check(49, "an unknown event", "A kind of event that is newer than the bot is passed over.")
+@check(49, "an unknown event", "The bot ignores an event of a kind that it does not know.")
 async def unknown_event(kit: Kit) -> str:
     stream = await kit.stream()
     stream.say_bytes(_UNKNOWN_EVENT)
@@ -115,7 +115,7 @@ async def unknown_event(kit: Kit) -> str:
     return ""
 
 
-@check(50, "unknown fields", "Fields that are newer than the bot, in every message on its way, are passed over.")
+@check(50, "unknown fields", "The bot ignores unknown fields in every message.")
 async def unknown_fields(kit: Kit) -> str:
     stream = await kit.stream()
     table = kit.table()
@@ -130,7 +130,7 @@ async def unknown_fields(kit: Kit) -> str:
 
 
 def _newer(event: bot_pb2.PlayEvent) -> bot_pb2.PlayEvent:
-    """The same event with a field more in each of its messages. Reading them back keeps what is unknown."""
+    """Add an unknown field to each message of the event; protobuf keeps it."""
     event.MergeFromString(_UNKNOWN_FIELD)
     if event.HasField("game_start"):
         event.game_start.MergeFromString(_UNKNOWN_FIELD)
@@ -145,7 +145,7 @@ def _newer(event: bot_pb2.PlayEvent) -> bot_pb2.PlayEvent:
     return event
 
 
-@check(51, "an empty message", "A message without events is passed over.")
+@check(51, "an empty message", "The bot ignores a message without events.")
 async def empty_message(kit: Kit) -> str:
     stream = await kit.stream()
     stream.say_bytes(b"")
@@ -153,7 +153,7 @@ async def empty_message(kit: Kit) -> str:
     return ""
 
 
-@check(52, "a question out of nowhere", "A question about a game that never started does no harm.")
+@check(52, "an unexpected question", "A question about a game that never started does no harm.")
 async def question_out_of_nowhere(kit: Kit) -> str:
     stream = await kit.stream()
     name = kit.new_name()
@@ -163,7 +163,7 @@ async def question_out_of_nowhere(kit: Kit) -> str:
     return "answered" if kit.proxy.transcript.times_answered(name, 1) else "left alone"
 
 
-@check(53, "an end out of nowhere", "The end of a game that never started does no harm.")
+@check(53, "an unexpected end", "The end of a game that never started does no harm.")
 async def end_out_of_nowhere(kit: Kit) -> str:
     stream = await kit.stream()
     result = common_pb2.Result(name="green", rank=1, score=12)

@@ -1,4 +1,4 @@
-"""What every check works with: the bot, the proxy, the service; and how a check says what it found."""
+"""What every check uses: the bot, the proxy and the service; and how a check reports its result."""
 
 import asyncio
 import signal
@@ -14,29 +14,29 @@ from rubble.v1 import bot_pb2, common_pb2, game_pb2, session_pb2
 from service.sessions.clock import TimeControl
 
 _POLL_S: Final = 0.01
-#: What the clocks at the kit's own tables show; nobody is forfeited there.
+#: The clock of the kit's own games, in which no seat is forfeited.
 CLOCK: Final = TimeControl(move_ms=100, bank_ms=20_000)
 SMALL_GAME: Final = ("sf1906-2e", 2)
 
 
 class Failed(Exception):
-    """The check failed; the message says what was expected and what was seen."""
+    """The check failed; the message says what was expected and what happened."""
 
 
 class Skipped(Exception):
-    """The check says nothing about this bot; the message says why."""
+    """The check does not apply to this bot; the message says why."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How the checks are run."""
 
-    #: Empty: the bot is started by somebody else.
+    #: Empty if the user starts the bot.
     command: Sequence[str]
-    #: The key a bot brings along that we do not start.
+    #: The key of a bot that the user starts.
     own_key: str = ""
     listen: str = "127.0.0.1:0"
-    #: How long to wait for any one thing, in seconds.
+    #: How long to wait for each thing, in seconds.
     patience_s: float = 20.0
     move_ms: int = 100
     bank_ms: int = 20_000
@@ -46,7 +46,7 @@ class Settings:
 
 @dataclass
 class Kit:
-    """The bot and all that is around it."""
+    """The bot, the proxy and the service, with the steps that checks share."""
 
     settings: Settings
     service: ServiceProcess
@@ -54,13 +54,13 @@ class Kit:
     bot: BotProcess | None
     key: str
     games: Sequence[game_pb2.GameSummary]
-    #: Sessions the present check has created.
+    #: Sessions that the current check has created.
     sessions: list[str] = field(default_factory=list)
     #: The numbers of the checks that failed so far.
     failed: set[int] = field(default_factory=set)
     _names: int = 0
 
-    # ----------------------------------------------------------------------------------------------------- small things
+    # ----------------------------------------------------------------------------------------------------------- basics
     @property
     def patience_s(self) -> float:
         return self.settings.patience_s
@@ -71,7 +71,7 @@ class Kit:
         return common_pb2.TimeControl(move_ms=self.settings.move_ms, bank_ms=self.settings.bank_ms)
 
     async def until(self, is_true: Callable[[], bool], otherwise: str, seconds: float = 0.0) -> None:
-        """Wait for something; Failed if it does not happen in time."""
+        """Wait until something is true; raises Failed if that takes too long."""
         limit = seconds or self.patience_s
         end = now() + limit
         while not is_true():
@@ -80,19 +80,19 @@ class Kit:
             await asyncio.sleep(_POLL_S)
 
     def new_name(self) -> str:
-        """A name for a table of the kit's own."""
+        """Return a new name for a game of the kit."""
         self._names += 1
         return f"check-{self._names}"
 
     def process(self) -> BotProcess:
-        """The bot as a process; Skipped if it is not ours."""
+        """Return the bot's process; raises Skipped if the kit did not start it."""
         if self.bot is None:
             raise Skipped("the kit did not start this bot, so it cannot stop or start it")
         return self.bot
 
     # ---------------------------------------------------------------------------------------------------------- the bot
     async def start(self, **settings: str) -> BotProcess:
-        """A new process of the bot; ``settings`` replace the usual ones, empty ones are left out."""
+        """Start a new process of the bot; ``settings`` replace the usual ones, empty ones are left out."""
         bot = self.process()
         await self.stop()
         self.proxy.refusal_reason = ""
@@ -101,61 +101,61 @@ class Kit:
         return bot
 
     async def stop(self) -> None:
-        """The process and its streams end; that is not the bot's doing."""
+        """Stop the process and wait for its streams to end, without blaming the bot."""
         self.proxy.excuse()
         await self.process().stop()
         await self.until(lambda: not any(stream.is_open for stream in self.proxy.streams), "its streams did not end")
 
     def signal(self, number: signal.Signals) -> None:
-        """Tell the process to end, or kill it."""
+        """Send a signal that ends the process, without blaming the bot."""
         self.proxy.excuse()
         self.process().signal(number)
 
     async def stream(self) -> ProxiedStream:
-        """The bot's live stream. It is started if it does not run."""
+        """Return the bot's live stream; starts the bot if it does not run."""
         if self._has_ended():
             await self.start()
         found = self.proxy.live()
         if found is not None:
             return found
-        what = "did not dial in" if self.bot is not None else "nobody dialled in with the key"
+        what = "did not connect" if self.bot is not None else "no bot connected with the key"
         try:
             await self.until(lambda: self.proxy.live() is not None or self._has_ended(), what)
         except Failed as failed:
             raise Failed(f"{failed}{self._refusal()}") from None
         found = self.proxy.live()
         if found is None:
-            raise Failed(f"it ended with {self.ending()} instead of dialling in{self._refusal()}")
+            raise Failed(f"it ended with {self.ending()} instead of connecting{self._refusal()}")
         return found
 
     def _refusal(self) -> str:
-        """Why its newest stream got nowhere, as the end of a sentence; empty if there was none."""
+        """Say why its newest stream was refused, as the end of a sentence; empty if none was."""
         return f"; it was refused: {self.proxy.refusal_reason}" if self.proxy.refusal_reason else ""
 
     async def next_stream(self, after: int, seconds: float = 0.0) -> ProxiedStream:
-        """The first stream after so many, once the bot is welcome on it."""
+        """Wait for a stream after the first ``after`` ones, and return it once the service has sent Welcome."""
         await self.until(
             lambda: self._has_ended() or any(stream.is_welcome for stream in self.proxy.streams[after:]),
-            "did not come back",
+            "did not reconnect",
             seconds,
         )
         if not any(stream.is_welcome for stream in self.proxy.streams[after:]):
-            raise Failed(f"it ended with {self.ending()} instead of coming back")
+            raise Failed(f"it ended with {self.ending()} instead of reconnecting")
         return next(stream for stream in reversed(self.proxy.streams) if stream.is_welcome)
 
     def _has_ended(self) -> bool:
         return self.bot is not None and not self.bot.is_running
 
     def ending(self) -> str:
-        """How the process ended, in words."""
+        """Say how the process ended."""
         bot = self.process()
         if bot.ended_for:
-            return f"the kit's help: {bot.ended_for}"
+            return f"a kill by the kit: {bot.ended_for}"
         code = bot.exit_code
         return "no exit code" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def alive(self) -> None:
-        """Failed if the process has ended."""
+        """Raise Failed if the process has ended."""
         if self._has_ended():
             raise Failed(f"it ended with {self.ending()} in the middle of the check")
 
@@ -163,14 +163,14 @@ class Kit:
     async def session(
         self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, **control: int
     ) -> str:
-        """A session of the real service with the bot on that seat."""
+        """Create a session on the real service with the bot on that seat."""
         clock = common_pb2.TimeControl(**control) if control else self.control
         session = await self.service.session(game, seats, seat, clock)
         self.sessions.append(session)
         return session
 
     async def finish(self, session: str) -> session_pb2.EndEvent:
-        """Wait for the end of a session; Failed if the bot is at fault, or nothing happens for too long."""
+        """Wait for the end of a session; raises Failed if the bot forfeits its seat or nothing happens for too long."""
         events = self.service.watch(session)
         while True:
             event = await self._next(events, session)
@@ -184,7 +184,7 @@ class Kit:
                     return event.end
 
     async def _next(self, events: AsyncIterator[session_pb2.WatchEvent], session: str) -> session_pb2.WatchEvent:
-        """The next thing that happens in a session, as long as the bot lives."""
+        """Return the next event of a session; raises Failed if the bot ends or it takes too long."""
         coming = asyncio.ensure_future(anext(events))
         end = now() + self.patience_s + self.settings.bank_ms / 1000
         try:
@@ -201,11 +201,11 @@ class Kit:
     async def play(
         self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, **control: int
     ) -> session_pb2.EndEvent:
-        """A whole game without a fault of the bot's."""
+        """Play a whole game; raises Failed if the bot forfeits its seat."""
         return await self.finish(await self.session(game, seats, seat, **control))
 
     async def goes_on(self) -> None:
-        """The bot is as good as before: it answers a few questions of a new game."""
+        """Check that the bot still works: it answers a few questions of a new game."""
         self.alive()
         await self.answers(await self.stream(), 3)
 
@@ -213,11 +213,11 @@ class Kit:
     def table(
         self, game: str = SMALL_GAME[0], seats: int = SMALL_GAME[1], seat: int = 0, number: int = 1906
     ) -> KitSession:
-        """A table of the kit's own."""
+        """Make a game of the kit."""
         return KitSession(self.new_name(), game, seats, seat, number, CLOCK)
 
     async def answers(self, stream: ProxiedStream, count: int, table: KitSession | None = None) -> KitSession:
-        """Let the bot answer so many questions at a table of the kit's own."""
+        """Let the bot answer this many questions in a game of the kit."""
         asked = table or self.table()
         over = bot_pb2.PlayEvent(game_over=bot_pb2.GameOver(session=asked.name))
 
@@ -235,7 +235,7 @@ class Kit:
         )
         self.alive()
         if not stream.is_open:
-            raise Failed("it hung up in the middle of a game")
+            raise Failed("it disconnected in the middle of a game")
         return asked
 
 
@@ -251,7 +251,7 @@ class Check:
     #: What it proves, in one sentence.
     proves: str
     run: Run
-    #: If one of these failed, this one would say nothing.
+    #: Checks that must not have failed for this one to be run.
     needs: tuple[int, ...]
 
 
@@ -259,9 +259,9 @@ CHECKS: Final[dict[int, Check]] = {}
 
 
 def check(number: int, title: str, proves: str, *, needs: tuple[int, ...] = (1, 5)) -> Callable[[Run], Run]:
-    """Enter a check into the list: it returns a word about what it saw, or raises Failed or Skipped.
+    """Add a check to the list. It returns a short detail, or raises Failed or Skipped.
 
-    Most need a bot that comes in and answers.
+    By default it needs a bot that connects (1) and answers (5).
     """
 
     def enter(run: Run) -> Run:

@@ -1,4 +1,4 @@
-"""A table of the kit's own: a real session kept in memory, so that the bot is asked exactly what a check wants."""
+"""A game of the kit: a real session kept in memory, so that the bot is asked exactly what a check wants."""
 
 from typing import Final
 
@@ -11,12 +11,12 @@ from service.rpc.errors import error_status
 from service.sessions.clock import TimeControl
 from service.sessions.session import ACTIVE, Accepted, Header, Session, new_session
 
-#: Time stands still at these tables; 0 would mean that nothing was asked.
+#: The time in these games, which never changes; 0 would mean that nothing was asked.
 _NOW: Final = 1
 
 
 class KitSession:
-    """One session, the bot on one seat, chance on all others. The same name, game and number give the same table."""
+    """One session: the bot has one seat, the others play at random. The same name, game and number give the same session."""
 
     def __init__(self, name: str, game: str, seats: int, seat: int, number: int, control: TimeControl) -> None:
         rules = games.get(game)
@@ -39,7 +39,7 @@ class KitSession:
         self.name = name
         self.seat = seat
         self._chance = Draws(seeds.deck, "rivals")
-        #: What the bot answered, in the game's notation.
+        #: The bot's answers, in the game's notation.
         self.answers: list[str] = []
         #: Answers that were refused.
         self.refusals: list[str] = []
@@ -47,15 +47,15 @@ class KitSession:
 
     # ------------------------------------------------------------------------------------------------- what the bot hears
     def start(self) -> bot_pb2.PlayEvent:
-        """The bot has a seat."""
+        """Return the event that gives the bot its seat."""
         return _event(events.game_start(self.session, self.seat))
 
     def turn(self) -> bot_pb2.PlayEvent:
-        """The open question."""
+        """Return the open question."""
         return _event(events.turn(self.session, self.seat, _NOW))
 
     def over(self) -> bot_pb2.PlayEvent:
-        """It is over for the bot."""
+        """Return the event that ends the game for the bot."""
         return _event(events.game_over(self.session, self.seat))
 
     @property
@@ -64,12 +64,12 @@ class KitSession:
 
     @property
     def number(self) -> int:
-        """The number of the open question."""
+        """Return the number of the open question."""
         return self.session.seats[self.seat].turn
 
     # --------------------------------------------------------------------------------------------------- what it answers
     def take(self, choice: bot_pb2.Choice) -> bot_pb2.PlayEvent:
-        """Let the bot's answer count; what is to be said to it next."""
+        """Apply the bot's answer, and return the event to send next."""
         said = choice.text if choice.WhichOneof("choice") == "text" else choice.index
         reply, _ = self.session.answer(self.seat, choice.turn, said, choice.note[:1000], _NOW, 0)
         if not isinstance(reply, Accepted):
@@ -80,7 +80,7 @@ class KitSession:
         return self.turn() if self.is_asking else self.over()
 
     def play_on(self, stream: ProxiedStream, choice: bot_pb2.Choice) -> None:
-        """Take the answer and say what comes next; for ``Proxy.own_games``."""
+        """Take the answer and send the next event; for ``Proxy.own_games``."""
         stream.say(self.take(choice))
 
     def _play_rivals(self) -> None:
@@ -95,9 +95,9 @@ def _event(response: bytes) -> bot_pb2.PlayEvent:
     return bot_pb2.PlayResponse.FromString(response).events[0]
 
 
-# ------------------------------------------------------------------------------------------ games nobody has heard of
+# ------------------------------------------------------------------------------------------------------ unknown games
 def start_of(name: str, game: str = "unheard-of") -> bot_pb2.PlayEvent:
-    """A seat in a game that no bot knows."""
+    """Return the start of a game that no bot knows."""
     control = common_pb2.TimeControl(move_ms=10_000, bank_ms=10_000)
     return bot_pb2.PlayEvent(
         game_start=bot_pb2.GameStart(session=name, game=game, seat=0, seats=2, time_control=control)
@@ -105,7 +105,7 @@ def start_of(name: str, game: str = "unheard-of") -> bot_pb2.PlayEvent:
 
 
 def question(name: str, turn: int, texts: list[str]) -> bot_pb2.PlayEvent:
-    """A question of a game without messages of its own: plain data, and actions that are only a text."""
+    """Return a question of a game without its own messages: the view is plain data, an action is only a text."""
     asked = bot_pb2.Turn(
         session=name,
         turn=turn,

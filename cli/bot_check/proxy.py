@@ -1,7 +1,7 @@
 """The proxy to which the checked bot connects.
 
-It hands everything on between the bot and the real service, writes down what was said, and causes trouble where a check asks
-for it: it cuts streams, says things of its own, swallows or changes answers. What it leaves alone is the real service.
+It forwards everything between the bot and the real service and keeps a transcript. Where a check asks for it, it injects
+failures: it cuts streams, sends its own events, drops or changes answers.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from rubble.v1 import bot_pb2
 from service.config import CannotListen
 
 _PLAY: Final = "/rubble.v1.BotService/Play"
-#: How long a bot may take to say hello once it has opened a stream.
+#: How long a bot may take to send Hello after it has opened a stream.
 _HELLO_S: Final = 10.0
 _UNKNOWN_KEY: Final = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 OnEvent: TypeAlias = "Callable[[ProxiedStream, bot_pb2.PlayEvent], Sequence[bot_pb2.PlayEvent]]"
@@ -26,7 +26,7 @@ OnChoice: TypeAlias = "Callable[[ProxiedStream, bot_pb2.Choice], Sequence[bot_pb
 
 
 class _End:
-    """The last thing on a stream: how it ends."""
+    """The status with which a stream ends."""
 
     def __init__(self, code: grpc.StatusCode, details: str = "", metadata: Any = ()) -> None:
         self.code = code
@@ -40,30 +40,30 @@ class ProxiedStream:
     def __init__(self, proxy: "Proxy", hello: bot_pb2.Hello) -> None:
         self.hello = hello
         self.since = time.monotonic()
-        #: Welcome by the service: from here on the bot may be given games.
+        #: The service has sent Welcome: from now on the bot can be given games.
         self.is_welcome = False
         self.is_open = True
-        #: Whoever ends it now does so for a reason.
+        #: The bot is not blamed if the stream ends now.
         self.is_excused = False
-        #: Answers heard on this stream.
+        #: Answers received on this stream.
         self.choices: list[bot_pb2.Choice] = []
         self.outbox: asyncio.Queue[bytes | _End] = asyncio.Queue()
         self.upstream: asyncio.Queue[bot_pb2.PlayRequest | None] = asyncio.Queue()
         self._proxy = proxy
 
     def say(self, *events: bot_pb2.PlayEvent) -> None:
-        """Tell the bot, all in one message."""
+        """Send events to the bot, all in one message."""
         for event in events:
             self.is_excused = self.is_excused or event.HasField("draining")
             self._proxy.transcript.told(event)
         self.outbox.put_nowait(bot_pb2.PlayResponse(events=events).SerializeToString())
 
     def say_bytes(self, message: bytes) -> None:
-        """Tell the bot something that our own messages cannot say."""
+        """Send the bot bytes that the known messages cannot express."""
         self.outbox.put_nowait(message)
 
     def forward(self, *choices: bot_pb2.Choice) -> None:
-        """Hand answers to the service."""
+        """Forward answers to the service."""
         if choices:
             self.upstream.put_nowait(bot_pb2.PlayRequest(choices=choices))
 
@@ -74,39 +74,39 @@ class ProxiedStream:
 
 
 class Proxy:
-    """Where the bot connects. ``transcript`` is what was said so far."""
+    """The server to which the bot connects."""
 
     def __init__(self, service: str, *, own_key: str = "", real_key: str = "") -> None:
         self._service = service
-        #: A bot with a key of its own is let in with it, and known to the service by the real one.
+        #: A bot with its own key connects with that key; the proxy gives the service the real one.
         self._own_key = own_key
         self._real_key = real_key
         self.transcript = Transcript()
         self.streams: list[ProxiedStream] = []
-        #: Why the newest stream of the bot was ended before it was welcome; empty: none was.
+        #: Why the bot's newest stream was ended before Welcome; empty if it was not.
         self.refusal_reason = ""
         self.address = ""
-        #: Games the service knows nothing of; their answers stay here.
+        #: Games of the kit, which the service does not know; their answers are not forwarded.
         self.own_games: dict[str, Callable[[ProxiedStream, bot_pb2.Choice], None]] = {}
         self._server: grpc.aio.Server | None = None
         self._channel: grpc.aio.Channel | None = None
         self.calm()
 
-    # -------------------------------------------------------------------------------------------------------- trouble
+    # ------------------------------------------------------------------------------------------------------- failures
     def calm(self) -> None:
-        """No trouble any more."""
-        #: New streams end like this.
+        """Stop injecting failures."""
+        #: New streams end with this status.
         self.refusal: tuple[grpc.StatusCode, str] | None = None
         #: New streams wait for this before they reach the service.
         self.hold: asyncio.Event | None = None
         self.on_event: OnEvent = lambda _stream, event: (event,)
         self.on_choice: OnChoice = lambda _stream, choice: (choice,)
-        for game in self.own_games:  # a late answer must not reach the service, which knows nothing of it
+        for game in self.own_games:  # a late answer must not reach the service, which does not know the game
             self.own_games[game] = ignore
 
     @contextlib.contextmanager
     def refusing(self, code: grpc.StatusCode, details: str) -> Iterator[None]:
-        """Turn away whoever comes."""
+        """Refuse new streams."""
         self.refusal = code, details
         try:
             yield
@@ -114,18 +114,18 @@ class Proxy:
             self.refusal = None
 
     def live(self) -> ProxiedStream | None:
-        """The newest stream on which the bot is welcome."""
+        """Return the newest open stream on which the service has sent Welcome."""
         return next((stream for stream in reversed(self.streams) if stream.is_open and stream.is_welcome), None)
 
     def excuse(self) -> None:
-        """Streams that end from now on end because of us."""
+        """Do not blame the bot for streams that end from now on."""
         for stream in self.streams:
             stream.is_excused = True
 
     # ------------------------------------------------------------------------------------------------ opening, closing
     async def open(self, listen: str = "") -> None:
-        """Listen; after the first time at the same address as before."""
-        # As at the service, a bot may ask as often as it likes whether the line is alive.
+        """Listen; a second time at the same address as before. Raises CannotListen."""
+        # Like the service, allow any number of keepalive pings.
         server = grpc.aio.server(options=[("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)])
         handler: Any = grpc.stream_stream_rpc_method_handler(
             self._play, request_deserializer=None, response_serializer=None
@@ -135,7 +135,7 @@ class Proxy:
         where = listen or self.address or "127.0.0.1:0"
         try:
             port = server.add_insecure_port(where)
-        except RuntimeError:  # all that gRPC says of it
+        except RuntimeError:  # gRPC gives no more details
             raise CannotListen(where) from None
         await server.start()
         self._server = server
@@ -144,14 +144,14 @@ class Proxy:
             self._channel = grpc.aio.insecure_channel(self._service, [("grpc.max_receive_message_length", -1)])
 
     async def close(self) -> None:
-        """Nobody listens here any more, and whoever is inside is cut off."""
+        """Stop listening, and cut all streams."""
         self.excuse()
         if self._server is not None:
             await self._server.stop(0)
             self._server = None
 
     async def end(self) -> None:
-        """Closed for good."""
+        """Close everything."""
         await self.close()
         if self._channel is not None:
             await self._channel.close()
@@ -163,15 +163,15 @@ class Proxy:
         except (StopAsyncIteration, TimeoutError, DecodeError):
             first = bot_pb2.PlayRequest()
         if not first.HasField("hello"):
-            self.refusal_reason = "the first message of its stream was no Hello"
-            self.transcript.complain("hello", "a stream was opened, and its first message was no Hello")
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first message of a stream is a Hello")
+            self.refusal_reason = "the first message of its stream was not a Hello"
+            self.transcript.complain("hello", "a stream was opened, and its first message was not a Hello")
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first message of a stream must be a Hello")
         self.refusal_reason = (
             "" if first.hello.bot_key else f"its Hello has no bot_key; expected {self._expected_key()}"
         )
         stream = ProxiedStream(self, first.hello)
         if any(other.is_open and not other.is_excused for other in self.streams):
-            self.transcript.complain("double", "a stream was opened beside another that was still good")
+            self.transcript.complain("double", "a stream was opened while another was still working")
         self.streams.append(stream)
         tasks = [asyncio.create_task(self._listen(stream, requests, first))]
         try:
@@ -182,7 +182,7 @@ class Proxy:
                 self.refusal_reason = (
                     self.refusal_reason or f"its Hello has another bot_key; expected {self._expected_key()}"
                 )
-                await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this is not the key that --key names")
+                await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this is not the key given with --key")
             if self.hold is not None:
                 await self.hold.wait()
             tasks.append(asyncio.create_task(self._relay(stream)))
@@ -197,7 +197,7 @@ class Proxy:
         except asyncio.CancelledError:
             if not stream.is_excused:
                 self.transcript.complain(
-                    "hangup", f"it hung up {time.monotonic() - stream.since:.1f} s after its Hello"
+                    "hangup", f"it disconnected {time.monotonic() - stream.since:.1f} s after its Hello"
                 )
             raise
         finally:
@@ -206,23 +206,25 @@ class Proxy:
                 task.cancel()
 
     def _expected_key(self) -> str:
-        return "the key that --key names" if self._own_key else "the key that RUBBLE_BOT_KEY holds"
+        return "the key given with --key" if self._own_key else "the key in RUBBLE_BOT_KEY"
 
     async def _listen(self, stream: ProxiedStream, requests: AsyncIterator[bytes], first: bot_pb2.PlayRequest) -> None:
-        """What the bot says."""
+        """Read what the bot sends."""
         self._heard(stream, first.choices)
         async for data in requests:
             try:
                 request = bot_pb2.PlayRequest.FromString(data)
             except DecodeError:
-                self.transcript.complain("bytes", f"a message of {len(data)} bytes is no PlayRequest")
-                stream.cut(grpc.StatusCode.INVALID_ARGUMENT, "this is no PlayRequest")
+                self.transcript.complain("bytes", f"a message of {len(data)} bytes is not a PlayRequest")
+                stream.cut(grpc.StatusCode.INVALID_ARGUMENT, "this is not a PlayRequest")
                 return
             if request.HasField("hello"):
                 self.transcript.complain("hello", "a second Hello on one stream")
             self._heard(stream, request.choices)
         if not stream.is_excused:
-            self.transcript.complain("hangup", f"it hung up {time.monotonic() - stream.since:.1f} s after its Hello")
+            self.transcript.complain(
+                "hangup", f"it disconnected {time.monotonic() - stream.since:.1f} s after its Hello"
+            )
             stream.is_excused = True
         stream.upstream.put_nowait(None)
 
@@ -239,7 +241,7 @@ class Proxy:
         stream.forward(*forward)
 
     async def _relay(self, stream: ProxiedStream) -> None:
-        """The conversation with the service on the bot's behalf."""
+        """Connect to the service for the bot, and forward the service's events."""
         assert self._channel is not None
         play = self._channel.stream_stream(
             _PLAY,
@@ -260,8 +262,8 @@ class Proxy:
         except grpc.aio.AioRpcError as error:
             if not stream.is_welcome:
                 verb = "does not accept its key" if error.code() in _UNKNOWN_KEY else "ended its stream"
-                told = f"the service {verb}: {error.code().name}: {error.details()}"
-                self.refusal_reason = self.refusal_reason or told
+                reason = f"the service {verb}: {error.code().name}: {error.details()}"
+                self.refusal_reason = self.refusal_reason or reason
             stream.outbox.put_nowait(_End(error.code(), error.details() or "", tuple(error.trailing_metadata() or ())))
         finally:
             writer.cancel()
@@ -273,7 +275,7 @@ class Proxy:
         if self._own_key:
             hello.bot_key = self._real_key
         request: bot_pb2.PlayRequest | None = bot_pb2.PlayRequest(hello=hello)
-        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the reader hears why
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the reader gets the error too
             while request is not None:
                 await call.write(request)
                 request = await stream.upstream.get()
@@ -281,4 +283,4 @@ class Proxy:
 
 
 def ignore(stream: ProxiedStream, choice: bot_pb2.Choice) -> None:
-    """For answers that no longer matter."""
+    """Ignore an answer that no longer matters."""

@@ -1,4 +1,4 @@
-"""Running the checks: one after the other, each with a calm proxy, and a fresh bot after a failure."""
+"""Runs the checks one after the other, each without failures injected before it, and with a new bot process after a failure."""
 
 import asyncio
 import contextlib
@@ -17,15 +17,15 @@ from cli.terminal import count_of
 from service import games
 
 PASS, FAIL, SKIP = "pass", "fail", "skip"
-#: The modules whose checks are in the list.
+#: The modules with checks.
 SECTIONS: Final = (
-    ("coming in", check_hello),
+    ("connecting", check_hello),
     ("answers and refusals", check_answers),
     ("clocks and connections", check_line),
-    ("many games, and news", check_news),
-    ("ending, and manners", check_end),
+    ("many games, and unknown messages", check_news),
+    ("ending, and behaviour", check_end),
 )
-#: Where the checks of games and seat counts begin.
+#: Number of the first check of games and seat counts.
 TABLES: Final = 101
 _LONGEST_S: Final = 300.0
 
@@ -36,17 +36,17 @@ class Finding:
 
     check: Check
     result: str
-    #: What was seen, or what was expected instead.
+    #: What happened, or what was expected instead.
     detail: str
-    #: The bot's own words; only on failure.
+    #: The bot's last output; only on failure.
     words: tuple[str, ...]
     seconds: float
-    #: The failed check without which this one means nothing; 0: it was run.
+    #: The failed check that this one needs; 0 if it was run.
     needs: int = 0
 
 
 def _tables(seats_of: Iterable[tuple[str, range]]) -> list[Check]:
-    """One check for each game and each number of seats."""
+    """Make a check for each game and each number of seats."""
     found: list[Check] = []
     for game, counts in seats_of:
         for seats in counts:
@@ -73,8 +73,8 @@ async def _play(kit: Kit, *, game: str, seats: int, seat: int) -> str:
 
 @contextlib.asynccontextmanager
 async def opened() -> AsyncIterator[ServiceProcess]:
-    """A service and rivals; all of it ends with this."""
-    logging.getLogger("rubble_bot").setLevel(logging.CRITICAL)  # the rivals' words are of no interest
+    """Start a service and rival bots, and stop them at the end."""
+    logging.getLogger("rubble_bot").setLevel(logging.CRITICAL)  # the rivals' logs are not needed
     service = ServiceProcess()
     try:
         await service.open()
@@ -86,7 +86,7 @@ async def opened() -> AsyncIterator[ServiceProcess]:
 
 @contextlib.asynccontextmanager
 async def received(service: ServiceProcess, settings: Settings) -> AsyncIterator[Kit]:
-    """One bot, and a proxy for it in front of the service."""
+    """Prepare one bot, and a proxy for it in front of the service."""
     bot = BotProcess(settings.command, settings.memory_mb) if settings.command else None
     key = await service.key(CHECKED_BOT)
     proxy = Proxy(service.address, own_key=settings.own_key, real_key=key)
@@ -100,20 +100,20 @@ async def received(service: ServiceProcess, settings: Settings) -> AsyncIterator
 
 
 def chosen(kit: Kit, only: Collection[int]) -> list[Check]:
-    """The checks to run, in the order of their numbers."""
+    """Return the checks to run, in the order of their numbers."""
     tables = _tables((game.id, range(game.min_seats, game.max_seats + 1)) for game in kit.games)
     checks = sorted([*CHECKS.values(), *tables], key=lambda check: check.number)
     return [check for check in checks if not only or check.number in only]
 
 
 def every() -> list[Check]:
-    """The whole list, with the games of this version."""
+    """Return all checks, with the games of this version."""
     tables = _tables((game.id, game.seats) for game in games.all_games().values())
     return sorted([*CHECKS.values(), *tables], key=lambda check: check.number)
 
 
 async def run(kit: Kit, checks: Collection[Check], tell: Callable[[Finding], None]) -> list[Finding]:
-    """All of them, whatever happens to one."""
+    """Run all checks, even if one fails."""
     findings: list[Finding] = []
     for check in checks:
         finding = await _run_one(kit, check)

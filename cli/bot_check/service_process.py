@@ -1,4 +1,4 @@
-"""The real service behind the proxy, as a process in a folder of its own, and rivals to play against."""
+"""The real service behind the proxy, as a process in a temporary folder, and rival bots for the other seats."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ _CALL_S: Final = 30.0
 
 
 class ServiceProcess:
-    """A service in a temporary folder; started again it finds its sessions there."""
+    """A service in a temporary folder, where it finds its sessions after a restart."""
 
     def __init__(self) -> None:
         self._processes = LocalService()
@@ -29,11 +29,11 @@ class ServiceProcess:
 
     # ------------------------------------------------------------------------------------------------ opening, closing
     async def open(self) -> None:
-        """Serve; after the first time at the same address as before. Broken."""
+        """Start the service; a second time at the same address as before. Raises ProcessDied if it does not start."""
         self._processes.start_service(self.address or "127.0.0.1:0")
         self.address, token = await asyncio.to_thread(self._processes.where_it_serves)
         self._operator = (("authorization", f"Bearer {token}"),)
-        if self._channel is None:  # it finds the service again after a restart
+        if self._channel is None:  # the channel reconnects after a restart
             quick = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
             self._channel = grpc.aio.insecure_channel(self.address, quick)
         self._bot_calls = bot_pb2_grpc.BotServiceStub(self._channel)
@@ -44,7 +44,7 @@ class ServiceProcess:
         await asyncio.to_thread(self._processes.stop, "service")
 
     async def end(self) -> None:
-        """Closed for good."""
+        """Stop everything."""
         for bot in self._bots:
             bot.stop()
         await asyncio.gather(*self._rivals, return_exceptions=True)
@@ -53,7 +53,7 @@ class ServiceProcess:
         await asyncio.to_thread(self._processes.close)
 
     async def invite_rivals(self) -> None:
-        """Bots who take the other seats: quick, legal, and not proud."""
+        """Start bots for the other seats, which choose legal actions quickly."""
         for name in _RIVALS:
             bot = Bot(_any_action, address=self.address, key=await self.key(name), games=_RIVAL_GAMES)
             self._bots.append(bot)
@@ -61,23 +61,23 @@ class ServiceProcess:
 
     # ------------------------------------------------------------------------------------------------------- operating
     async def key(self, bot: str) -> str:
-        """A key for a bot of that name."""
+        """Issue a key for a bot of that name."""
         request = bot_pb2.IssueKeyRequest(bot=bot)
         return (await self._bot_calls.IssueKey(request, metadata=self._operator, timeout=_CALL_S)).bot_key
 
     async def revoke(self, bot: str) -> None:
-        """Make all its keys worthless."""
+        """Revoke all keys of a bot."""
         request = bot_pb2.RevokeKeyRequest(bot=bot)
         await self._bot_calls.RevokeKey(request, metadata=self._operator, timeout=_CALL_S)
 
     async def games(self) -> Sequence[game_pb2.GameSummary]:
-        """Every game the service has."""
+        """List every game of the service."""
         assert self._channel is not None
         stub = game_pb2_grpc.GameServiceStub(self._channel)
         return (await stub.ListGames(game_pb2.ListGamesRequest(), timeout=_CALL_S)).games
 
     async def session(self, game: str, seats: int, seat: int, control: common_pb2.TimeControl) -> str:
-        """A session in which the checked bot has that seat and rivals the others."""
+        """Create a session in which the checked bot has that seat and rivals have the others."""
         names = list(_RIVALS[: seats - 1])
         names.insert(seat, CHECKED_BOT)
         request = session_pb2.CreateSessionRequest(
@@ -87,12 +87,12 @@ class ServiceProcess:
         return response.session.session
 
     async def look(self, session: str) -> session_pb2.Session:
-        """Where a session stands."""
+        """Return a session's current state."""
         request = session_pb2.GetSessionRequest(session=session)
         return (await self._calls.GetSession(request, metadata=self._operator, timeout=_CALL_S)).session
 
     async def watch(self, session: str) -> AsyncIterator[session_pb2.WatchEvent]:
-        """What happens in a session, to its end."""
+        """Yield the events of a session, to its end."""
         revision = mark = 0
         while True:
             request = session_pb2.WatchRequest(session=session, from_revision=revision + 1, after_mark=mark)
@@ -106,16 +106,16 @@ class ServiceProcess:
             except grpc.aio.AioRpcError as error:
                 if error.code() is not grpc.StatusCode.UNAVAILABLE:
                     raise
-                await asyncio.sleep(0.1)  # the service is being restarted: look again
+                await asyncio.sleep(0.1)  # the service is being restarted: try again
 
     async def cancel(self, session: str) -> None:
         """End a session without a result, if it has not ended."""
         request = session_pb2.CancelSessionRequest(session=session, reason="the check is over")
-        with contextlib.suppress(grpc.aio.AioRpcError):  # it has ended
+        with contextlib.suppress(grpc.aio.AioRpcError):  # it has already ended
             await self._calls.CancelSession(request, metadata=self._operator, timeout=_CALL_S)
 
     def play_as(self, key: str) -> "grpc.aio.StreamStreamCall[bot_pb2.PlayRequest, bot_pb2.PlayResponse]":
-        """A stream of the kit's own with somebody's key: it takes over from the one there is."""
+        """Open a second stream with a bot's key, which replaces its first one."""
         assert self._channel is not None
         requests = [bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key=key, sdk="rubble-check", max_parallel_games=1))]
         call = bot_pb2_grpc.BotServiceStub(self._channel).Play(metadata=(("authorization", f"Bearer {key}"),))
@@ -129,5 +129,5 @@ async def _send(call: Any, requests: Sequence[bot_pb2.PlayRequest]) -> None:
 
 
 async def _any_action(turn: Turn) -> int:
-    """Quick and varied, and every game ends with it."""
+    """Choose quickly and with variety; every game comes to its end this way."""
     return turn.number * 7 % len(turn.legal_actions)

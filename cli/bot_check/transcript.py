@@ -1,4 +1,4 @@
-"""What was asked and what was answered, and every answer that no bot should give."""
+"""Records the questions and answers of a run, and every rule that an answer breaks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from cli.terminal import count_of
 from rubble.v1 import bot_pb2
 
 NOTE_LIMIT: Final = 1000
-#: Complaints of one kind that are kept word for word; the rest is counted.
+#: Complaints of one kind whose text is kept; the others are only counted.
 _KEPT: Final = 5
 _Question = tuple[str, int]
 
@@ -29,17 +29,17 @@ class Transcript:
 
     @property
     def answers(self) -> int:
-        """How many answers were heard."""
+        """Return the number of answers."""
         return self.indices + self.texts
 
     def complain(self, kind: str, sentence: str) -> None:
-        """Something is wrong."""
+        """Record something that is wrong."""
         self.counts[kind] += 1
         if len(self.complaints[kind]) < _KEPT:
             self.complaints[kind].append(sentence)
 
     def told(self, event: bot_pb2.PlayEvent) -> None:
-        """The bot was told something."""
+        """Record an event sent to the bot."""
         match event.WhichOneof("event"):
             case "turn":
                 turn = event.turn
@@ -50,13 +50,13 @@ class Transcript:
                 self._asked[event.refused.session, event.refused.turn] += 1
 
     def heard(self, choice: bot_pb2.Choice) -> None:
-        """The bot said something."""
+        """Record an answer of the bot, and check it."""
         question = choice.session, choice.turn
         where = f"session {choice.session[:80]!r}, turn {choice.turn}"
         self._answered[question] += 1
         legal = self._legal.get(question)
         if legal is None:
-            self.complain("stray", f"{where}: nobody asked that")
+            self.complain("stray", f"{where}: this question was not asked")
         elif self._answered[question] > self._asked[question]:
             self.complain(
                 "repeat",
@@ -74,10 +74,10 @@ class Transcript:
             case "text":
                 self.texts += 1
                 if legal is not None and choice.text not in legal:
-                    self.complain("text", f"{where}: {choice.text[:80]!r} is none of {len(legal)} legal actions")
+                    self.complain("text", f"{where}: {choice.text[:80]!r} is not one of {len(legal)} legal actions")
             case _:
                 self.complain("empty", f"{where}: neither an index nor a text")
 
     def times_answered(self, session: str, turn: int) -> int:
-        """How often a question was answered."""
+        """Return how often a question was answered."""
         return self._answered[session, turn]

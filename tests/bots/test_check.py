@@ -67,8 +67,8 @@ def test_the_page_about_it_lists_every_check(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "give a command that starts the bot, after --, or --key"),
-        (["--key", "any", "--", "true"], "give a command that starts the bot, after --, or --key"),
+        ([], "expected either a command that starts the bot, after --, or --key"),
+        (["--key", "any", "--", "true"], "expected either a command that starts the bot, after --, or --key"),
         (
             ["--only", "5-1", "--", "true"],
             "--only: '5-1' is not possible; expected ranges from low to high, such as 1-5",
@@ -281,12 +281,12 @@ def test_every_bad_bot_fails_the_checks_it_should() -> None:
 
     told = {mode: results(one) for mode, one in found.items()}
     if told["twice"][5] == "fail":  # a question asked just when its newer stream takes over
-        assert found["twice"][5].detail == "it hung up instead of answering"
+        assert found["twice"][5].detail == "it disconnected instead of answering"
         told["twice"][5] = "pass"
     assert told == BAD_BOTS
     assert found["leave"][1].words[-1:] == ("I would rather not",)
     assert "exit code 3" in found["crash"][13].detail
-    assert "2 of its processes live on" in found["fork"][208].detail
+    assert "2 of its processes still run" in found["fork"][208].detail
 
 
 def _hostile(mode: str) -> Settings:
@@ -299,13 +299,13 @@ def _hostile(mode: str) -> Settings:
 #: By the bot's first message, in Python: why it is refused.
 REFUSED = {
     'bot_pb2.PlayRequest(hello=bot_pb2.Hello(sdk="mine", max_parallel_games=1))': (
-        "its Hello has no bot_key; expected the key that RUBBLE_BOT_KEY holds"
+        "its Hello has no bot_key; expected the key in RUBBLE_BOT_KEY"
     ),
     'bot_pb2.PlayRequest(hello=bot_pb2.Hello(bot_key="rb1.bot.AAAA.BBBB", sdk="mine"))': (
         "the service does not accept its key: UNAUTHENTICATED: "
     ),
     'bot_pb2.PlayRequest(choices=[bot_pb2.Choice(session="s", turn=1, index=0)])': (
-        "the first message of its stream was no Hello"
+        "the first message of its stream was not a Hello"
     ),
 }
 _CONNECTS = """

@@ -481,7 +481,7 @@ def test_a_check_of_a_bad_roster_prints_one_error_per_line(tmp_path: Path, capsy
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [(None, "a roster that can be read (No such file"), (b"a = 1\nb = \xff", "bad.toml:2: these bytes are no UTF-8 text")],
+    [(None, "a roster that can be read (No such file"), (b"a = 1\nb = \xff", "bad.toml:2: these bytes are not UTF-8 text")],
 )  # fmt: skip
 def test_the_error_names_a_file_that_cannot_be_read(
     content: bytes | None, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

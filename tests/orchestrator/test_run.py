@@ -222,7 +222,7 @@ def test_the_output_of_such_a_bot_is_shown_without_control_characters(tmp_path: 
         "bot 'loud' ended twice with exit code 9; it said:\n  first\n  red \N{REPLACEMENT CHARACTER}[31m" in complained
     )
     assert "\x1b" not in complained
-    assert f"rubble run --resume {run.folder}` goes on" in complained
+    assert f"rubble run --resume {run.folder}` continues" in complained
 
 
 def test_the_end_of_a_run_names_the_cause_of_forfeits_and_the_log_of_the_bot(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_the_end_of_a_run_names_the_cause_of_forfeits_and_the_log_of_the_bot(tmp
 
     code, said, complained = run.end()
     assert code == 0, complained
-    found = re.search(r"mine forfeited: 2 TIMEOUT; what it said: (\S+)", " ".join(said.split()))
+    found = re.search(r"mine forfeited: 2 TIMEOUT; its output: (\S+)", " ".join(said.split()))
     assert found is not None
     assert "ValueError: trouble 4711" in Path(found[1]).read_text()
 
@@ -262,7 +262,7 @@ def test_a_command_relative_to_the_roster_is_found(tmp_path: Path) -> None:
     [
         ("", "there is no '{folder}/bot/run': build it first, or set cwd"),
         ("bot/build", "there is no '{folder}/bot/run': run its ./build first, or set cwd"),
-        ("bot/run", "expected a program that can be started; do `chmod +x {folder}/bot/run` first"),
+        ("bot/run", "expected a program that can be started; run `chmod +x {folder}/bot/run` first"),
     ],
 )
 def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: Path, made: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The bench program runs. What it measures is nobody's business here."""
+"""The bench program runs; its results are not tested here."""
 
 import json
 
@@ -6,7 +6,7 @@ from bench.rounds import Rounds, Spread
 from tests.harness.processes import PYTHON, check_output, run_command
 
 
-def test_every_variant_has_its_turn_in_every_round() -> None:
+def test_every_variant_is_measured_in_every_round() -> None:
     order: list[str] = []
 
     def measure(name: str, rate: float) -> dict[str, float]:

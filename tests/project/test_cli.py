@@ -1,4 +1,4 @@
-"""The command line, asked the way a person or a script asks it."""
+"""The command line, as a person or a script uses it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from cli.app import run
 from service.games import all_games
 from tests.harness.processes import HOME, RUBBLE, check_output, clean_env, run_command
 
-#: For a process whose standard error is read: no word about compiled rules that have grown old.
+#: For a process whose standard error is read: no line about outdated compiled rules.
 QUIET = os.environ | {"RUBBLE_PURE": "1"}
 SIMULATE = ["simulate", "--game", "relief", "--players", "2", "--games", "3", "--seed", "5", "--json"]
 
@@ -29,7 +29,7 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-# ------------------------------------------------------------------------------------------------ what is asked for
+# ------------------------------------------------------------------------------------------------------- good input
 
 
 def test_games_are_listed_with_exactly_these_keys(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def test_games_have_a_page_for_people(capsys: pytest.CaptureFixture[str]) -> Non
         assert game.title in page
 
 
-def test_one_game_is_told_with_the_notation_of_its_actions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_game_is_shown_with_the_notation_of_its_actions(capsys: pytest.CaptureFixture[str]) -> None:
     for game in all_games().values():
         page = output_of(capsys, "games", "--game", game.id)
         assert game.title in page
@@ -135,19 +135,19 @@ def test_every_table_can_be_drawn(capsys: pytest.CaptureFixture[str], game: str,
     assert ("to act: seat" in page) != ("rank" in page)
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert output_of(capsys, "--version").startswith("rubble 0.")
 
 
-def test_every_column_of_a_score_sheet_reads_from_top_to_bottom_as_its_own_sheet(
+def test_every_column_of_a_score_sheet_keeps_the_order_of_its_own_sheet(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The cards of the second player stand among the cards, not below the money."""
+    """The cards of the second player are listed with the cards, not below the money."""
     page = output_of(capsys, "show", "--game", "sf1906-2e", "--players", "3", "--plies", "100000")
     rows = [line.split("│")[0] for line in page.splitlines() if "│" in line]
     kinds = [row.split()[0] for row in rows]
 
-    assert kinds.count("own") >= 3  # everybody was dealt one
+    assert kinds.count("own") >= 3  # every player was dealt one
     assert kinds == sorted(
         kinds, key=["common", "own", "Best", "development", "urbanism", "money", "score", "rank"].index
     )
@@ -158,7 +158,7 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str], command: list[str
     assert "$ rubble " in output_of(capsys, *command)
 
 
-# ------------------------------------------------------------------------------------------------ what goes wrong
+# ------------------------------------------------------------------------------------------------------------ errors
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_ctrl_c_ends_with_130_and_one_line(capsys: pytest.CaptureFixture[str]) -
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_reader_who_leaves_is_no_error_to_talk_about() -> None:
+def test_a_closed_pipe_is_not_reported_as_an_error() -> None:
     process = subprocess.Popen([*RUBBLE, "games"], cwd=HOME, env=QUIET, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
@@ -223,7 +223,7 @@ def test_a_reader_who_leaves_is_no_error_to_talk_about() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_told_in_one_line() -> None:
+def test_a_full_disk_is_reported_in_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*RUBBLE, "games"], cwd=HOME, env=QUIET, stdout=full, stderr=subprocess.PIPE, text=True, check=False
@@ -234,7 +234,7 @@ def test_a_full_disk_is_told_in_one_line() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_terminal_without_our_letters_still_gets_its_tables() -> None:
+def test_a_terminal_that_lacks_letters_still_gets_its_tables() -> None:
     done = run_command(*RUBBLE, "games", env=clean_env(PYTHONIOENCODING="ascii"))
 
     assert done.returncode == 0
@@ -248,19 +248,19 @@ def test_a_terminal_without_our_letters_still_gets_its_tables() -> None:
         (b"no book" * 1000, "file is not a database"),
     ],
 )
-def test_a_folder_without_a_tournament_cannot_be_gone_on_with(
+def test_a_folder_without_a_tournament_cannot_be_resumed(
     content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And nobody is told that it could be."""
+    """The message does not suggest that it could be."""
     (tmp_path / "book.sqlite").write_bytes(content)
     assert run(["run", "--resume", str(tmp_path)]) == 2
     complained = capsys.readouterr().err
     assert told in complained
-    assert "goes on" not in complained
+    assert "continues" not in complained
     assert len(complained.splitlines()) == 1
 
 
-def test_an_argument_that_is_missing_is_not_looked_for_among_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_argument_is_not_reported_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["replay", "show"]) == 2
     assert capsys.readouterr().err == "rubble: Missing argument 'FILE' (see rubble replay show --help)\n"
     assert run(["games", "--jsn"]) == 2
@@ -268,7 +268,7 @@ def test_an_argument_that_is_missing_is_not_looked_for_among_the_options(capsys:
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_an_address_that_cannot_be_listened_on_is_told_in_one_line(processes: str, tmp_path: Path) -> None:
+def test_an_address_that_cannot_be_listened_on_is_reported_in_one_line(processes: str, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -276,14 +276,12 @@ def test_an_address_that_cannot_be_listened_on_is_told_in_one_line(processes: st
         arguments = ["serve", "--listen", address, "--state-dir", str(tmp_path), "--processes", processes]
         done = run_command(*RUBBLE, *arguments)
     assert done.returncode == 1, done.stderr
-    told = done.stderr.splitlines()[-1]  # gRPC may have said something of its own before
+    told = done.stderr.splitlines()[-1]  # gRPC may have printed its own lines before
     assert told.startswith(f"cannot listen on {address}: ")
     assert "Traceback" not in done.stderr
 
 
-def test_a_roster_may_begin_with_the_mark_that_some_editors_write(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_roster_may_begin_with_a_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["roster", "new", "-"]) == 0
     file = tmp_path / "roster.toml"
     file.write_text("\ufeff" + capsys.readouterr().out, encoding="utf-8")
@@ -291,10 +289,10 @@ def test_a_roster_may_begin_with_the_mark_that_some_editors_write(
 
 
 # ----------------------------------------------------------------------------------------------------------- estimates
-def test_a_roster_is_estimated_by_measured_pace_and_the_clocks_are_told_apart(
+def test_the_expected_time_of_a_roster_does_not_depend_on_its_clocks(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Generous clocks make the longest time longer, not the expected one."""
+    """Longer clocks change the longest time, not the expected one."""
     roster = tmp_path / "roster.toml"
     bots = "".join(f'[[bots]]\nname = "{name}"\nbundled = "{name}"\n' for name in ("greedy", "random"))
     told = []
@@ -308,11 +306,11 @@ def test_a_roster_is_estimated_by_measured_pace_and_the_clocks_are_told_apart(
     quick, slow = told
     assert quick["seconds_expected"] == slow["seconds_expected"] < 60
     assert quick["seconds_at_full_move_time"] < slow["seconds_at_full_move_time"]
-    assert "seconds with bots as quick as the bundled ones; at most " in page
+    assert "seconds with bots as fast as the bundled ones; at most " in page
     assert " if every clock runs out, one match after the other" in page
 
 
-def test_the_longest_time_of_a_roster_has_increments_and_seating_in_it(
+def test_the_longest_time_of_a_roster_includes_increments_and_seating(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     roster = tmp_path / "roster.toml"

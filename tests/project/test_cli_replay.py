@@ -1,4 +1,4 @@
-"""rubble replay: asked the way a person or a script asks it."""
+"""``rubble replay``, as a person or a script uses it."""
 
 import json
 import os
@@ -23,7 +23,7 @@ QUIET = os.environ | {"RUBBLE_PURE": "1"}
 
 
 def save(path: Path, table: ScriptedSession) -> str:
-    """The table's replay as a file; its name."""
+    """Write the session's replay into a file and return its name."""
     path.write_bytes(write_replay(table.session, table.entries).encode())
     return str(path)
 
@@ -74,7 +74,7 @@ def test_good_replays_end_with_0(capsys: pytest.CaptureFixture[str], good: str) 
 
 
 def test_a_replay_without_its_seeds_proves_nothing_by_itself(capsys: pytest.CaptureFixture[str], held: str) -> None:
-    """Anybody could have changed the game, written the chain anew and left the seeds out."""
+    """Anybody could have changed the game, computed a new chain and left the seeds out."""
     last = read_replay(Path(held).read_text()).hashes[-1]
 
     code, out, _ = asked(capsys, "verify", held)
@@ -127,7 +127,7 @@ def test_a_known_hash_pins_the_file(capsys: pytest.CaptureFixture[str], good: st
     assert (code, "no line has the hash" in out) == (1, True)
 
 
-def test_a_running_game_is_bad_unless_one_says_so(capsys: pytest.CaptureFixture[str], running: str) -> None:
+def test_a_running_game_is_bad_without_partial(capsys: pytest.CaptureFixture[str], running: str) -> None:
     assert asked(capsys, "verify", running)[0] == 1
     assert asked(capsys, "verify", "--partial", running)[0] == 0
 
@@ -135,7 +135,9 @@ def test_a_running_game_is_bad_unless_one_says_so(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xfe", b"\0" * 100, b"hello\n", b"{}\n", b'{"format":9,"kind":"header"}\n']
 )
-def test_what_is_no_replay_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_replay_gets_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / "file").write_bytes(content)
 
     for command in ("verify", "show"):
@@ -174,7 +176,7 @@ def test_wrong_usage_gets_one_line_and_code_2(
     ("option", "expected"),
     [(["--at", "-1"], "from 0 to"), (["--at", "x"], "from 0"), (["--viewer", "9"], "seat from 0 to 2")],
 )
-def test_a_place_that_is_not_there_is_told(
+def test_a_revision_that_does_not_exist_is_reported(
     capsys: pytest.CaptureFixture[str], good: str, option: list[str], expected: str
 ) -> None:
     code, out, err = asked(capsys, "show", good, *option)
@@ -202,7 +204,9 @@ def test_without_a_terminal_every_entry_and_the_sheet_are_printed(
     assert "rank" in out
 
 
-def test_events_are_told_and_a_note_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str], good: str) -> None:
+def test_events_are_listed_and_a_note_cannot_control_the_terminal(
+    capsys: pytest.CaptureFixture[str], good: str
+) -> None:
     _, out, _ = asked(capsys, "show", good, "--plain")
 
     assert "seats: 0: ada, 1: bob, 2: an open seat" in out
@@ -224,7 +228,9 @@ def test_one_table_or_all_of_them(capsys: pytest.CaptureFixture[str], good: str)
     assert out.count("seen by seat 1") == last + 1
 
 
-def test_a_secret_is_kept_from_other_viewers_while_it_is_one(capsys: pytest.CaptureFixture[str], good: str) -> None:
+def test_a_secret_action_is_hidden_from_other_viewers_while_it_is_secret(
+    capsys: pytest.CaptureFixture[str], good: str
+) -> None:
     replay = read_replay(Path(good).read_text())
     place, said = next(
         (place, entry) for place, entry in enumerate(replay.entries, 1) if isinstance(entry, ACTIONS) and entry.secret
@@ -255,7 +261,7 @@ def test_a_bad_replay_is_not_shown(capsys: pytest.CaptureFixture[str], bad: str)
 
 
 def test_keys_step_through_a_game(good: str) -> None:
-    """Next in three ways, previous, go to 20 with a slip, a bad place, some keys at once."""
+    """Next in three ways, previous, go to 20 with a typing error, a bad revision, several keys at once."""
     ours, theirs = pty.openpty()
     environment = QUIET | {"TERM": "xterm", "COLUMNS": "200", "LINES": "60"}
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""``rubble tournament`` on a book of its own: what a person types, and what is answered."""
+"""``rubble tournament`` with a book: commands and their output."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ bundled = "random"
 
 @pytest.fixture
 def book(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The address of a book with one tournament in it."""
+    """Return the address of a book with one tournament."""
     (tmp_path / "roster.toml").write_text(ROSTER)
     url = f"sqlite:///{tmp_path / 'book.sqlite'}"
     assert run(["tournament", "create", str(tmp_path / "roster.toml"), "--book", url]) == 0
@@ -41,7 +41,7 @@ def listed(capsys: pytest.CaptureFixture[str], book: str) -> list[dict[str, obje
     return found
 
 
-def test_a_misspelt_book_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_book_is_not_created(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bok.sqlite"
     for command in (["list"], ["show", "small"], ["cancel", "small"]):
         assert run(["tournament", *command, "--book", f"sqlite:///{file}"]) == 2
@@ -66,7 +66,7 @@ def test_a_tournament_is_paused_resumed_and_cancelled_by_its_name(
         assert listed(capsys, book)[0]["state"] == state
 
 
-def test_a_roster_that_an_api_refuses_is_told_with_the_name_of_its_file(
+def test_errors_of_a_roster_that_the_api_refuses_name_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "night.toml"
@@ -102,7 +102,7 @@ def test_a_table_without_a_game_can_be_shown_and_reported(
     assert (tmp_path / "all" / "report.html").read_bytes() == (tmp_path / "out" / "report.html").read_bytes()
 
 
-def test_what_is_over_is_watched_to_its_end_at_once(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_watching_a_tournament_that_is_over_ends_at_once(book: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tournament", "cancel", "small", "--book", book]) == 0
     capsys.readouterr()
     assert run(["tournament", "watch", "small", "--json", "--book", book]) == 1, "cancelled is not done"
@@ -113,14 +113,14 @@ def test_what_is_over_is_watched_to_its_end_at_once(book: str, capsys: pytest.Ca
     assert "it cannot be changed any more" in capsys.readouterr().err
 
 
-def test_a_tournament_without_games_is_said_to_be_new(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tournament_without_games_is_shown_as_new(book: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tournament", "show", "small", "--book", book]) == 0
     said = capsys.readouterr().out
     assert "No game is over yet." in said and "never met" not in said
     assert "running: 0 of 4 matches played, none under way" in said
 
 
-def test_a_roster_that_is_no_good_is_refused_line_by_line(
+def test_every_mistake_of_a_bad_roster_is_reported_on_its_own_line(
     book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.toml"
@@ -130,10 +130,10 @@ def test_a_roster_that_is_no_good_is_refused_line_by_line(
     assert [line.startswith(f"{file}:") for line in lines] == [True, True]
     file.write_bytes(b"\xff")
     assert run(["tournament", "create", str(file), "--book", book]) == 2
-    assert "no UTF-8" in capsys.readouterr().err
+    assert "not UTF-8" in capsys.readouterr().err
 
 
-def test_remote_entrants_without_a_service_say_where_their_keys_come_from(
+def test_without_a_service_the_output_says_how_to_get_keys_of_remote_bots(
     book: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "remote.toml"
@@ -145,7 +145,7 @@ def test_remote_entrants_without_a_service_say_where_their_keys_come_from(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["list", "--state-dir", "nowhere"], "no arena runs in 'nowhere' (--state-dir), and no other is named"),
+        (["list", "--state-dir", "nowhere"], "no arena runs in 'nowhere' (--state-dir); start one with"),
         (["list", "--book", "nowhere"], "'nowhere' is neither an address nor the folder of a run"),
         (["list", "--book", "foo://x"], "cannot be opened"),
     ],
@@ -161,13 +161,15 @@ def test_a_bad_book_is_one_line(
     assert len(said.splitlines()) == 1
 
 
-def test_an_unknown_tournament_is_named_beside_those_there_are(book: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_for_an_unknown_tournament_lists_the_known_ones(
+    book: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     known = listed(capsys, book)[0]["name"]
     assert run(["tournament", "show", "large", "--book", book]) == 2
     assert f"there is no tournament 'large' in this book; it has {known}" in capsys.readouterr().err
 
 
-def test_the_replays_of_what_is_over_are_removed_and_its_results_stay(
+def test_prune_removes_the_replays_of_ended_tournaments_and_keeps_their_results(
     book: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened = Book(book)
@@ -206,7 +208,7 @@ def test_the_replays_of_what_is_over_are_removed_and_its_results_stay(
         (["--days", "-1"], "--days"),
     ],
 )
-def test_what_is_pruned_must_be_a_book_that_is_there(
+def test_prune_needs_an_existing_book(
     given: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RUBBLE_BOOK", raising=False)

@@ -1,4 +1,4 @@
-"""What the pages tell a reader to type: commands and flags that exist, and a first game that is really played."""
+"""The commands in the docs: every command and flag exists, and those of the README lead to a first game."""
 
 import os
 import re
@@ -27,7 +27,7 @@ COMMANDS: Any = typer.main.get_command(make_app())
 
 
 def _typed(page: str) -> Iterator[str]:
-    """Every command line of ours on a page: in blocks after a prompt, in prose between backticks."""
+    """Yield every command line of ``rubble`` on a page: in blocks after a prompt, in prose between backticks."""
     joined = page.replace("\\\n", " ")
     for block in re.findall(r"^```[a-z]*\n(.*?)^```", joined, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
@@ -41,7 +41,7 @@ def _typed(page: str) -> Iterator[str]:
 
 
 def _complaint(line: str) -> str:
-    """Which word of a command line does not exist; empty if all do."""
+    """Return the word of a command line that does not exist; empty if all do."""
     command, context = COMMANDS, []
     try:
         words = shlex.split(line.split(" | ", maxsplit=1)[0].split("; ", maxsplit=1)[0])
@@ -70,8 +70,8 @@ def test_every_command_and_flag_on_a_page_exists(page: Path) -> None:
     assert wrong == {}
 
 
-def test_every_file_and_name_on_the_page_of_the_architecture_exists() -> None:
-    """Steps are told as ``path`` or ``path`` (``name``): the file is there, and so is the name in it."""
+def test_every_file_and_name_in_the_architecture_page_exists() -> None:
+    """A step is written as ``path`` or ``path`` (``name``): the file exists, and defines the name."""
     page = (ROOT / "docs" / "architecture.md").read_text()
     paths = re.findall(r"`((?:service|orchestrator|protos|tests|cli|bots)/[\w./-]*)`", page)
     assert len(paths) > 30
@@ -84,7 +84,7 @@ def test_every_file_and_name_on_the_page_of_the_architecture_exists() -> None:
 
 
 def test_the_commands_of_the_pages_are_found() -> None:
-    """The check above would be empty if nothing were read."""
+    """Without this, the check above would pass if nothing were read."""
     lines = [line for page in PAGES for line in _typed(page.read_text(encoding="utf-8"))]
 
     assert len(lines) > 90
@@ -98,13 +98,13 @@ BLOCKS = re.findall(
 
 
 def _commands(word: str) -> list[str]:
-    """The command lines of the block of the README in which a word stands, without prompt and remark."""
+    """Return the command lines of the README's block that contains a word, without prompts and comments."""
     (block,) = (block for block in BLOCKS if word in block)
     return [line.removeprefix("$ ").split("  #")[0].strip() for line in block.splitlines()]
 
 
 class Reader:
-    """Somebody in a fresh copy of the repository, with the environment activated as the README says, and ports of their own."""
+    """A user in a fresh copy of the repository, with the environment activated as the README says, and free ports."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,13 +116,13 @@ class Reader:
         self._started: list[Process] = []
 
     def start(self, command: str, log: str) -> Process:
-        """Type it into a terminal and leave it running; what it says is in the log."""
+        """Start a command and leave it running; its output is in the log."""
         process = Process("bash", "-c", command, log=self.folder / log, env=self._env, cwd=self.folder)
         self._started.append(process)
         return process
 
     def run(self, command: str) -> str:
-        """Type it and wait for its end; what it said."""
+        """Run a command to its end and return its output."""
         ended = run_command("bash", "-c", f"{{ {command}; }} 2>&1", env=self._env, cwd=self.folder)
         assert ended.returncode == 0, ended.stdout + self.said("up.log")
         return ended.stdout
@@ -131,7 +131,7 @@ class Reader:
         return (self.folder / log).read_text() if (self.folder / log).exists() else ""
 
     def leave(self) -> None:
-        """Ctrl-C in every terminal, the last one first."""
+        """Send Ctrl-C to every command, the last one first."""
         for process in reversed(self._started):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)
@@ -148,7 +148,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 
 
 def test_write_a_bot_ends_with_a_game(reader: Reader) -> None:
-    """The README's commands as they are printed: an arena, a bot that dials in, its games, the table."""
+    """Runs the README's commands as printed: an arena, a remote bot, its games, the table."""
     up, create, bot, watch = _commands("rosters/first-game.toml")
     arena = reader.start(up, "up.log")
     arena.wait_for("Next:")
@@ -161,8 +161,8 @@ def test_write_a_bot_ends_with_a_game(reader: Reader) -> None:
     assert reader.said("bot.log").count("rank ") == 4, reader.said("bot.log")
 
 
-def test_a_bot_of_ones_own_ends_with_a_game(reader: Reader) -> None:
-    """Made, built, and playing by the roster that came with it; the checks have tests of their own."""
+def test_a_new_bot_plays_its_first_games(reader: Reader) -> None:
+    """It is created, built, and plays the roster that was created with it; ``bot check`` has its own tests."""
     new, check, run = _commands("rubble bot new python mybot")
     assert check == "rubble bot check -- ./run"
 
@@ -173,7 +173,7 @@ def test_a_bot_of_ones_own_ends_with_a_game(reader: Reader) -> None:
 
 
 def test_messages_name_the_path_that_exists(tmp_path: Path) -> None:
-    """Without activation, a next step starts with the path of the script itself; with it, with plain rubble."""
+    """Suggested commands begin with the path of the script, or with plain rubble if the environment is activated."""
     script = Path(sys.executable).parent / "rubble"
     elsewhere = bot_env({"PATH": "/usr/bin:/bin"})
     activated = bot_env({"PATH": f"{script.parent}:/usr/bin:/bin"})

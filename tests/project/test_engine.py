@@ -1,4 +1,4 @@
-"""Compiled or pure: which rules run. A file that no loader can read stands in for a compiled module."""
+"""Whether compiled or pure rules run. An unreadable file takes the place of a compiled module."""
 
 import json
 import os
@@ -20,7 +20,7 @@ PRINT_KIND = (
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A copy of the service, with an unreadable extension module beside chance.py."""
+    """Copy the service, with an unreadable extension module next to chance.py."""
     shutil.copytree(
         FOLDER.parent, tmp_path / "service", ignore=shutil.ignore_patterns("*.so", ".compiled.json", "__pycache__")
     )
@@ -49,10 +49,10 @@ def test_without_a_stamp_the_sources_run(home: Path) -> None:
     assert told.stderr == ""
 
 
-def test_with_a_fitting_stamp_the_compiled_modules_run(home: Path) -> None:
+def test_with_a_matching_stamp_the_compiled_modules_run(home: Path) -> None:
     stamp(home)
 
-    assert "ImportError" in ask(home).stderr  # it tried to load our unreadable file
+    assert "ImportError" in ask(home).stderr  # it tried to load the unreadable file
 
 
 def test_rubble_pure_wins_over_compiled_modules(home: Path) -> None:
@@ -72,7 +72,7 @@ def test_rubble_pure_wins_over_compiled_modules(home: Path) -> None:
         ({"files": None}, "without a readable stamp"),
     ],
 )
-def test_modules_that_do_not_fit_stay_unused_with_one_line(home: Path, changes: dict[str, object], why: str) -> None:
+def test_modules_that_do_not_match_are_ignored_with_one_line(home: Path, changes: dict[str, object], why: str) -> None:
     stamp(home, **changes)
     told = ask(home)
 
@@ -82,7 +82,7 @@ def test_modules_that_do_not_fit_stay_unused_with_one_line(home: Path, changes: 
     assert why in told.stderr
 
 
-def test_every_source_counts(home: Path) -> None:
+def test_a_change_of_any_source_is_noticed(home: Path) -> None:
     before = fingerprint(games(home))
     (games(home) / "core.py").write_text("# changed")
 

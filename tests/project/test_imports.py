@@ -1,4 +1,4 @@
-"""Knowledge flows one way: who may import whom, read from the sources."""
+"""Imports go one way: which package may import which, checked in the sources."""
 
 import ast
 import sys
@@ -9,23 +9,23 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("service", "orchestrator", "bots", "cli", "bench", "tools")
-#: What all packages of the service share: settings, logs, counters. They know none of the packages.
+#: Modules that all packages of the service share: settings, logs, counters. They import none of the packages.
 SHARED = ("service.config", "service.logs", "service.metrics")
-#: What each folder may know of our own packages; ``rubble`` is the contract with bots, generated from protos/. The longest
-#: name that fits decides.
-MAY_KNOW = {
+#: What each package may import of the project's own; ``rubble`` is the contract with bots, generated from protos/. The
+#: longest matching name decides.
+MAY_IMPORT = {
     "service": ("service.engine",),
     "service.logs": (),
     "service.metrics": (),
     "service.lifetime": (),
     "service.embedded": ("service.lifetime",),
     "service.config": (),
-    "service.serve": ("service", "rubble"),  # the launcher puts all of it together
+    "service.serve": ("service", "rubble"),  # the launcher combines everything
     "service.games": ("service.games",),
     "service.sessions": ("service.sessions", "service.games"),
     "service.rpc": ("service.rpc", "service.sessions", "service.games", "rubble", *SHARED),
     "orchestrator": ("orchestrator", "rubble", "service.logs"),
-    # A server like the service's: the same interceptors, with lines of its own in their tables.
+    # A server like the service: the same interceptors, with its own entries in their tables.
     "orchestrator.api": (
         "orchestrator",
         "rubble",
@@ -40,7 +40,7 @@ MAY_KNOW = {
         "service.rpc.stream_writing",
     ),
     "bots": ("bots", "rubble"),
-    "bots.bundled": ("bots.bundled", "rubble", "service.games"),  # the bundled bots think with the engine
+    "bots.bundled": ("bots.bundled", "rubble", "service.games"),  # the bundled bots search with the engine
     "cli": ("cli", "service", "orchestrator", "bots.bundled", "rubble"),
     "bench": ("bench", "service", "orchestrator", "rubble"),
     "tools": ("tools", "service"),
@@ -49,7 +49,7 @@ OURS = (*PACKAGES, "rubble", "tests")
 
 
 def imports(source: str, module: str, is_package: bool) -> Iterator[str]:
-    """The full names a source imports; ``from a import b`` counts as ``a.b``, relative ones are resolved."""
+    """Yield the full names a source imports; ``from a import b`` counts as ``a.b``, relative ones are resolved."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -65,15 +65,15 @@ def is_below(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def wrong_arrows(module: str, names: Iterator[str]) -> list[str]:
-    """The imports a module must not make."""
-    package = max((package for package in MAY_KNOW if is_below(module, package)), key=len)
+def forbidden_imports(module: str, names: Iterator[str]) -> list[str]:
+    """List the imports that a module must not have."""
+    package = max((package for package in MAY_IMPORT if is_below(module, package)), key=len)
     wrong = []
     for name in names:
         top = name.split(".", maxsplit=1)[0]
         if top in OURS:
-            if not any(is_below(name, known) for known in MAY_KNOW[package]):
-                wrong.append(f"{module} imports {name}; {package} may know {', '.join(MAY_KNOW[package])}")
+            if not any(is_below(name, known) for known in MAY_IMPORT[package]):
+                wrong.append(f"{module} imports {name}; {package} may know {', '.join(MAY_IMPORT[package])}")
         elif package == "service.games" and top not in sys.stdlib_module_names:
             wrong.append(f"{module} imports {name}; the rules know the standard library only")
     return wrong
@@ -86,11 +86,11 @@ def sources() -> Iterator[tuple[str, Path]]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-def test_every_arrow_points_down() -> None:
+def test_no_package_has_a_forbidden_import() -> None:
     wrong = []
     for module, path in sources():
         names = imports(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
-        wrong += wrong_arrows(module, names)
+        wrong += forbidden_imports(module, names)
 
     assert wrong == []
 
@@ -111,8 +111,8 @@ def test_every_arrow_points_down() -> None:
         ("cli.main", "from tests import conftest"),
     ],
 )
-def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
-    assert len(wrong_arrows(module, imports(source, module, is_package=False))) == 1
+def test_a_forbidden_import_is_found(module: str, source: str) -> None:
+    assert len(forbidden_imports(module, imports(source, module, is_package=False))) == 1
 
 
 @pytest.mark.parametrize(
@@ -123,5 +123,5 @@ def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
         ("orchestrator.client", "import grpc\nfrom rubble.v1 import game_pb2"),
     ],
 )
-def test_a_right_arrow_passes(module: str, source: str) -> None:
-    assert wrong_arrows(module, imports(source, module, is_package=False)) == []
+def test_an_allowed_import_passes(module: str, source: str) -> None:
+    assert forbidden_imports(module, imports(source, module, is_package=False)) == []

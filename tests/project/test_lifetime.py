@@ -1,4 +1,4 @@
-"""Whatever we start ends with us, even if we are killed before it has begun to look after that itself."""
+"""A child process ends with its parent, even if the parent is killed before the child could ask the kernel for that."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from tests.harness.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has died")
 
-#: Starts a child in one of our ways, holds it before it can have asked for anything, says so, and waits to be killed.
+#: Starts a child process, stops it before it can ask for anything, prints a line, and waits to be killed.
 _PARENT = """\
 import os, signal, sys
 from pathlib import Path
@@ -51,7 +51,7 @@ pid = redis.pid
 
 
 def _state(pid: int) -> str:
-    """The letter of a process's state; Z, as for one that is a zombie, if there is none."""
+    """Return the letter of a process's state; Z, as for a zombie, if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def _state(pid: int) -> str:
 
 
 @pytest.mark.parametrize("way", list(_WAYS))
-def test_a_child_that_had_not_yet_begun_when_its_parent_was_killed_ends(way: str, tmp_path: Path) -> None:
+def test_a_child_ends_if_its_parent_is_killed_before_the_child_has_begun(way: str, tmp_path: Path) -> None:
     program = _PARENT.format(start=_WAYS[way])
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)], cwd=HOME, stdout=subprocess.PIPE, text=True

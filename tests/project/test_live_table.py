@@ -1,4 +1,4 @@
-"""The table while a tournament is played: what it may cost."""
+"""The live table: how often it is computed, and when it is shown."""
 
 from io import StringIO
 
@@ -8,7 +8,7 @@ from cli.live_table import Paced, is_watched
 
 
 class _Work:
-    """Work that takes as long as it is told, on a clock of its own."""
+    """Work that takes a given time, on its own clock."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -43,7 +43,7 @@ def test_long_work_takes_a_twentieth_of_the_time() -> None:
     assert 0.045 <= busy / work.now <= 0.05 + work.takes_s / work.now
 
 
-def test_nobody_watches_what_is_quiet_or_no_terminal() -> None:
+def test_the_live_table_is_not_shown_if_quiet_or_without_a_terminal() -> None:
     assert is_watched(Console(force_terminal=True), quiet=False)
     assert not is_watched(Console(force_terminal=True), quiet=True)
     assert not is_watched(Console(file=StringIO()), quiet=False)

@@ -1,4 +1,4 @@
-"""Whole games by built-in players, and what a series of them adds up to."""
+"""Whole games of built-in players, and the sums over a series of games."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ def test_another_number_or_index_is_another_game(number: int, index: int) -> Non
     assert play_one(GAME, 3, OPTIONS, RANDOM, number, index).digest != play_one(GAME, 3, OPTIONS, RANDOM, 7, 0).digest
 
 
-def test_every_seat_has_a_stream_of_its_own() -> None:
+def test_every_seat_has_its_own_random_numbers() -> None:
     draws = [[draws.below(1_000_000) for _ in range(5)] for index in (0, 1) for draws in player_draws(7, index, 3)]
 
     assert len({tuple(draw) for draw in draws}) == 6
 
 
-def test_play_stops_after_so_many_plies_and_goes_on_from_there() -> None:
+def test_play_stops_after_a_number_of_plies_and_continues_from_there() -> None:
     whole = GAME.new(3, {}, seeds_of(7))
     parts = GAME.copy(whole)
     length = play_on(GAME, whole, RANDOM, player_draws(7, 0, 3))
@@ -40,7 +40,7 @@ def test_play_stops_after_so_many_plies_and_goes_on_from_there() -> None:
     assert GAME.to_plain(parts) == GAME.to_plain(whole)
 
 
-def test_seats_that_may_speak_together_are_asked_in_order() -> None:
+def test_seats_that_act_together_are_asked_in_order() -> None:
     state = GAME.new(3, {}, seeds_of(7))
     asked: list[Seat] = []
 
@@ -66,7 +66,7 @@ def test_a_shared_victory_is_split() -> None:
     assert [float(line.wins) for line in tally.seats] == pytest.approx([5 / 6, 5 / 6, 1 / 3])
 
 
-def test_what_the_seats_do_not_win_the_game_has_won() -> None:
+def test_games_that_no_seat_wins_are_won_by_the_game() -> None:
     tally = Tally(["random"])
     tally.add(played(2, house=(1,)))
     tally.add(played(1, house=(1,)))

@@ -1,4 +1,4 @@
-"""The starters of other languages in ``make play``: whoever can be had is entered, and nobody's absence is an error."""
+"""The starters of other languages in ``make play``: those that can be built are entered, and a missing one is no error."""
 
 import os
 from pathlib import Path
@@ -24,14 +24,14 @@ def _starter(bots: Path, name: str, build_script: str, run_script: str = "exec s
     ("build_script", "run_script", "seconds", "why"),
     [
         ("exit 0", "exec sleep 60", 60.0, ""),
-        ("exit 0", "echo 'no such key' >&2; exit 1", 60.0, ""),  # it was there, and was not let in
+        ("exit 0", "echo 'no such key' >&2; exit 1", 60.0, ""),  # it started, and its key was refused
         ("echo 'no zig on the PATH' >&2; exit 3", "", 60.0, "no zig on the PATH"),
         ("exit 9", "", 60.0, "ended with exit code 9"),
         ("sleep 600 & wait", "", 0.5, "not built within 0 s"),
         ("exit 0", "exec nothing-of-that-name", 60.0, "not found"),
     ],
 )
-def test_a_starter_comes_or_says_why_not(
+def test_a_starter_is_entered_or_the_reason_is_given(
     tmp_path: Path, build_script: str, run_script: str, seconds: float, why: str
 ) -> None:
     told = build(_starter(tmp_path, "zig", build_script, run_script), seconds).why
@@ -40,12 +40,12 @@ def test_a_starter_comes_or_says_why_not(
 
 def test_only_folders_with_build_and_run_are_starters(tmp_path: Path) -> None:
     _starter(tmp_path, "zig", "")
-    _starter(tmp_path, "python", "")  # it plays anyway
+    _starter(tmp_path, "python", "")  # it is in the roster already
     (tmp_path / "house").mkdir()
     assert languages(tmp_path) == ["zig"]
 
 
-def test_the_slow_do_not_keep_out_the_quick(tmp_path: Path) -> None:
+def test_a_slow_starter_does_not_exclude_a_quick_one(tmp_path: Path) -> None:
     folders = [_starter(tmp_path, "ada", "exec sleep 600"), _starter(tmp_path, "zig", "exit 0")]
     told = build_all(folders, 8.0, tmp_path / "memory.json")
     assert "not built" in told["ada"] and told["zig"] == ""
@@ -76,7 +76,9 @@ def test_a_build_is_tried_once_and_again_when_something_changes(
     assert _tries(folder) == 3
 
 
-def test_what_was_too_slow_comes_once_somebody_has_built_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_starter_that_was_too_slow_is_entered_once_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory = tmp_path / "memory.json"
     folder = _starter(tmp_path, "zig", "exec sleep 600", '"$(dirname "$0")/product"')
     monkeypatch.setattr("tools.starters.key_of", lambda _: "as it was")
@@ -102,7 +104,7 @@ def test_a_key_changes_with_a_source_and_with_a_program(tmp_path: Path, monkeypa
     assert len(set(keys)) == 3 and keys[-1] == key_of(folder)
 
 
-def test_the_roster_with_starters_is_a_roster() -> None:
+def test_the_roster_with_starters_is_valid() -> None:
     text = Path("rosters/relief.toml").read_text()
     facts = [GameFacts("relief", 1, (2, 3))]
     entered = read_roster(enter(text, ["go", "rust"]), facts)

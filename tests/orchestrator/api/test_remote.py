@@ -91,7 +91,7 @@ def test_a_run_stops_waiting_for_a_remote_bot_after_its_timeout(tmp_path: Path) 
     run = start_roster(tmp_path, _ROSTER.format(name="lonely"), "--quiet", "--wait", "1")
     code, said, complained = run.end(2 * PATIENCE_S)
     assert code == 1, said + complained
-    assert "afar did not dial in within 1 s" in complained and f"--resume {run.folder}" in complained
+    assert "afar did not connect within 1 s" in complained and f"--resume {run.folder}" in complained
 
 
 def _finish(run: Run) -> dict[str, Any]:

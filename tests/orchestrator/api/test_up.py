@@ -55,7 +55,7 @@ def test_key_commands_use_the_arena_of_the_state_folder(shared: Host) -> None:
     key = shared.rubble("key", "issue", "mine").strip()
     assert key.startswith("rb1.")
     with ArenaClient(ServiceAccess(shared.arena_address()["service"], shared.token)) as client:
-        assert "generation 1 are worthless" in shared.rubble("key", "revoke", "mine")
+        assert "revoked all keys of mine up to generation 1" in shared.rubble("key", "revoke", "mine")
         there = ", ".join(sorted(client.connected())) or "no bot"
     reply = shared.rubble("key", "revoke", "yours", code=2)
     assert "no dot first" in shared.rubble("key", "issue", ".", code=2)
