@@ -268,11 +268,11 @@ def sequential_test(runs: int = 2000, seed: int = 10) -> Iterator[Measured]:
     check = "10 sequential"
     sample = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], [39, 8843, 26675, 9240, 44]) - 0.5
     per_elo = math.sqrt(2) * math.log(10) / 800
-    asked = sequential.TestSettings(t0=0.5 * per_elo, t1=2.5 * per_elo, most_blocks=len(sample))
+    asked = sequential.SequentialSettings(t0=0.5 * per_elo, t1=2.5 * per_elo, most_blocks=len(sample))
     value = sequential.llr(np.array([len(sample)]), np.array([sample.mean()]), np.array([sample.var()]), asked)
     yield between(check, "LLR of the published sample", float(value[0]), 2.937, 2.947)
     fixed = (2 * stats.norm.ppf(0.95) / 0.2) ** 2
-    question = sequential.TestSettings(t1=0.2, every=4, most_blocks=5000)
+    question = sequential.SequentialSettings(t1=0.2, every=4, most_blocks=5000)
     for players, copies in ((2, 1), (4, 2)):
         gap = gap_of_effect(players, 0.2)
         for effect, name in ((0.0, "nothing"), (0.5, "half"), (1.0, "all")):

@@ -133,6 +133,11 @@ def command(
     keep_private()
     state = Path(state_dir)
     try:
+        if (
+            state.exists()
+        ):  # an arena that runs there has the default ports too, and the folder is the better reason to name
+            with _locked(state):
+                pass
         redis = up_flags.redis_address(secret_address("--redis", redis))
         files = up_flags.tls(tls_cert, tls_key, ca)
         at_once = read_number("--concurrency", concurrency, 1, 1000)

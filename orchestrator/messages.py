@@ -21,7 +21,7 @@ from orchestrator.records import Game
 from rubble.v1 import tournament_pb2
 
 if TYPE_CHECKING:  # the statistics take a second to import, and only a table needs them
-    from orchestrator.ratings.sequential import TestResult
+    from orchestrator.ratings.sequential import SequentialResult
     from orchestrator.ratings.table import Standings
 
 STATES: Final[Mapping[str, "tournament_pb2.TournamentState.ValueType"]] = {
@@ -140,7 +140,7 @@ _OPTIONAL: Final = (
 
 
 def standings_message(
-    standings: "Standings", notes: Sequence[str], test: "TestResult | None" = None
+    standings: "Standings", notes: Sequence[str], test: "SequentialResult | None" = None
 ) -> tournament_pb2.Standings:
     """The table with the notes of the book, and the result of the sequential test if there is one."""
     message = tournament_pb2.Standings(

@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class TestSettings:
+class SequentialSettings:
     """The hypotheses and error rates. Effects are in standard deviations of a block."""
 
     t0: float = 0.0
@@ -66,7 +66,7 @@ class TestSettings:
 
 
 @dataclass(frozen=True)
-class TestResult:
+class SequentialResult:
     """The verdict and how it was reached."""
 
     verdict: Verdict
@@ -86,7 +86,7 @@ class TestResult:
         return self.verdict in (Verdict.BETTER, Verdict.NOT_BETTER)
 
 
-def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: TestSettings) -> Floats:
+def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: SequentialSettings) -> Floats:
     """The log likelihood ratio, for whole columns of tests at once.
 
     The ratio of two normal models shrinks if the effect is far beyond both, since neither explains it. Evidence must not
@@ -100,9 +100,9 @@ def llr(blocks: Floats | Ints, mean: Floats, variance: Floats, question: TestSet
     return blocks / 2 * np.log(ratio)
 
 
-def decide(values: Iterable[float], question: TestSettings | None = None) -> TestResult:
+def decide(values: Iterable[float], question: SequentialSettings | None = None) -> SequentialResult:
     """Check block values in the given order and stop where the test ends."""
-    question = question or TestSettings()
+    question = question or SequentialSettings()
     seen = np.fromiter(values, dtype=np.float64)[: question.most_blocks]
     count = np.arange(1, len(seen) + 1)
     mean = np.cumsum(seen) / count
@@ -122,8 +122,8 @@ def decide(values: Iterable[float], question: TestSettings | None = None) -> Tes
         verdict = Verdict.UNDECIDED if len(seen) == question.most_blocks else Verdict.RUNNING
     trace = tuple((int(count[look]), float(ratio[look])) for look in at[at <= last])
     if last < 0:
-        return TestResult(verdict, 0, 0.0, question.lower, question.upper, math.nan, math.nan, trace)
-    return TestResult(
+        return SequentialResult(verdict, 0, 0.0, question.lower, question.upper, math.nan, math.nan, trace)
+    return SequentialResult(
         verdict, last + 1, float(ratio[last]), question.lower, question.upper,
         float(mean[last]), math.sqrt(float(variance[last])), trace,
     )  # fmt: skip
@@ -152,7 +152,9 @@ def block_values(results: Results, a: int, b: int, *, scores: bool = False) -> F
     return total[played] / games[played]
 
 
-def compare(games: Sequence[Game], a: int, b: int, players: int, question: TestSettings | None = None) -> TestResult:
+def compare(
+    games: Sequence[Game], a: int, b: int, players: int, question: SequentialSettings | None = None
+) -> SequentialResult:
     """Is entrant ``a`` better than entrant ``b``? The caller passes only whole blocks."""
     entrants = 1 + max((max(game.seats) for game in games), default=0)
     results = read(in_schedule_order(games, entrants, players), entrants, players)

@@ -4,7 +4,7 @@ import csv
 import io
 from typing import Any
 
-from orchestrator.ratings.sequential import TestResult
+from orchestrator.ratings.sequential import SequentialResult
 from orchestrator.ratings.table import Standing, Standings
 from orchestrator.report.report_data import ReportData
 
@@ -28,7 +28,7 @@ def plain_standings(report_data: ReportData) -> dict[str, Any]:
     }
 
 
-def _comparison(answer: TestResult) -> dict[str, Any]:
+def _comparison(answer: SequentialResult) -> dict[str, Any]:
     """Whether the first entrant is better than the second: ``better``, ``not better``, ``undecided`` or ``running``."""
     return {
         "verdict": str(answer.verdict),

@@ -46,7 +46,7 @@ class ReportData:
     standings: Standings
     climb: RatingHistory
     #: Only for a tournament of the format ``compare``: is the first entrant better than the second?
-    test: sequential.TestResult | None
+    test: sequential.SequentialResult | None
     #: Notes of workers, and withdrawals.
     notes: tuple[str, ...]
     #: When the last game was recorded, if known.
@@ -129,7 +129,7 @@ def with_ladder_ratings(table: Standings, climb: RatingHistory) -> Standings:
     return replace(table, entrants=tuple(lines))
 
 
-def answer_so_far(book: Book, tournament: Tournament) -> sequential.TestResult | None:
+def answer_so_far(book: Book, tournament: Tournament) -> sequential.SequentialResult | None:
     """The result of the sequential test after the blocks played so far; None if there is no test."""
     _, games = by_bot(tournament.spec, book.games(tournament.id))
     return _test(book, tournament, games, is_over=False)
@@ -145,7 +145,9 @@ def _in_turn(book: Book, tournament: Tournament, games: Sequence[Game]) -> list[
     return [game for game in games if game.block < first_open and game.block not in broken]
 
 
-def _test(book: Book, tournament: Tournament, games: Sequence[Game], *, is_over: bool) -> sequential.TestResult | None:
+def _test(
+    book: Book, tournament: Tournament, games: Sequence[Game], *, is_over: bool
+) -> sequential.SequentialResult | None:
     """Run the sequential test over whole blocks, with the settings of the roster."""
     spec = tournament.spec
     if spec.format != "compare":
@@ -156,13 +158,13 @@ def _test(book: Book, tournament: Tournament, games: Sequence[Game], *, is_over:
     return answer
 
 
-def question_of(spec: Spec) -> sequential.TestSettings:
+def question_of(spec: Spec) -> sequential.SequentialSettings:
     """The test settings of the roster. With fewer blocks than the first check needs, the test stays undecided."""
     asked = spec.question
     if asked is None:
-        return sequential.TestSettings()
-    most = max(asked.most_blocks, sequential.TestSettings.first_look)
-    return sequential.TestSettings(t0=asked.t0, t1=asked.t1, alpha=asked.alpha, beta=asked.beta, most_blocks=most)
+        return sequential.SequentialSettings()
+    most = max(asked.most_blocks, sequential.SequentialSettings.first_look)
+    return sequential.SequentialSettings(t0=asked.t0, t1=asked.t1, alpha=asked.alpha, beta=asked.beta, most_blocks=most)
 
 
 def causes_of(report_data: ReportData) -> list[str]:

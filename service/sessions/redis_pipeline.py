@@ -32,11 +32,11 @@ class _Answers(asyncio.Protocol):
         self._ended: Exception | None = None
 
     def expect(self, count: int) -> "asyncio.Future[list[Any]]":
-        """Return the next answers once all have arrived; raises an error that concerns the connection."""
+        """Return the next answers once all have arrived. Raises what ended the connection, if it has ended since the last ones."""
+        if self._ended is not None:
+            raise self._ended
         self._count, self._answers = count, []
         self._waiting = asyncio.get_running_loop().create_future()
-        if self._ended is not None:
-            self._fail(self._ended)
         return self._waiting
 
     def data_received(self, data: bytes) -> None:

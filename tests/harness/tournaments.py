@@ -45,10 +45,10 @@ def roster_text(bots: Mapping[str, Sequence[str] | str], extra: str = "", **sett
     return "\n".join(lines) + "\n"
 
 
-def sample_match(id_: str, voids: int = 0) -> Match:
-    """Return a match of two, being played in the tournament "cup", with its own seeds."""
+def sample_match(id_: str, voids: int = 0, seats: tuple[int, ...] = (0, 1)) -> Match:
+    """Return a match that is being played in the tournament "cup", with its own seeds."""
     seeds = id_.encode().rjust(SEED_BYTES), id_.encode().ljust(SEED_BYTES)
-    return Match(id_, "cup", 0, 0, (0, 1), *seeds, PLAYING, 1, voids, 0)
+    return Match(id_, "cup", 0, 0, seats, *seeds, PLAYING, 1, voids, 0)
 
 
 def handed_out_again(book: Book, match: Match) -> Match:

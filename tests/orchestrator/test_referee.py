@@ -126,7 +126,8 @@ def test_the_others_play_on_when_one_bot_has_used_up_the_time_of_a_match(
 ) -> None:
     bot_pool.wait_until_ready(["ann", "bob", "silent"])
     bots = [bot_pool.arena_name(name) for name in ("ann", "silent", "bob")]
-    played = referee.play(client, sample_match("trio"), bots, replace(_TERMS, match_seconds=2.0), _nothing)
+    trio = sample_match("trio", seats=(0, 1, 2))
+    played = referee.play(client, trio, bots, replace(_TERMS, match_seconds=2.0), _nothing)
     assert played.recorded.faults == ("", "MATCH_LIMIT", "") and played.recorded.ranks[1] == 3
     assert played.recorded.ending not in ("FORFEIT", "ADJUDICATED"), "they reached the end of the game"
 

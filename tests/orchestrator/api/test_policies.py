@@ -136,6 +136,7 @@ def test_a_match_continues_while_the_book_is_unavailable(
         raise OperationalError("UPDATE matches", {}, Exception("the book is unavailable"))
 
     monkeypatch.setattr(worker.book, "extend_lease", is_away)
+    monkeypatch.setattr("orchestrator.match_runner._EXTEND_S", 0.0)  # at every heartbeat
     match = book.match(_play_one(book, worker, tournament))
     assert asked and match is not None and (match.state, match.voids) == (RECORDED, 0)
     assert len(book.games(tournament.id)) == 1

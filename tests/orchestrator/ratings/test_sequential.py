@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bench import science
 from orchestrator.ratings.results import tables
-from orchestrator.ratings.sequential import TestSettings, Verdict, block_values, compare, decide
+from orchestrator.ratings.sequential import SequentialSettings, Verdict, block_values, compare, decide
 from orchestrator.records import Game
 from tests.orchestrator.ratings.drawn import drawn, results
 
@@ -24,10 +24,10 @@ def test_the_published_sample() -> None:
 
 
 def test_the_bounds_are_those_of_wald() -> None:
-    question = TestSettings(alpha=0.05, beta=0.05)
+    question = SequentialSettings(alpha=0.05, beta=0.05)
 
     assert (question.lower, question.upper) == pytest.approx((-2.944, 2.944), abs=1e-3)
-    unlike = TestSettings(alpha=0.01, beta=0.2)
+    unlike = SequentialSettings(alpha=0.01, beta=0.2)
     assert (unlike.lower, unlike.upper) == pytest.approx((math.log(0.2 / 0.99), math.log(0.8 / 0.01)))
 
 
@@ -73,17 +73,17 @@ def test_an_entrant_that_wins_every_block_is_decided_soon(value: float, verdict:
 def test_half_the_effect_may_stay_undecided() -> None:
     half = np.tile(WAVES, 40)
     half = half + 0.1 * half.std()
-    answer = decide(half, TestSettings(most_blocks=320))
+    answer = decide(half, SequentialSettings(most_blocks=320))
 
     assert answer.verdict is Verdict.UNDECIDED
     assert answer.blocks == 320
-    assert decide(half[:319], TestSettings(most_blocks=320)).verdict is Verdict.RUNNING
+    assert decide(half[:319], SequentialSettings(most_blocks=320)).verdict is Verdict.RUNNING
 
 
 @given(st.lists(st.sampled_from(WAVES), min_size=20, max_size=120), st.floats(-0.3, 0.6), st.integers(1, 5))
 def test_blocks_after_the_verdict_change_nothing(values: list[float], shift: float, every: int) -> None:
     shifted = [value + shift for value in values]
-    question = TestSettings(every=every)
+    question = SequentialSettings(every=every)
     answer = decide(shifted, question)
 
     if answer.verdict in (Verdict.BETTER, Verdict.NOT_BETTER):
@@ -144,7 +144,7 @@ def test_an_entrant_that_forfeits_a_solo_game_does_not_lead() -> None:
 )  # fmt: skip
 def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"must|needs"):
-        TestSettings(**wrong)  # type: ignore[arg-type]  # integers and floats in one table
+        SequentialSettings(**wrong)  # type: ignore[arg-type]  # integers and floats in one table
 
 
 def test_error_rates_of_a_reduced_run() -> None:
