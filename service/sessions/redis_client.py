@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio import BlockingConnectionPool, Connection, Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel, SentinelManagedConnection
 from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import (
     NoScriptError,
     OutOfMemoryError,
@@ -146,6 +147,19 @@ class _ToMaster(SentinelManagedConnection):
         await super().send_packed_command(command, check_health)
 
 
+class _ToNode(Connection):
+    """Fails with an error that redis-py retries when it was closed before it could write.
+
+    After one failed command redis-py closes all connections to that node of a Cluster, also those that other commands have
+    just taken. Up to 8.1.0 these commands then fail with an AttributeError (its issue 4287).
+    """
+
+    async def _send_packed_command(self, command: Iterable[bytes]) -> None:
+        if self._writer is None:
+            raise RedisConnectionError("the connection was closed before the command was sent")
+        await super()._send_packed_command(command)
+
+
 def _hosts(address: str, places: str, default_port: int) -> list[tuple[str, int]]:
     hosts = []
     for place in places.split(","):
@@ -194,13 +208,17 @@ def connect(address: str) -> "Redis | RedisCluster":
         return master
     if parts.scheme == "redis+cluster":
         nodes = [ClusterNode(host, port) for host, port in _hosts(address, where, 6379)]
-        return RedisCluster(
+        cluster = RedisCluster(
             startup_nodes=nodes,
             username=username,
             password=password,
             socket_connect_timeout=TIMEOUT_S,
             max_connections=_MANY_CONNECTIONS,
         )
+        cluster.connection_kwargs["connection_class"] = _ToNode  # no argument sets it
+        for node in cluster.startup_nodes:
+            node.connection_class = _ToNode
+        return cluster
     schemes = "redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
     raise BadAddress(address, f"an address that begins with {schemes}")
 
