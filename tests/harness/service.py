@@ -8,7 +8,7 @@ from pathlib import Path
 
 from service.embedded import EmbeddedRedis
 from tests.harness.client import Client
-from tests.harness.processes import RUBBLE, Process, clean_env
+from tests.harness.processes import RUBBLE, Process, clean_env, logs
 
 
 class Copy(Process):
@@ -138,5 +138,8 @@ def arena(
         with Arena(folder, copies, *flags, redis_url=redis_url, fsync=fsync, settings=settings) as opened:
             yield opened
             opened.check_logs()
+    except BaseException:
+        print(logs(folder))  # pytest shows it with the failure
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
