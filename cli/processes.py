@@ -112,7 +112,11 @@ class ChildProcess:
     def how_it_ended(self) -> str:
         """Return its exit code and last output; empty while it runs."""
         code = self.process.poll()
-        return "" if code is None else f"the {self.name} stopped with exit code {code}: {self.last_words()}"
+        if code is None:
+            return ""
+        if code < 0:  # what it wrote last has nothing to do with it
+            return f"the {self.name} was killed by {signal.Signals(-code).name} (its log: {self.log})"
+        return f"the {self.name} stopped with exit code {code}: {self.last_words()}"
 
     def stop(self) -> None:
         """Terminate it, and kill it if it does not end."""

@@ -121,6 +121,8 @@ def command(
             complain(f"--resume: {resume!r} was stopped before its tournament was planned; run its roster again")
             return _BAD_INPUT
         at_once = at_once or choose(known, usable_cores())
+        if _is_complete(folder, console):
+            return _OVER
         _hold(folder)
     else:
         if roster is None:
@@ -244,6 +246,21 @@ def _asked_by_roster(roster: "Roster", planned: int) -> "ConcurrencyInput":
 
     bots = tuple((bot.bundled, bot.remote) for bot in roster.bots)
     return ConcurrencyInput(bots, roster.players, roster.time_control, planned, roster.format == "compare")
+
+
+def _is_complete(folder: Path, console: Console) -> bool:
+    """Whether all matches of a run are over and exported; then shows its table again."""
+    from orchestrator.book import Book
+    from orchestrator.book.tables import DONE
+    from orchestrator.tournaments import Tournaments
+
+    with contextlib.closing(Book(f"sqlite:///{(folder / 'book.sqlite').resolve()}")) as book:
+        tournament = book.tournaments()[0]
+        if tournament.state != DONE:
+            return False
+        console.print(f"The run in {folder} is complete; this is its table.", highlight=False, soft_wrap=True)
+        _finish(Tournaments(book), book, tournament, folder)
+        return True
 
 
 def _hold(folder: Path) -> None:

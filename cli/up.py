@@ -23,6 +23,7 @@ _LOOK_S: Final = 0.5
 #: How long another Redis has to answer before a warning is printed, in seconds.
 _ASK_S: Final = 3.0
 #: Matches handed out for each match that can be played at once.
+_LOCK: Final = "arena.lock"
 _WINDOW: Final = 4
 _FAILED, _BAD_INPUT = 1, 2
 #: Variables that only the service understands; it inherits them.
@@ -133,9 +134,7 @@ def command(
     keep_private()
     state = Path(state_dir)
     try:
-        if (
-            state.exists()
-        ):  # an arena that runs there has the default ports too, and the folder is the better reason to name
+        if (state / _LOCK).exists():  # checked before the ports, which an arena that runs there has too
             with _locked(state):
                 pass
         redis = up_flags.redis_address(secret_address("--redis", redis))
@@ -260,7 +259,7 @@ def _locked(state_dir: Path) -> Iterator[None]:
     """Allow one arena in a folder."""
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (state_dir / "arena.lock").open("a+")
+        lock = (state_dir / _LOCK).open("a+")
     except OSError as error:
         expected = f"a folder that can be written ({error.strerror})"
         raise BadChoice("--state-dir", str(state_dir), expected) from None

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
@@ -27,6 +28,8 @@ from service import logs
 _LOG: Final = logging.getLogger(__name__)
 _BAD_SETTING: Final = 2
 _CANNOT_START: Final = 1
+#: Before beat is started again, in seconds.
+_BEAT_PAUSE_S: Final = 1.0
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -88,14 +91,23 @@ def _start_beat(app: Celery) -> None:
 
 
 def _send_ticks(app: Celery) -> None:
-    """Run Celery's beat. If it fails, end this process so that its supervisor restarts it."""
-    from celery.beat import Service
+    """Run Celery's beat, and start it again if a tick cannot be sent: the bots of this process play on while the broker is away.
 
-    try:
-        Service(app, scheduler_cls=app.conf.beat_scheduler).start()
-    except Exception:
-        _LOG.exception("beat failed")
-        os.kill(os.getpid(), signal.SIGTERM)
+    If it fails otherwise, end this process so that its supervisor restarts it.
+    """
+    from celery.beat import SchedulingError, Service
+
+    while True:
+        try:
+            Service(app, scheduler_cls=app.conf.beat_scheduler).start()
+            return
+        except SchedulingError as error:
+            _LOG.warning("a tick cannot be sent (%s); trying again", error)
+            time.sleep(_BEAT_PAUSE_S)
+        except Exception:
+            _LOG.exception("beat failed")
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
 
 
 def _consume(app: Celery, role: str, queues: Sequence[str], concurrency: int) -> NoReturn:

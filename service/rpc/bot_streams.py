@@ -491,7 +491,7 @@ class BotStreams:
     async def _resync(self, stream: BotStream) -> None:
         """Send a bot everything it may have missed: after a reconnect, and at each poll in case a notification was lost.
 
-        The stored list of its games is not enough: a failover may lose it, and another copy removes a game from it soon after its end.
+        The stored list of its games is not enough: a failover may lose it, and another copy removes games that have ended.
         """
         session_ids = sorted({*await self._presence.games(stream.bot), *stream.session_ids()})
         as_stored = await self.live_sessions.read_unchanged(session_ids)

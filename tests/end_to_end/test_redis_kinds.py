@@ -178,26 +178,6 @@ def test_a_connection_to_a_cluster_may_be_closed_at_any_moment_of_a_question(tmp
     run(scenario)
 
 
-def test_a_connection_to_a_cluster_may_be_closed_at_any_moment_of_a_question(tmp_path: Path) -> None:
-    """After one failed command redis-py closes all connections to that node, also one that a question has just taken."""
-
-    async def scenario() -> None:
-        with _servers(tmp_path, 1, "--cluster-enabled", "yes", "--save", "", "--bind", "127.0.0.1") as (server,):
-            _join([server], ())
-            cluster: Any = connect(f"redis+cluster://127.0.0.1:{server.port}")
-            client = RedisClient(cluster)
-            for steps in range(12):
-                await client.ask(cluster.set("key", steps))
-                closing = asyncio.create_task(cluster.get_node_from_key("key").disconnect_free_connections())
-                for _ in range(steps):
-                    await asyncio.sleep(0)  # one step of everything else in the event loop
-                assert await client.ask(cluster.get("key")) == str(steps).encode()
-                await closing
-            await cluster.aclose()
-
-    run(scenario)
-
-
 @pytest.mark.slow
 def test_games_continue_after_the_masters_of_a_cluster_fail(tmp_path: Path) -> None:
     """The masters are killed one after another, first the one with the notifications; replicas take over."""

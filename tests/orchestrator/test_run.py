@@ -138,7 +138,8 @@ def test_a_killed_process_is_restarted_and_no_bot_is_blamed(
     wait_for(lambda: child_of(run.process.pid, word) not in (0, victim), f"the {process} to be back")
     code, said, complained = run.end(3 * PATIENCE_S)
     assert code == 0, said + complained + logs(run.folder)
-    assert f"the {process} stopped" in complained and complained.count("starting it again") == 1
+    assert f"the {process} {'stopped' if 'Redis' in process else 'was killed by SIGKILL'}" in complained
+    assert complained.count("starting it again") == 1, complained
     found = run.standings()
     assert found["matches"]["recorded"] == _MATCHES and not any(line["faults"] for line in found["entrants"])
     assert found["digest"] == undisturbed.standings()["digest"], "the same seed gives the same tournament"
@@ -279,7 +280,10 @@ def test_the_error_for_a_missing_program_has_its_path_and_what_to_do(tmp_path: P
 @pytest.mark.parametrize(
     ("bot", "message"),
     [
-        ('command = ["true"]\ncwd = "/nowhere"', "roster.toml:{line}: bots[2].cwd = '/nowhere'; expected a folder"),
+        (
+            'command = ["true"]\ncwd = "/nowhere"',
+            "roster.toml:{line}: bots[2].cwd = '/nowhere'; expected an existing folder",
+        ),
         (
             'cwd = "/tmp"\ncommand = ["./no-bot"]',
             "roster.toml:{line}: bots[2].command = './no-bot'; expected a program",
@@ -321,6 +325,12 @@ def test_an_invalid_flag_is_refused_before_the_start(tmp_path: Path, arguments: 
     code, _, complained = run.end()
     assert code == 2 and message in complained, complained
     assert not run.folder.exists()
+
+
+def test_a_complete_run_is_shown_again_without_an_arena(undisturbed: Run) -> None:
+    code, table, complained = start_run(undisturbed.folder, "--resume", str(undisturbed.folder)).end()
+    assert code == 0 and "is complete" in complained, complained
+    assert "Report" in table and "matches at once" not in complained
 
 
 def test_resume_needs_the_folder_of_a_run(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_a_certificate_that_the_worker_cannot_trust_prevents_the_start(tmp_path:
 
 @pytest.mark.parametrize("redis", ["redis+cluster://a:1,b:2", "redis+sentinel://a:1/main"])
 def test_a_redis_cluster_cannot_be_the_broker(redis: str) -> None:
-    with pytest.raises(BadChoice, match="--broker=''; expected one"):
+    with pytest.raises(BadChoice, match="--broker=''; expected an address"):
         broker_beside(redis)
 
 
