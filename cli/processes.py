@@ -28,6 +28,8 @@ _LONGEST_PAUSE_S: Final = 30.0
 #: … and after this many deaths within this time, in seconds, everything is stopped.
 _MOST_DEATHS: Final = 5
 _WITHIN_S: Final = 120.0
+#: Characters of a log line that are shown.
+_LONGEST_LINE: Final = 300
 _TAIL_BYTES: Final = 64 << 10
 #: Lines of a traceback that do not name the exception; SQLAlchemy adds the last two.
 _IN_TRACEBACK: Final = re.compile(r"\s|Traceback |During handling of |The above exception |\(Background on |\[SQL: ")
@@ -107,7 +109,7 @@ class ChildProcess:
 
     def last_words(self) -> str:
         """Return the last line of its log that says something, and the log's path."""
-        return f"{last_sentence(self.log) or 'no output'} (see {self.log})"
+        return f"{last_sentence(self.log)[:_LONGEST_LINE] or 'no output'} (see {self.log})"
 
     def how_it_ended(self) -> str:
         """Return its exit code and last output; empty while it runs."""

@@ -45,8 +45,9 @@ def _configuration(broker: str) -> dict[str, Any]:
         "task_routes": {task: {"queue": MATCH_QUEUE} for task in (PLAY_MATCH, START_BOTS)}
         | {TICK: {"queue": CONTROL_QUEUE}},
         "task_ignore_result": True,
-        "task_acks_late": True,
-        "task_reject_on_worker_lost": True,
+        # A task is acknowledged when it begins: the lease in the book brings back the match of a worker that dies. A late
+        # acknowledgement adds nothing to that, and kombu cannot send it over a connection that was lost meanwhile.
+        "task_acks_late": False,
         "task_serializer": "json",
         "accept_content": ["json"],
         "task_send_sent_event": True,
@@ -61,10 +62,9 @@ def _configuration(broker: str) -> dict[str, Any]:
 
 
 def _transport(broker: str) -> dict[str, Any]:
-    """Redis gives an unacknowledged task to another worker after the visibility timeout; kombu looks for them every second.
+    """Redis gives a task that a worker took and has not begun to another one after the visibility timeout.
 
-    Matches last longer than that, so a task may be delivered twice. That is harmless, and lets another worker continue the match of
-    a killed one. If the broker loses a task, its lease in the book expires and it is sent again.
+    A task may be delivered twice, which is harmless: the book decides. If the broker loses a task, it is sent again.
     """
     if not broker.startswith("redis"):
         return {}

@@ -119,7 +119,7 @@ def start_bots(tournament: str) -> None:
         print(result.line(tournament), flush=True)
 
 
-@app.task(name=TICK, base=ControlTask, bind=True, acks_late=False, throws=_AWAY)
+@app.task(name=TICK, base=ControlTask, bind=True, throws=_AWAY)
 def tick(self: ControlTask) -> None:
     """Hand out matches until the window is full, and maintain tournaments."""
     try:
