@@ -30,6 +30,8 @@ _CACHE: Final = 4096
 _SAVED: Final = 2 * _CACHE
 #: How soon a clock that an outage has stopped is checked again, in milliseconds.
 _AGAIN_MS: Final = 1000
+#: Entries of ended sessions that the heap of timers may hold in any case.
+_DEAD_TIMERS: Final = 1024
 
 
 class Change:
@@ -248,6 +250,7 @@ class LiveSessions:
                 listener(session)
         if session.status != ACTIVE:  # rarely read again, and then from the store
             self.forget(session_id)
+            self._drop_timer(session_id)
             return
         self._cache[session_id] = session
         self._cache.move_to_end(session_id)
@@ -260,6 +263,13 @@ class LiveSessions:
         if deadline and deadline < self._timer_of.get(session_id, deadline + 1):
             self._timer_of[session_id] = deadline
             heapq.heappush(self._timers, (deadline, session_id))
+
+    def _drop_timer(self, session_id: str) -> None:
+        """Drop the timer of an ended session. Its entry leaves the heap when most entries are such."""
+        self._timer_of.pop(session_id, None)
+        if len(self._timers) > 2 * len(self._timer_of) + _DEAD_TIMERS:
+            self._timers = [(deadline, id_) for id_, deadline in self._timer_of.items()]
+            heapq.heapify(self._timers)
 
     # --------------------------------------------------------------------------------------------------------- changing
     async def create(self, header: Header, *, seeds_given: bool = False) -> Session:

@@ -394,3 +394,19 @@ def test_the_log_of_a_watched_session_is_read_from_memory_and_complete() -> None
         assert store.trips == 3, "it is no longer watched"
 
     asyncio.run(scenario())
+
+
+def test_ended_sessions_leave_no_timers_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their deadlines may be hours away, and many short games end until then."""
+    monkeypatch.setattr("service.sessions.live_sessions._DEAD_TIMERS", 8)
+
+    async def scenario() -> None:
+        live_sessions = LiveSessions(MemoryStore(), Clock(), presence=Connected())
+        running = await live_sessions.create(header_of("relief", 2, 1))
+        for number in range(2, 102):
+            session_id = (await live_sessions.create(header_of("relief", 2, number))).header.id
+            await live_sessions.change(session_id, lambda session: (None, session.cancel("", START)))
+        assert len(live_sessions._timers) <= 2 + 8 + 1
+        assert (running.next_deadline_ms(), running.header.id) in live_sessions._timers
+
+    asyncio.run(scenario())
