@@ -176,7 +176,7 @@ def main() -> None:
             values = [rates[unit] for rates in rounds.rates[name] if unit in rates]
             row.append(f"{sorted(values)[len(values) // 2]:.3g}" if values else "")
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 if __name__ == "__main__":
