@@ -17,7 +17,7 @@ from orchestrator.bot_starts import Started
 from orchestrator.celery_app import PLAY_MATCH, START_BOTS, TICK, make_app, send_tick
 from orchestrator.control import Control
 from orchestrator.match_runner import MatchRunner
-from orchestrator.settings import BROKER_EXPECTED, BadSetting, read_settings, secret
+from orchestrator.settings import BROKER_EXPECTED, read_settings, secret
 from orchestrator.worker import Worker
 
 _LOG: Final = logging.getLogger(__name__)
@@ -27,16 +27,10 @@ _AWAY: Final = (OperationalError, SQLAlchemyError, OSError)
 
 def _broker() -> str:
     """Return the broker of our settings, or the one that ``celery -b`` names."""
-    if (
-        not os.environ.get("RUBBLE_BROKER_FILE")
-        and not os.environ.get("RUBBLE_BROKER")
-        and "CELERY_BROKER_URL" in os.environ
-    ):
-        return os.environ["CELERY_BROKER_URL"]
-    try:
-        return secret(os.environ, "RUBBLE_BROKER", BROKER_EXPECTED)
-    except BadSetting as error:
-        raise SystemExit(f"rubble: {error}") from None  # one line for a user of Celery's command line
+    named = os.environ.get("CELERY_BROKER_URL", "")
+    if named and not os.environ.get("RUBBLE_BROKER") and not os.environ.get("RUBBLE_BROKER_FILE"):
+        return named
+    return secret(os.environ, "RUBBLE_BROKER", BROKER_EXPECTED)
 
 
 app: Final = make_app(_broker)

@@ -41,7 +41,7 @@ def test_a_whole_solo_game_through_a_pipe(tmp_path: Path) -> None:
     assert played.stderr == ""
     out = played.stdout
     assert "you have seat 0." in out
-    assert out.count("There are 2 actions; say a number from 1 to 2.") == 2
+    assert out.count("There are 2 actions; type a number from 1 to 2.") == 2
     assert "Expected" in out  # earn 9 is not an action
     assert "Not now: " in out  # placing a pawn comes later
     assert "place the pawn on the pass space and do nothing" in out

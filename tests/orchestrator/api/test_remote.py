@@ -50,7 +50,7 @@ def test_a_tournament_waits_for_its_remote_bot_and_is_played_with_it(shared: Hos
         # A second key is valid too; other names get none.
         key = shared.rubble("tournament", "key", "called", "afar").strip()
         assert key.startswith("rb1.bot.") and key not in file.read_text()
-        assert "no remote entrant" in shared.rubble("tournament", "key", "called", "here", code=2)
+        assert "is not a remote entrant" in shared.rubble("tournament", "key", "called", "here", code=2)
         assert "called has no entrant 'you'" in shared.rubble("tournament", "key", "called", "you", code=2)
 
 
