@@ -94,7 +94,7 @@ def test_memory_helps_only_when_every_card_is_dealt_again() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("duplicate", ["table", "full"])
 def test_memory_is_worth_nothing_in_a_real_tournament(tmp_path: Path, duplicate: str) -> None:
-    """The cards the bot expects are compared with the dealt ones: all are right with full duplicates, none otherwise."""
+    """The cards the bot expects are compared with the dealt ones: all are right with full duplicates, else at most one by chance."""
     deals = 5
     bots = {"elephant": script("elephant"), "random": "random"}
     roster = roster_text(
@@ -120,7 +120,7 @@ def test_memory_is_worth_nothing_in_a_real_tournament(tmp_path: Path, duplicate:
         place = _dealt(Seeds(match.table_seed, match.deck_seed), seat)
         right += [place.objective, place.special] == cards
     book.close()
-    assert right == (deals if duplicate == "full" else 0)
+    assert right == deals if duplicate == "full" else right <= 1
 
 
 def _dealt(seeds: Seeds, seat: Seat) -> SeatView:
