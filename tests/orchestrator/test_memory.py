@@ -94,7 +94,7 @@ def test_memory_helps_only_when_every_card_is_dealt_again() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("duplicate", ["table", "full"])
 def test_memory_is_worth_nothing_in_a_real_tournament(tmp_path: Path, duplicate: str) -> None:
-    """The cards the bot expects are compared with the dealt ones: all are right with full duplicates, else at most one by chance."""
+    """The cards the bot expects and the dealt ones: all are right with full duplicates, else at most one by chance."""
     deals = 5
     bots = {"elephant": script("elephant"), "random": "random"}
     roster = roster_text(
