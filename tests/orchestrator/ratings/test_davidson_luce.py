@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import science
+from bench import science, simulated
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.davidson_luce import _Model, fit
 from orchestrator.ratings.points import Floats
@@ -84,7 +84,7 @@ def test_empty_seats_of_an_unfinished_solo_deal_do_not_count() -> None:
 def test_without_ties_and_seats_it_equals_plackett_luce_of_choix() -> None:
     rng = np.random.default_rng(8)
     theta = np.linspace(-1, 1, 8)
-    table = science.gumbel(rng, theta, science.random_tables(rng, 8, 4, 100))
+    table = simulated.gumbel(rng, theta, simulated.random_tables(rng, 8, 4, 100))
     order = np.argsort(table.places, axis=1)
     rankings = [tuple(row) for row in np.take_along_axis(table.entrant, order, axis=1).tolist()]
     theirs = choix.opt_rankings(8, rankings, alpha=davidson_luce.RIDGE / 2)
@@ -112,8 +112,8 @@ def test_seat_effects_and_ties_are_estimated() -> None:
     seat = np.array([0.5, 0.0, -0.1, -0.4])
     theta = np.linspace(-0.8, 0.8, 8)
     delta = (0.5, 0.2, 0.05)
-    tables_ = science.random_tables(rng, 8, 4, 4000)
-    found = fit(science.davidson_luce_games(rng, theta, tables_, seat, delta))
+    tables_ = simulated.random_tables(rng, 8, 4, 4000)
+    found = fit(simulated.davidson_luce_games(rng, theta, tables_, seat, delta))
 
     assert (np.abs(found.seat - seat) < 3 * found.seat_se).all()
     assert (np.abs(found.theta - theta) * davidson_luce.ELO < 4 * found.elo_se).all()
@@ -159,7 +159,7 @@ def test_components_that_never_met_are_reported() -> None:
 
 def test_the_sandwich_uses_the_scores_of_blocks() -> None:
     rng = np.random.default_rng(7)
-    table = science.gumbel(rng, np.linspace(-0.5, 0.5, 4), science.random_tables(rng, 4, 3, 12))
+    table = simulated.gumbel(rng, np.linspace(-0.5, 0.5, 4), simulated.random_tables(rng, 4, 3, 12))
     found = fit(table)
     at_the_peak = np.concatenate([found.theta, found.seat, found.log_delta])
     scores = []
@@ -173,7 +173,7 @@ def test_the_sandwich_uses_the_scores_of_blocks() -> None:
 
 def test_repeating_the_games_of_a_block_does_not_reduce_the_error() -> None:
     rng = np.random.default_rng(4)
-    table = science.gumbel(rng, np.linspace(-0.5, 0.5, 5), science.random_tables(rng, 5, 3, 60))
+    table = simulated.gumbel(rng, np.linspace(-0.5, 0.5, 5), simulated.random_tables(rng, 5, 3, 60))
     twice = tables(
         5, np.repeat(table.entrant, 2, axis=0), np.repeat(table.places, 2, axis=0), np.repeat(table.block, 2)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench import science
+from bench import science, simulated
 from orchestrator.ratings import standings
 from orchestrator.ratings.head_to_head import meetings
 from orchestrator.ratings.intervals import half_width
@@ -97,10 +97,10 @@ def test_groups_compare_with_their_first_at_the_level_of_all_pairs(mean: list[fl
 
 
 def test_rank_probabilities_are_shares_and_ranges_follow_them() -> None:
-    table, _ = science.additive(
+    table, _ = simulated.additive(
         np.random.default_rng(1),
         np.array([1.5, 0.0, 0.0, -1.5]),
-        science.balanced_deals(np.random.default_rng(2), 4, 4, 40),
+        simulated.balanced_deals(np.random.default_rng(2), 4, 4, 40),
     )
     chances = standings.rank_probabilities(table, seed=3, resamples=300)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from bench import science
+from bench import simulated
 from orchestrator.ratings.table import Standing, standings
 from orchestrator.records import Game
 from tests.orchestrator.ratings.drawn import drawn
@@ -19,10 +19,10 @@ NAMES = ["ann", "bob", "cyd", "dan", "eve", "fay"]
 
 def tournament(seed: int = 1, blocks: int = 20) -> list[Game]:
     rng = np.random.default_rng(seed)
-    table, _ = science.additive(
-        rng, np.linspace(-0.4, 0.4, 6), science.balanced_deals(rng, 6, 3, blocks), grid=0.7
+    table, _ = simulated.additive(
+        rng, np.linspace(-0.4, 0.4, 6), simulated.balanced_deals(rng, 6, 3, blocks), grid=0.7
     )  # fmt: skip
-    games = science.as_games(table)
+    games = simulated.as_games(table)
     return [
         structs.replace(game, faults=("", "timeout", "")) if game.order % 17 == 0 else game
         for game in (structs.replace(game, scores=tuple(30 - rank for rank in game.ranks)) for game in games)
@@ -170,8 +170,8 @@ def test_copies_of_two_bots_make_a_table() -> None:
 def test_a_large_tournament_has_a_table() -> None:
     """A smoke test without a clock: 20,000 games are computed as columns, not in Python loops."""
     rng = np.random.default_rng(5)
-    table, _ = science.additive(rng, np.linspace(-1, 1, 10), science.balanced_deals(rng, 10, 4, 5000))
-    made = standings(science.as_games(table), [str(n) for n in range(10)], 4, ladder=False, resamples=100)
+    table, _ = simulated.additive(rng, np.linspace(-1, 1, 10), simulated.balanced_deals(rng, 10, 4, 5000))
+    made = standings(simulated.as_games(table), [str(n) for n in range(10)], 4, ladder=False, resamples=100)
 
     assert [line.name for line in made.entrants] == [str(n) for n in range(9, -1, -1)]
     assert made.entrants[0].openskill_mu is None
