@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from bench import science_games
+from bench import science_games, science_null
 from bench.measured import Measured, between
 from bench.simulated import (
     additive,
@@ -31,7 +31,9 @@ from bench.simulated import (
     ranked,
 )
 from orchestrator.ratings import davidson_luce, openskill_ladder, sequential, standings
+from orchestrator.ratings.intervals import together
 from orchestrator.ratings.points import Floats, rank_points
+from orchestrator.ratings.rank_sets import rank_sets
 from orchestrator.ratings.results import Results, tables
 from orchestrator.ratings.table import standings as table
 
@@ -243,7 +245,8 @@ def twins(runs: int = 1000, blocks: int = 70, seed: int = 11) -> Iterator[Measur
     check = "twins"
     skill = np.array([-0.4, -0.2, 0.0, 0.0, 0.1, 0.2, 0.3, 0.6])
     apart, found, right, split, ranges = [], [], [], [], []
-    rank = np.array([8, 7, 5.5, 5.5, 4, 3, 2, 1])
+    ranks = [(8, 8), (7, 7), (5, 6), (5, 6), (4, 4), (3, 3), (2, 2), (1, 1)]
+    level = together(8 * 7 // 2)
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
         results, _ = additive(rng, skill, balanced_deals(rng, 8, 4, blocks), grid=0.4)
@@ -252,18 +255,19 @@ def twins(runs: int = 1000, blocks: int = 70, seed: int = 11) -> Iterator[Measur
         apart.append(abs(difference[2, 3]) > half[2, 3])
         found.append(difference[7, 1] > half[7, 1])
         right.append(not (difference[1, 7] > half[1, 7]))
+        sets = rank_sets(points.mean, points.differences(level)[1])
+        ranges.append(
+            all(best <= low and high <= worst for (best, worst), (low, high) in zip(sets, ranks, strict=True))
+        )
         equal, _ = additive(rng, np.zeros(8), balanced_deals(rng, 8, 4, blocks), grid=0.4)
         same = standings.means(equal)
-        split.append(standings.groups(same, np.argsort(-same.mean, kind="stable").tolist()).max() > 1)
-        if run < 200:
-            chances = standings.rank_probabilities(results, seed=run, resamples=400)
-            bounds = np.array([standings.rank_range(chance) for chance in chances])
-            ranges.append(np.mean((bounds[:, 0] <= np.ceil(rank)) & (np.floor(rank) <= bounds[:, 1])))
+        order = np.argsort(-same.mean, kind="stable").tolist()
+        split.append(standings.groups(*same.differences(level), order).max() > 1)
     yield between(check, "one bot under two names, told apart at 95%", float(np.mean(apart)), 0.03, 0.07)
     yield between(check, "eight equal bots split into groups", float(np.mean(split)), high=0.06)
     yield between(check, "the stronger found stronger (0.8 sd, 70 deals)", float(np.mean(found)), 0.95)
     yield between(check, "the weaker never called stronger", float(np.mean(right)), 0.999)
-    yield between(check, "rank ranges that hold the true rank", float(np.mean(ranges)), 0.93)
+    yield between(check, "tables in which every rank range holds every true rank", float(np.mean(ranges)), 0.94)
 
 
 def tie_patterns() -> Iterator[Measured]:
@@ -284,14 +288,14 @@ def naming(seed: int = 12) -> Iterator[Measured]:
         results, _ = additive(rng, np.linspace(-0.3, 0.3, 6), balanced_deals(rng, 6, 3, 20), grid=0.7)
         games = as_games(results)
         names = [f"bot {number}" for number in range(6)]
-        before = {line.name: line for line in table(games, names, 3, resamples=50).entrants}
+        before = {line.name: line for line in table(games, names, 3, resamples=0).entrants}
         moved = rng.permutation(6)
         shuffled = [games[place] for place in rng.permutation(len(games))]
         renumbered = [structs.replace(game, seats=tuple(int(moved[seat]) for seat in game.seats)) for game in shuffled]
         placed = [""] * 6
         for old, new in enumerate(moved):
             placed[new] = names[old]
-        after = {line.name: line for line in table(renumbered, placed, 3, resamples=50).entrants}
+        after = {line.name: line for line in table(renumbered, placed, 3, resamples=0).entrants}
         for name, line in before.items():
             other = after[name]
             same = (line.rank, line.rank_range, line.group, line.mean_points, line.wins, line.mean_margin)
@@ -327,6 +331,8 @@ CHECKS: dict[str, Callable[[], Iterator[Measured]]] = {
     "coverage": coverage,
     "sequential": sequential_test,
     "twins": twins,
+    "null": science_null.null_tournaments,
+    "power": science_null.power,
     "points": tie_patterns,
     "naming": naming,
     "speed": speed,

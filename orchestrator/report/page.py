@@ -149,7 +149,7 @@ def figures(report_data: ReportData) -> dict[str, Markup]:
     """Every plot that has data, by name."""
     wanted: dict[str, tuple[str, Callable[[ReportData], Figure | None]]] = {
         "forest": ("Mean rank points of every entrant with 95 % intervals, and the statistical groups", plots.forest),
-        "ranks": ("Probability of every rank for every entrant, as stacked bars", plots.rank_chances),
+        "ranks": ("The ranks that every entrant may truly have, as bars", plots.rank_ranges),
         "heat": ("Difference of mean points for every pair of entrants that met", plots.heat_map),
         "design": ("How often every pair of entrants met", plots.design_map),
         "seats": ("Advantage of every seat in Elo, with 95 % intervals", plots.seat_effects),
@@ -178,7 +178,7 @@ class Cell:
     games: int
     difference: float
     half: float
-    #: ▲ or ▼ if the interval of the difference excludes zero.
+    #: ▲ or ▼ if the interval of the difference, which holds for all pairs together, excludes zero.
     mark: str
 
 

@@ -14,11 +14,12 @@ _WIDE = 106
 #: … and below this one also the bar of the interval.
 _NARROW = 76
 _ELO = "Elo ± 95 %"
+_LEVELS = "95 %: rank ranges and groups for the whole table together, points and Elo for each line."
 
 
 def standings_table(standings: Standings, *, title: str | None = None, width: int = _WIDE) -> Table:
     """Rank with its range, points with their interval, groups, wins, scores, faults and Elo; fewer columns if it is narrow."""
-    caption = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}"
+    caption = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}\n{_LEVELS}"
     if standings.notes:
         caption += "\n" + "\n".join(standings.notes)
     table = Table(

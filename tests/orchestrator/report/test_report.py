@@ -163,6 +163,14 @@ def test_the_same_book_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "other" / path).read_bytes()
 
 
+def test_the_page_says_which_statements_hold_for_the_whole_table(usual: str) -> None:
+    text = " ".join("".join(Page(usual).text).replace("\u00a0", " ").split())
+
+    assert "95 % of rank ranges and groups are for the whole table together (Bonferroni over all pairs)" in text
+    assert "95 % of points and Elo are for each line by itself" in text
+    assert "excludes zero (95 % for all pairs together, Bonferroni)" in text
+
+
 def test_few_blocks_give_a_caution(make: Make) -> None:
     shown = cautions(read_report_data(*make(blocks=12)))
 
