@@ -97,9 +97,9 @@ def lines_held(table: Standings) -> tuple[float, float]:
     """Returns the shares of lines whose points and whose Elo hold the truth: 0.5 and 0."""
     points, elo = [], []
     for line in table.entrants:
-        assert line.ci95 is not None and line.elo is not None and line.elo_se is not None
+        assert line.ci95 is not None and line.elo is not None and line.elo_half is not None
         points.append(line.ci95[0] <= 0.5 <= line.ci95[1])
-        elo.append(abs(line.elo) <= 1.96 * line.elo_se)
+        elo.append(abs(line.elo) <= line.elo_half)
     return float(np.mean(points)), float(np.mean(elo))
 
 

@@ -161,6 +161,7 @@ def standings_message(
             blocks=line.blocks,
             wins=line.wins,
             faults=line.faults,
+            elo_scale=line.elo_scale,
         )
         for name in _OPTIONAL:
             value = getattr(line, name)
@@ -197,6 +198,7 @@ def standings_of(message: tournament_pb2.Standings) -> "Standings":
                 ci95=(entry.ci95_low, entry.ci95_high) if entry.HasField("ci95_low") else None,
                 wins=entry.wins,
                 faults=dict(entry.faults),
+                elo_scale=entry.elo_scale,
                 **optional,
             )
         )

@@ -5,9 +5,8 @@ set contains the true rank of its entrant, and all ranks of a tie. The estimates
 """
 
 import numpy as np
-from scipy import special
 
-from orchestrator.ratings.intervals import together
+from orchestrator.ratings.intervals import students_quantile, together
 from orchestrator.ratings.points import Floats, Ints
 
 
@@ -37,6 +36,5 @@ def quantile_for_all_pairs(blocks: Ints) -> Floats:
     ``blocks`` are each entrant's own; the smaller number of a pair gives the degrees of freedom.
     """
     level = together(len(blocks) * (len(blocks) - 1) // 2)
-    freedom = np.minimum(blocks[:, None], blocks[None, :]) - 1
-    quantile: Floats = special.stdtrit(np.maximum(freedom, 1), (1 + level) / 2)
-    return np.where(freedom < 1, np.inf, quantile)
+    fewer = np.minimum(blocks[:, None], blocks[None, :])
+    return np.where(fewer < 2, np.inf, students_quantile(fewer, level))

@@ -9,7 +9,7 @@ import numpy as np
 
 from orchestrator.ratings import davidson_luce, head_to_head, openskill_ladder
 from orchestrator.ratings import standings as official
-from orchestrator.ratings.intervals import ENOUGH_BLOCKS, together
+from orchestrator.ratings.intervals import ENOUGH_BLOCKS, students_quantile, together
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.rank_sets import rank_sets
 from orchestrator.ratings.results import Results, digest, in_schedule_order, per_entrant, read
@@ -42,12 +42,23 @@ class Standing:
     #: Without the blocks in which any entrant had a fault.
     clean_mean_points: float | None
     clean_rank: int | None
+    #: The standard error is relative to the mean of the scale; None for an entrant alone on its scale, whose Elo is a bound.
     elo: float | None
     elo_se: float | None
+    #: Entrants with the same number are on one scale: the games bound their differences on both sides. Between scales the
+    #: difference is a bound.
+    elo_scale: int
     openskill_mu: float | None
     openskill_sigma: float | None
     #: Depends on machine and load, unlike the rest.
     mean_think_ms: float | None
+
+    @property
+    def elo_half(self) -> float | None:
+        """Half the width of the 95 per cent interval of ``elo``, for this line by itself. One block says nothing about it."""
+        if self.elo_se is None or self.blocks < 2:
+            return None
+        return float(students_quantile(np.array(self.blocks))) * self.elo_se
 
 
 @dataclass(frozen=True)
@@ -138,6 +149,7 @@ def standings(
     mixture = head_to_head.nash(met, seed, resamples)
 
     lines = []
+    numbers: dict[int, int] = {}
     for entrant in order:
         seats = int(points.counts[entrant])
         known = seats > 0
@@ -161,6 +173,7 @@ def standings(
                 clean_rank=int(clean_ranks[entrant]) if clean_points.counts[entrant] else None,
                 elo=_number(strength.elo[entrant]) if known else None,
                 elo_se=_number(strength.elo_se[entrant]) if known else None,
+                elo_scale=numbers.setdefault(int(strength.scale[entrant]), len(numbers) + 1),
                 openskill_mu=rungs[entrant].mu if rungs else None,
                 openskill_sigma=rungs[entrant].sigma if rungs else None,
                 mean_think_ms=think[entrant],
@@ -230,16 +243,24 @@ def _notes(
     if not results.blocks:
         return ("No game is over yet.",)
     notes = []
-    if results.blocks < ENOUGH_BLOCKS:
-        blocks = "1 block" if results.blocks == 1 else f"{results.blocks} blocks"
-        notes.append(f"Only {blocks}: the intervals are wide and rough.")
+    few = points.blocks[(points.blocks > 0) & (points.blocks < ENOUGH_BLOCKS)]
+    if len(few):
+        notes.append(
+            f"Entrants with fewer than {ENOUGH_BLOCKS} blocks of their own: {len(few)} of {results.entrants}, the fewest"
+            f" {few.min()}. Their numbers are a first impression; the intervals are wide and rough."
+        )
     if len(parts) > 1:
         notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them have no meaning.")
-    elif not strength.core.all():
-        loose = int((~strength.core & (points.counts > 0)).sum())
-        notes.append(
-            f"Won or lost everything against the others: {loose}. In the report their Elo is a bound, without an error."
-        )
+    else:
+        alone = int((strength.members == 1).sum())
+        shared = len(np.unique(strength.scale[strength.members > 1]))
+        if alone and results.entrants > 1:
+            notes.append(f"Won or lost everything against the others: {alone}. Their Elo is a bound, without an error.")
+        if shared > 1:
+            notes.append(
+                f"Elo has {shared} scales: between them nobody ever beat or tied with the stronger side. ± is within a"
+                " scale; a difference between scales is only a bound."
+            )
     if not strength.converged:
         notes.append("The fit of the Elo column did not converge.")
     faulted = per_entrant(results, results.faulted).sum()

@@ -61,10 +61,19 @@ def _line(line: Standing) -> dict[str, Any]:
         "mean_margin": _rounded(line.mean_margin),
         "elo": _rounded(line.elo),
         "elo_se": _rounded(line.elo_se),
+        "elo_ci95": _elo_interval(line),
+        "elo_scale": line.elo_scale,
         "openskill": {"mu": _rounded(line.openskill_mu), "sigma": _rounded(line.openskill_sigma)},
         "without_faults": {"rank": line.clean_rank, "mean_points": _rounded(line.clean_mean_points)},
         "mean_think_ms": _rounded(line.mean_think_ms),
     }
+
+
+def _elo_interval(line: Standing) -> list[float | None] | None:
+    """The 95 per cent interval; null if the games bound the Elo on one side only."""
+    if line.elo is None or line.elo_half is None:
+        return None
+    return [_rounded(line.elo - line.elo_half), _rounded(line.elo + line.elo_half)]
 
 
 def _rounded(value: float | None) -> float | None:

@@ -270,7 +270,7 @@ def climb(report_data: ReportData) -> Figure | None:
         if place + columns < len(lines):
             axes.set_xticklabels([])
     unit = "deals" if report_data.players == 1 else "games"
-    caption = f"rating with 95 % interval after this many {unit} of the schedule"
+    caption = f"rating ± 1.96 σ after this many {unit} of the schedule"
     figure.text(left / WIDTH, 0.08 / height, caption, color=MUTED, fontsize=9.5)
     return figure
 

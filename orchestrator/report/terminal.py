@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.ratings.table import Standing, Standings
-from orchestrator.report.words import count, decimal, half_width, short, signed, span
+from orchestrator.report.words import count, decimal, short, signed, span
 
 _BAR = 16
 _NAME = 32
@@ -79,5 +79,4 @@ def _cell(points: float) -> int:
 def _elo(line: Standing) -> str:
     if line.elo is None:
         return decimal(None)
-    half = half_width(line.elo_se)
-    return signed(line.elo, 0) + (" bound" if half is None else f" ±{half:.0f}")
+    return signed(line.elo, 0) + (" bound" if line.elo_half is None else f" ±{line.elo_half:.0f}")

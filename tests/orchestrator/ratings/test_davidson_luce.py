@@ -130,7 +130,7 @@ def test_a_bot_that_always_wins_has_a_finite_rating_without_error() -> None:
 
     assert np.isfinite(found.elo).all()
     assert found.elo[0] > 400 + max(found.elo[1:])
-    assert found.core.tolist() == [False, True, True]
+    assert found.scale[0] != found.scale[1] == found.scale[2]
     assert np.isnan(found.elo_se[0])
     assert (found.elo_se[1:] > 0).all()
     assert found.elo[1:].mean() == pytest.approx(0)
@@ -138,13 +138,28 @@ def test_a_bot_that_always_wins_has_a_finite_rating_without_error() -> None:
 
 
 def test_a_tie_bounds_the_likelihood() -> None:
-    assert fit(results("1: a>b\n2: a>b\n3: a=b", "ab")).core.all()
+    assert (fit(results("1: a>b\n2: a>b\n3: a=b", "ab")).members == 2).all()
 
 
-def test_if_one_of_two_always_wins_the_core_is_empty() -> None:
+def test_the_errors_of_strong_bots_survive_that_they_never_lose_to_weak_ones() -> None:
+    """a and b beat each other, as do c and d; nobody of the first two ever loses to the others, nor ties with them."""
+    among = ["a>b", "a>b", "b>a", "c>d", "d>c", "d>c"] * 10
+    across = ["a>c", "a>d", "b>c", "b>d"] * 10
+    whole, strong = (
+        fit(results("\n".join(f"{n}: {game}" for n, game in enumerate(games)), names), seat_effect=False)
+        for games, names in ((among + across, "abcd"), ([game for game in among if "a" in game], "ab"))
+    )
+
+    assert whole.scale[0] == whole.scale[1] != whole.scale[2] == whole.scale[3]
+    assert whole.elo_se[:2] == pytest.approx(strong.elo_se, rel=0.03), "games against the weak say nothing about them"
+    assert whole.elo[0] - whole.elo[1] == pytest.approx(400 * math.log10(2), abs=1)
+    assert min(whole.elo[:2]) > max(whole.elo[2:]) + 400
+
+
+def test_if_one_of_two_always_wins_each_has_its_own_scale() -> None:
     found = fit(results("1: a>b\n2: a>b", "ab"))
 
-    assert not found.core.any()
+    assert found.members.tolist() == [1, 1]
     assert np.isnan(found.elo_se).all()
     assert np.isfinite(found.elo).all()
 
