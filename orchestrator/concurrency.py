@@ -1,8 +1,8 @@
 """How many matches one machine plays at once if no number is given: as many as its cores and the bots' clocks allow.
 
 More matches at once cost less each, since moves that arrive together share messages and Redis round trips: with five bundled
-random bots on two cores, 8, 16, 32 and 64 matches at once took 248, 217, 174 and 147 ms of CPU per game. But bots that think share
-the cores, and the time they wait for a core counts on their clocks.
+random bots on two cores, 8, 16, 32 and 64 matches at once took 248, 217, 174 and 147 ms of CPU per game, and 128 took 0.89 of
+what 64 took. But bots that think share the cores, and the time they wait for a core counts on their clocks.
 """
 
 import os
@@ -13,7 +13,7 @@ from orchestrator.roster.model import LONG_GAME, TimeControl
 
 #: Matches at once per core, by the slowest bot of the tournament: one that answers at once, one that runs elsewhere, an unknown
 #: program, and one that uses all its time.
-_QUICK, _REMOTE, _UNKNOWN, _THINKER = 32, 16, 4, 1
+_QUICK, _REMOTE, _UNKNOWN, _THINKER = 64, 16, 4, 1
 #: How many games a bundled bot plays at once. Other bots report their number when they connect
 #: (``bot_processes.capacity``).
 BUNDLED_GAMES: Final = 64

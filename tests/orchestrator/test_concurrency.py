@@ -24,7 +24,7 @@ def test_the_slowest_kind_of_bot_decides(bots: tuple[tuple[str, bool], ...], num
 
 
 def test_more_cores_play_more_matches_up_to_the_capacity_of_one_service() -> None:
-    assert [choose(QUICK, cores).matches for cores in (1, 2, 4, 64)] == [32, 64, 128, 128]
+    assert [choose(QUICK, cores).matches for cores in (1, 2, 4, 64)] == [64, 128, 128, 128]
 
 
 def test_at_least_one_and_never_more_than_the_planned_matches() -> None:
