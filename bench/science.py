@@ -423,7 +423,6 @@ CHECKS: dict[str, Callable[[], Iterator[Measured]]] = {
     "naming": naming,
     "speed": speed,
     "games": science_games.real_games,
-    "ladder": science_games.ladders,
 }
 
 
