@@ -47,6 +47,8 @@ class Fit:
     #: Clustered by block, and from the model alone.
     sandwich: Floats
     fisher: Floats
+    #: The gradient of each block at the fit (blocks by parameters): ``fisher`` times it is what the fit owes to the block.
+    block_scores: sparse.csr_array
     #: The connected component of each entrant in the graph "sat at one table". Strengths compare only within a component.
     component: Ints
     #: Entrants whose strength the games bound on both sides. The others are bounded only by the ridge: they never lost to
@@ -122,6 +124,7 @@ def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True, sta
         log_delta=log_delta,
         sandwich=inverse @ _meat(scores) @ inverse,
         fisher=inverse,
+        block_scores=scores,
         component=components(results),
         core=core(results),
         converged=bool(np.abs(slope).max() < 1e-6 * max(len(results.block), 1)),
