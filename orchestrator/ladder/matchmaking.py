@@ -21,7 +21,7 @@ UNIFORM_SHARE: Final = 0.1
 #: One of this part of the free builds, those with the fewest games, gets the next table.
 LEAST_PLAYED: Final = 10
 #: A pair that met this many times as often as an average pair does not meet again before others have.
-OFTEN: Final = 2
+OFTEN: Final = 1.5
 
 
 class Rule(StrEnum):
@@ -105,14 +105,18 @@ def _first(owned: Sequence[Build], draws: Draws) -> tuple[Rule, Build]:
 
 
 def _nearest(own: Build, others: Sequence[Build], met: Meetings, seats: int, draws: Draws) -> list[Build]:
-    """The others: first, in random order, the nearest few that it has not met too often, then the rest by distance."""
+    """The others, those preferred first. From the nearest few that it has not met too often, twice as many as there are seats
+    are drawn at random, and those with the fewest games are preferred; then the rest by distance."""
     by_distance = sorted(others, key=lambda build: abs(build.strength - own.strength))
-    rare = [build for build in by_distance if not _met_often(own, build, met, seats, len(others))]
+    rare: list[Build] = []
+    often: list[Build] = []
+    for build in by_distance:
+        (often if _met_often(own, build, met, seats, len(others)) else rare).append(build)
     # Mostly the nearest few, sometimes many, so that the ladder stays connected.
     reach = max(seats + 1, int(5 / (0.01 + draws.unit()) ** 0.65))
     near = draws.shuffled(rare[:reach])
-    often = [build for build in by_distance if _met_often(own, build, met, seats, len(others))]
-    return [*near, *rare[reach:], *often]
+    drawn = 2 * (seats - 1)
+    return [*sorted(near[:drawn], key=lambda build: build.games), *near[drawn:], *rare[reach:], *often]
 
 
 def _met_often(one: Build, other: Build, met: Meetings, seats: int, others: int) -> bool:
