@@ -99,6 +99,25 @@ def test_a_table_records_its_rule_its_candidates_and_its_stream() -> None:
         assert table.stream.startswith("table ")
 
 
+def test_no_build_of_the_same_owner_is_a_candidate() -> None:
+    field = builds(20, 10)
+    for table in drawn(field, 2, 50):
+        (first,) = set(table.builds) - set(table.candidates)
+        assert not any(int(name[1:]) % 10 == int(first[1:]) % 10 for name in table.candidates)
+
+
+def test_of_the_near_builds_those_with_few_games_are_preferred() -> None:
+    field = [replace(build, games=100 + 50 * (at % 2)) for at, build in enumerate(builds(60, 60))]
+    opponents: Counter[int] = Counter()
+    for at in range(300):
+        table = draw_table(field, {}, 2, Draws(SECRET, str(at)), first="b030")
+        assert table
+        if table.rule is not Rule.UNIFORM:
+            opponents.update(int(name[1:]) % 2 for name in table.builds if name != "b030")
+
+    assert opponents[0] > 2 * opponents[1]
+
+
 def test_a_newcomer_is_served_first() -> None:
     field = [*builds(60, 30), Build("new", "owner 3", PLACEMENT_GAMES - 1, 0.0)]
 
