@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import chain, combinations, product
+from itertools import combinations, product
 
 import numpy as np
 from msgspec import structs
@@ -19,103 +19,25 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from bench import science_games
+from bench import science_games, science_null
 from bench.measured import Measured, between
+from bench.simulated import (
+    additive,
+    as_games,
+    balanced_deals,
+    davidson_luce_games,
+    gumbel,
+    random_tables,
+    ranked,
+)
 from orchestrator.ratings import davidson_luce, openskill_ladder, sequential, standings
-from orchestrator.ratings.points import Floats, Ints, rank_points
+from orchestrator.ratings.intervals import together
+from orchestrator.ratings.points import Floats, rank_points
+from orchestrator.ratings.rank_sets import rank_sets
 from orchestrator.ratings.results import Results, tables
 from orchestrator.ratings.table import standings as table
-from orchestrator.records import Game
 
-# Simulated tournaments.
-
-
-def ranked(performance: Floats | Ints) -> Ints:
-    """Ranks by row, 1 for the highest; equal ones tie."""
-    ahead = performance[:, None, :] > performance[:, :, None]
-    ranks: Ints = ahead.sum(axis=2) + 1
-    return ranks
-
-
-def random_tables(rng: np.random.Generator, entrants: int, players: int, games: int) -> Ints:
-    """Returns tables at which every entrant plays equally often, up to one game."""
-    rounds = -(-games * players // entrants) + 1
-    while True:
-        line = np.concatenate([rng.permutation(entrants) for _ in range(rounds)])[: games * players]
-        seats = line.reshape(games, players)
-        clash = np.array([len(set(row)) < players for row in seats.tolist()])
-        for row in np.flatnonzero(clash):  # at the boundary of two rounds an entrant may meet itself
-            seats[row] = rng.choice(entrants, players, replace=False)
-        return seats
-
-
-def gumbel(
-    rng: np.random.Generator, theta: Floats, seats: Ints, seat: Floats | None = None, grid: float = 0.0
-) -> Results:
-    """Independent games of Plackett-Luce bots, each its own block; a grid rounds performances, so that some tie."""
-    performance = theta[seats] + rng.gumbel(size=seats.shape) + (0.0 if seat is None else seat)
-    if grid:
-        performance = np.floor(performance / grid)
-    return tables(len(theta), seats, ranked(performance), np.arange(len(seats)))
-
-
-def davidson_luce_games(
-    rng: np.random.Generator, theta: Floats, seats: Ints, seat: Floats, delta: tuple[float, ...]
-) -> Results:
-    """Returns games drawn pick by pick from the model that is fitted."""
-    games, players = seats.shape
-    subsets = list(chain.from_iterable(combinations(range(players), size) for size in range(1, players + 1)))
-    member = np.array([[place in subset for place in range(players)] for subset in subsets], dtype=np.float64)
-    size = member.sum(axis=1).astype(np.int64)
-    strength = (theta[seats] + seat) @ (member / size[:, None]).T + np.log(np.array((1.0, *delta)))[size - 1]
-    ranks = np.zeros(seats.shape, dtype=np.int64)
-    for turn in range(1, players + 1):
-        taken = (ranks > 0).astype(np.float64)
-        weight = np.where(taken @ member.T > 0, -np.inf, strength + rng.gumbel(size=strength.shape))
-        picked = member[weight.argmax(axis=1)] > 0
-        left = (ranks == 0).any(axis=1)
-        ranks[left[:, None] & picked] = turn
-    return tables(len(theta), seats, ranks, np.arange(games))
-
-
-def additive(
-    rng: np.random.Generator,
-    skill: Floats,
-    deals: Ints,
-    *,
-    rho: float = 0.5,
-    seat: float = 0.3,
-    duplicate: bool = True,
-    grid: float = 0.0,
-) -> tuple[Results, Floats]:
-    """Blocks of k games at the table of each row of ``deals``, and the performances.
-
-    Duplicate: one deal per block, every rotation of the seats. Else new deals and random seats. ``rho`` is the share of
-    the deal in the luck.
-    """
-    blocks, players = deals.shape
-    advantage = np.linspace(seat, -seat, players)
-    seats = np.stack([np.roll(deals, turn, axis=1) for turn in range(players)], axis=1)
-    luck = rng.normal(scale=math.sqrt(rho), size=(blocks, players if not duplicate else 1, players))
-    if not duplicate:
-        seats = rng.permuted(seats, axis=2)
-    rest = rng.normal(scale=math.sqrt(1 - rho), size=seats.shape)
-    performance = (skill[seats] + advantage + luck + rest).reshape(-1, players)
-    if grid:
-        performance = np.floor(performance / grid)
-    rows = seats.reshape(-1, players)
-    results = tables(len(skill), rows, ranked(performance), np.repeat(np.arange(blocks), players))
-    return results, performance
-
-
-def balanced_deals(rng: np.random.Generator, entrants: int, players: int, blocks: int) -> Ints:
-    """Returns all combinations in random order, repeated until there are enough."""
-    every = np.array(list(combinations(range(entrants), players)))
-    rounds = [rng.permutation(every) for _ in range(-(-blocks // len(every)))]
-    return rng.permuted(np.concatenate(rounds)[:blocks], axis=1)
-
-
-# Checks, numbered as in the acceptance list of the design.
+# The checks are numbered as in the acceptance list of the design.
 
 
 def duplicate_deals(blocks: int = 20_000, seed: int = 5) -> Iterator[Measured]:
@@ -323,7 +245,8 @@ def twins(runs: int = 1000, blocks: int = 70, seed: int = 11) -> Iterator[Measur
     check = "twins"
     skill = np.array([-0.4, -0.2, 0.0, 0.0, 0.1, 0.2, 0.3, 0.6])
     apart, found, right, split, ranges = [], [], [], [], []
-    rank = np.array([8, 7, 5.5, 5.5, 4, 3, 2, 1])
+    ranks = [(8, 8), (7, 7), (5, 6), (5, 6), (4, 4), (3, 3), (2, 2), (1, 1)]
+    level = together(8 * 7 // 2)
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
         results, _ = additive(rng, skill, balanced_deals(rng, 8, 4, blocks), grid=0.4)
@@ -332,18 +255,19 @@ def twins(runs: int = 1000, blocks: int = 70, seed: int = 11) -> Iterator[Measur
         apart.append(abs(difference[2, 3]) > half[2, 3])
         found.append(difference[7, 1] > half[7, 1])
         right.append(not (difference[1, 7] > half[1, 7]))
+        sets = rank_sets(points.mean, points.differences(level)[1])
+        ranges.append(
+            all(best <= low and high <= worst for (best, worst), (low, high) in zip(sets, ranks, strict=True))
+        )
         equal, _ = additive(rng, np.zeros(8), balanced_deals(rng, 8, 4, blocks), grid=0.4)
         same = standings.means(equal)
-        split.append(standings.groups(same, np.argsort(-same.mean, kind="stable").tolist()).max() > 1)
-        if run < 200:
-            chances = standings.rank_probabilities(results, seed=run, resamples=400)
-            bounds = np.array([standings.rank_range(chance) for chance in chances])
-            ranges.append(np.mean((bounds[:, 0] <= np.ceil(rank)) & (np.floor(rank) <= bounds[:, 1])))
+        order = np.argsort(-same.mean, kind="stable").tolist()
+        split.append(standings.groups(*same.differences(level), order).max() > 1)
     yield between(check, "one bot under two names, told apart at 95%", float(np.mean(apart)), 0.03, 0.07)
     yield between(check, "eight equal bots split into groups", float(np.mean(split)), high=0.06)
     yield between(check, "the stronger found stronger (0.8 sd, 70 deals)", float(np.mean(found)), 0.95)
     yield between(check, "the weaker never called stronger", float(np.mean(right)), 0.999)
-    yield between(check, "rank ranges that hold the true rank", float(np.mean(ranges)), 0.93)
+    yield between(check, "tables in which every rank range holds every true rank", float(np.mean(ranges)), 0.94)
 
 
 def tie_patterns() -> Iterator[Measured]:
@@ -364,14 +288,14 @@ def naming(seed: int = 12) -> Iterator[Measured]:
         results, _ = additive(rng, np.linspace(-0.3, 0.3, 6), balanced_deals(rng, 6, 3, 20), grid=0.7)
         games = as_games(results)
         names = [f"bot {number}" for number in range(6)]
-        before = {line.name: line for line in table(games, names, 3, resamples=50).entrants}
+        before = {line.name: line for line in table(games, names, 3, resamples=0).entrants}
         moved = rng.permutation(6)
         shuffled = [games[place] for place in rng.permutation(len(games))]
         renumbered = [structs.replace(game, seats=tuple(int(moved[seat]) for seat in game.seats)) for game in shuffled]
         placed = [""] * 6
         for old, new in enumerate(moved):
             placed[new] = names[old]
-        after = {line.name: line for line in table(renumbered, placed, 3, resamples=50).entrants}
+        after = {line.name: line for line in table(renumbered, placed, 3, resamples=0).entrants}
         for name, line in before.items():
             other = after[name]
             same = (line.rank, line.rank_range, line.group, line.mean_points, line.wins, line.mean_margin)
@@ -384,18 +308,6 @@ def naming(seed: int = 12) -> Iterator[Measured]:
                 other.mean_margin,
             )
     yield between("12 naming", "lines that change with numbers and input order, of 120", differing, high=0)
-
-
-def as_games(results: Results) -> list[Game]:
-    """Returns results in the form in which the book returns them."""
-    columns = zip(
-        results.block.tolist(), results.entrant.tolist(), results.places.tolist(), results.scores.tolist(), strict=True
-    )
-    width = results.seated.shape[1]
-    return [
-        Game(order, block, tuple(seats), tuple(ranks), tuple(scores), ("",) * width, (0,) * width)
-        for order, (block, seats, ranks, scores) in enumerate(columns)
-    ]
 
 
 def speed(games: int = 100_000, seed: int = 13) -> Iterator[Measured]:
@@ -419,6 +331,8 @@ CHECKS: dict[str, Callable[[], Iterator[Measured]]] = {
     "coverage": coverage,
     "sequential": sequential_test,
     "twins": twins,
+    "null": science_null.null_tournaments,
+    "power": science_null.power,
     "points": tie_patterns,
     "naming": naming,
     "speed": speed,

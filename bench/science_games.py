@@ -45,7 +45,7 @@ def played_blocks(
                 chance.shuffle(seating)
             drawn = seeds_of(_SECRET, int(rotate), block, rotation, duplicate)
             state = game.new(players, {}, Seeds(drawn.table, drawn.deck))
-            play_on(game, state, [bots[bot] for bot in seating], _draws_by_seat(drawn.deck, rotation, players))
+            play_on(game, state, [bots[bot] for bot in seating], draws_by_seat(drawn.deck, rotation, players))
             outcome = game.outcome(state)
             assert outcome is not None
             own = seating.index(0)
@@ -61,7 +61,7 @@ def _lead(values: Any, own: int) -> float:
     return float(values[own]) - sum(others) / len(others)
 
 
-def _draws_by_seat(deck: bytes, rotation: int, players: int) -> list[Draws]:
+def draws_by_seat(deck: bytes, rotation: int, players: int) -> list[Draws]:
     """Returns a random stream for each seat, different in every game."""
     return [
         Draws(blake2b(deck, digest_size=SEED_BYTES, person=f"{rotation}/{seat}".encode()).digest(), "player")

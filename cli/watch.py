@@ -64,12 +64,13 @@ def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Upda
     """Show every update on the terminal, if there is one, and yield it."""
     from cli.tournament import notes
     from orchestrator.messages import standings_of
-    from orchestrator.report.terminal import standings_table
 
     with live_table(console, name, quiet=quiet) as show:
         for update in seen:
             table = None
             if update.standings.games:
+                from orchestrator.report.terminal import standings_table  # slow to import, so not before the first game
+
                 table = standings_table(standings_of(update.standings), width=console.width)
             show(update.tournament.progress, table, notes(update.tournament))
             yield update

@@ -8,6 +8,8 @@ from celery import Celery
 from kombu import Exchange, Queue
 from kombu.exceptions import OperationalError
 
+from orchestrator import redis_broker
+
 PLAY_MATCH: Final = "rubble.play_match"
 #: Sent by ``rubble run``, whose only worker plays all matches.
 START_BOTS: Final = "rubble.start_bots"
@@ -23,6 +25,7 @@ _TICK_EXPIRES_S: Final = 30.0
 
 def make_app(broker: str | Callable[[], str]) -> Celery:
     """Make a Celery application for this broker; if ``broker`` is a function, it is called when the address is first needed."""
+    redis_broker.register()
     app = Celery("rubble", set_as_current=False)
     app.add_defaults(lambda: _configuration(broker if isinstance(broker, str) else broker()))
     return app

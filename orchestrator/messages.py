@@ -161,6 +161,7 @@ def standings_message(
             blocks=line.blocks,
             wins=line.wins,
             faults=line.faults,
+            elo_scale=line.elo_scale,
         )
         for name in _OPTIONAL:
             value = getattr(line, name)
@@ -191,13 +192,13 @@ def standings_of(message: tournament_pb2.Standings) -> "Standings":
                 entrant=number,
                 rank=entry.rank,
                 rank_range=(entry.rank_low, entry.rank_high),
-                rank_probabilities=(),
                 group=entry.group,
                 games=entry.games,
                 blocks=entry.blocks,
                 ci95=(entry.ci95_low, entry.ci95_high) if entry.HasField("ci95_low") else None,
                 wins=entry.wins,
                 faults=dict(entry.faults),
+                elo_scale=entry.elo_scale,
                 **optional,
             )
         )

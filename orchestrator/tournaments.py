@@ -208,13 +208,13 @@ class Tournaments:
         return known[1]
 
     def standings_so_far(self, name: str) -> tournament_pb2.Standings:
-        """The operator's table during play, computed quickly: without the ladder, and with intervals from fewer samples."""
+        """The operator's table during play, computed quickly: without the ladder and the Nash mixture's intervals."""
         from orchestrator.ratings.table import standings
         from orchestrator.report.report_data import by_bot
 
         tournament = self._find(name)
         names, games = by_bot(tournament.spec, self._book.games(tournament.id))
-        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=200)
+        so_far = standings(games, names, tournament.spec.players, ladder=False, resamples=0)
         return standings_message(so_far, self._book.notes(tournament.id))
 
     def report(self, name: str) -> str:

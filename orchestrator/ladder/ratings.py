@@ -101,7 +101,7 @@ def _covariance(fit: Fit, blocks: Ints) -> Floats:
     """The covariance of the strengths, as in the docstring of this file."""
     count, size = len(fit.theta), len(fit.fisher)
     curvature = np.linalg.inv(fit.fisher)
-    own = np.where(fit.core, np.maximum(blocks - 1, 0), 0)
+    own = np.where(fit.scale == np.bincount(fit.scale).argmax(), np.maximum(blocks - 1, 0), 0)
     borrowed = np.zeros(size)
     borrowed[:count] = np.sqrt(BORROWED / (own + BORROWED))
     counted = np.ones(size)

@@ -26,7 +26,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from orchestrator.ratings.curvature import WIDEST, Curvature
-from orchestrator.ratings.points import Flags, Floats, Ints
+from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import Results
 
 RIDGE = 1e-3
@@ -51,9 +51,9 @@ class Fit:
     block_scores: sparse.csr_array
     #: The connected component of each entrant in the graph "sat at one table". Strengths compare only within a component.
     component: Ints
-    #: Entrants whose strength the games bound on both sides. The others are bounded only by the ridge: they never lost to
-    #: the core nor tied with it (or never won), directly or through others.
-    core: Flags
+    #: The scale of each entrant. The games bound the differences within a scale; between two scales they bound at most one
+    #: side, since nobody of one ever beat or tied with anybody of the other, and the ridge sets the distance.
+    scale: Ints
     converged: bool
 
     @property
@@ -61,19 +61,27 @@ class Fit:
         return bool((self.component == 0).all())
 
     @cached_property
+    def members(self) -> Ints:
+        """The number of entrants on the scale of each."""
+        return np.bincount(self.scale, minlength=1)[self.scale]
+
+    @cached_property
     def elo(self) -> Floats:
-        """Strengths on the Elo scale; 0 is the mean of the core."""
-        return (self.theta - self._origin @ self.theta) * ELO
+        """Strengths on the Elo scale; 0 is the mean of the scale with most members, or of everybody if no scale has most."""
+        largest = self.members == self.members.max(initial=0)
+        is_one = len(np.unique(self.scale[largest])) == 1
+        origin = float(self.theta[largest].mean() if is_one else self.theta.mean())
+        return (self.theta - origin) * ELO
 
     @cached_property
     def elo_se(self) -> Floats:
-        """Standard errors of ``elo``, clustered by block; NaN outside the core."""
-        return np.where(self.core, self.standard_errors(self.sandwich) * ELO, np.nan)
+        """Standard errors of ``elo`` relative to the mean of its scale, clustered by block; NaN for one alone on its scale."""
+        return np.where(self.members > 1, self.standard_errors(self.sandwich) * ELO, np.nan)
 
     def standard_errors(self, covariance: Floats) -> Floats:
-        """Standard errors of the strengths relative to the mean of the core."""
+        """Standard errors of the strengths, each relative to the mean of its scale."""
         count = len(self.theta)
-        centred = np.eye(count) - self._origin[None, :]
+        centred = np.eye(count) - (self.scale[:, None] == self.scale[None, :]) / self.members[:, None]
         return _roots(centred @ covariance[:count, :count] @ centred.T)
 
     @cached_property
@@ -85,11 +93,6 @@ class Fit:
             return np.zeros(count)
         centred = np.eye(count) - 1 / count
         return _roots(centred @ part @ centred.T)
-
-    @property
-    def _origin(self) -> Floats:
-        weights = self.core if self.core.any() else np.ones(len(self.theta), dtype=np.bool_)
-        return weights.astype(np.float64) / float(weights.sum())
 
 
 def _roots(covariance: Floats) -> Floats:
@@ -126,7 +129,7 @@ def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True, sta
         fisher=inverse,
         block_scores=scores,
         component=components(results),
-        core=core(results),
+        scale=scales(results),
         converged=bool(np.abs(slope).max() < 1e-6 * max(len(results.block), 1)),
     )
 
@@ -356,17 +359,12 @@ def components(results: Results) -> Ints:
     return np.asarray(labels, dtype=np.int64)
 
 
-def core(results: Results) -> Flags:
-    """The largest set of entrants in which each won or tied against each other, directly or through others.
+def scales(results: Results) -> Ints:
+    """Sets of entrants in which each won or tied against each other, directly or through others, numbered from 0.
 
-    Ford's condition: exactly within such a set the likelihood alone bounds the differences. The core is empty if no set is
-    the largest or if the largest has one member.
+    Ford's condition: exactly within such a set the likelihood alone bounds the differences.
     """
     _, labels = sparse.csgraph.connected_components(
         _edges(results, directed=True), directed=True, connection="strong"
     )  # fmt: skip
-    sizes = np.bincount(labels, minlength=1)
-    largest = sizes.max()
-    if largest < 2 or (sizes == largest).sum() > 1:
-        return np.zeros(results.entrants, dtype=np.bool_)
-    return np.asarray(sizes[labels] == largest)
+    return np.asarray(labels, dtype=np.int64)

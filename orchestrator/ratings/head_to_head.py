@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy import optimize
 
-from orchestrator.ratings.intervals import half_width
+from orchestrator.ratings.intervals import half_width, together
 from orchestrator.ratings.points import Flags, Floats, Ints
 from orchestrator.ratings.results import Results
 
@@ -49,7 +49,7 @@ class Meetings:
 
     @cached_property
     def half(self) -> Floats:
-        """Half the width of the 95 per cent interval of ``difference``, clustered by block."""
+        """Half the width of the interval of ``difference``: 95 per cent for all pairs that met together, clustered by block."""
         square = self.entrants**2
         cell = self.low * self.entrants + self.high
         games = np.bincount(cell, weights=self.met, minlength=square)
@@ -57,13 +57,14 @@ class Meetings:
         mean = np.bincount(cell, weights=self.ahead, minlength=square) / np.maximum(games, 1)
         moved = (self.ahead - mean[cell] * self.met) / np.maximum(games, 1)[cell]
         variance = np.bincount(cell, weights=moved**2, minlength=square) * (blocks / np.maximum(blocks - 1, 1))
-        half = half_width(variance, blocks, reach=2.0).reshape(self.entrants, self.entrants)
+        level = together(int((blocks > 0).sum()))
+        half = half_width(variance, blocks, reach=2.0, level=level).reshape(self.entrants, self.entrants)
         upper = np.triu(np.ones((self.entrants, self.entrants), dtype=np.bool_), 1)
         return np.where(upper, half, half.T)
 
     @cached_property
     def superior(self) -> Flags:
-        """Where the whole interval is above zero."""
+        """Where the whole interval is above zero. Among equals this marks any pair in at most one tournament of twenty."""
         return np.nan_to_num(self.difference) > self.half
 
 

@@ -1,4 +1,4 @@
-"""The official ranking: mean rank points with intervals, groups, rank ranges and tie-breaks."""
+"""The official ranking: mean rank points with intervals, groups and tie-breaks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,8 @@ from scipy import sparse
 from orchestrator.ratings.head_to_head import Meetings
 from orchestrator.ratings.intervals import LEVEL, half_width
 from orchestrator.ratings.points import Flags, Floats, Ints
+from orchestrator.ratings.rank_sets import difference_errors
 from orchestrator.ratings.results import Results, per_entrant
-
-#: The number of resampled tournaments for a rank range.
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,9 @@ class Means:
 
     def differences(self, level: float = LEVEL) -> tuple[Floats, Floats]:
         """Mean of row minus mean of column, and half the width of its interval. Effects of a block on both cancel."""
-        variance = np.diag(self.covariance)
-        between = variance[:, None] + variance[None, :] - 2 * self.covariance
+        variance = difference_errors(self.covariance) ** 2
         fewer = np.minimum(self.blocks[:, None], self.blocks[None, :])
-        return self.mean[:, None] - self.mean[None, :], half_width(between, fewer, reach=2.0, level=level)
+        return self.mean[:, None] - self.mean[None, :], half_width(variance, fewer, reach=2.0, level=level)
 
 
 def means(results: Results) -> Means:
@@ -75,67 +72,20 @@ def _column_sums(matrix: sparse.csr_array) -> Ints:
     return summed
 
 
-def groups(points: Means, order: Sequence[int]) -> Ints:
-    """Numbers of statistical groups from 1: the entrants of a group cannot be distinguished from its
-    leader.
+def groups(difference: Floats, half: Floats, order: Sequence[int]) -> Ints:
+    """Numbers of statistical groups from 1: the entrants of a group cannot be distinguished from its leader.
 
-    The level is Bonferroni's over all pairs: if all entrants are equally strong, more than one group appears in at most one
-    tournament of twenty. That is stricter than 95 per cent for a single pair, which would usually find a difference between
-    the best and the worst of ten equal entrants.
+    The intervals hold for all pairs together: if all entrants are equally strong, more than one group appears in at most
+    one tournament of twenty. Intervals of 95 per cent for each pair would usually find a difference between the best and the
+    worst of ten equal entrants.
     """
-    count = len(order)
-    level = 1 - (1 - LEVEL) / max(count * (count - 1) // 2, 1)
-    difference, half = points.differences(level)
-    group = np.zeros(count, dtype=np.int64)
+    group = np.zeros(len(order), dtype=np.int64)
     leader, number = -1, 0
     for entrant in order:
         if leader < 0 or difference[leader, entrant] > half[leader, entrant]:
             leader, number = entrant, number + 1
         group[entrant] = number
     return group
-
-
-def rank_probabilities(results: Results, seed: int, resamples: int = RESAMPLES) -> Floats:
-    """P(entrant, rank): how often the entrant takes this rank if the blocks are resampled with replacement.
-
-    Equal means share their ranks evenly. Whole blocks are drawn, the same for all entrants.
-    """
-    count = results.entrants
-    taken = np.zeros((count, count))
-    if not results.blocks:
-        return np.full((count, count), 1 / max(count, 1))
-    sums, counts = by_block(results)
-    total, seats = _column_sums(sums), _column_sums(counts)
-    whole = total / np.maximum(seats, 1)
-    rng = np.random.default_rng(seed)
-    few = max(1, min(resamples, 4_000_000 // max(results.blocks, count * count)))
-    for start in range(0, resamples, few):
-        size = min(few, resamples - start)
-        drawn = np.empty((results.blocks, size))
-        for column in range(size):
-            picked = rng.integers(results.blocks, size=results.blocks)
-            drawn[:, column] = np.bincount(picked, minlength=results.blocks)
-        games = (counts.T @ drawn).T
-        mean = np.where(games > 0, (sums.T @ drawn).T / np.maximum(games, 1), whole)
-        better = (mean[:, None, :] > mean[:, :, None]).sum(axis=2)
-        equal = (mean[:, None, :] == mean[:, :, None]).sum(axis=2)
-        for entrant in range(count):
-            # Ranks better+1 to better+equal share evenly: marked at both ends and summed.
-            share = 1 / equal[:, entrant]
-            ends = np.bincount(better[:, entrant], weights=share, minlength=count + 1)
-            ends -= np.bincount(better[:, entrant] + equal[:, entrant], weights=share, minlength=count + 1)
-            taken[entrant] += np.cumsum(ends)[:count]
-    return np.clip(taken / resamples, 0.0, 1.0)
-
-
-def rank_range(probabilities: Floats) -> tuple[int, int]:
-    """The ranks of one entrant without the lowest and highest 2.5 per cent."""
-    below = np.cumsum(probabilities)
-    tail = (1 - LEVEL) / 2 - 1e-9  # rounding must not move a rank
-    low = int(np.searchsorted(below, tail, side="right"))
-    high = int(np.searchsorted(below, 1 - tail - 2e-9, side="left"))
-    last = len(probabilities) - 1
-    return min(low, last) + 1, min(high, last) + 1
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy as np
 
 from orchestrator.ratings import davidson_luce, head_to_head, openskill_ladder
 from orchestrator.ratings import standings as official
-from orchestrator.ratings.intervals import ENOUGH_BLOCKS
+from orchestrator.ratings.intervals import ENOUGH_BLOCKS, students_quantile, together
 from orchestrator.ratings.points import Floats
+from orchestrator.ratings.rank_sets import rank_sets
 from orchestrator.ratings.results import Results, digest, in_schedule_order, per_entrant, read
 from orchestrator.records import Game
 
@@ -23,10 +24,9 @@ class Standing:
     #: Its number in the tournament, as in ``Game.seats``.
     entrant: int
     rank: int
-    #: 95 per cent of resampled tournaments rank it between these.
+    #: The best and the worst rank that it may truly have: 95 per cent for the whole table together.
     rank_range: tuple[int, int]
-    rank_probabilities: tuple[float, ...]
-    #: The entrants of a group cannot be distinguished from its first.
+    #: The entrants of a group cannot be distinguished from its first: 95 per cent for the whole table together.
     group: int
     #: The number of seats played: the number of games, unless copies of a bot play in one game.
     games: int
@@ -42,12 +42,23 @@ class Standing:
     #: Without the blocks in which any entrant had a fault.
     clean_mean_points: float | None
     clean_rank: int | None
+    #: The standard error is relative to the mean of the scale; None for an entrant alone on its scale, whose Elo is a bound.
     elo: float | None
     elo_se: float | None
+    #: Entrants with the same number are on one scale: the games bound their differences on both sides. Between scales the
+    #: difference is a bound.
+    elo_scale: int
     openskill_mu: float | None
     openskill_sigma: float | None
     #: Depends on machine and load, unlike the rest.
     mean_think_ms: float | None
+
+    @property
+    def elo_half(self) -> float | None:
+        """Half the width of the 95 per cent interval of ``elo``, for this line by itself. One block says nothing about it."""
+        if self.elo_se is None or self.blocks < 2:
+            return None
+        return float(students_quantile(np.array(self.blocks))) * self.elo_se
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,7 @@ class Pair:
     other: int
     games: int
     difference: float
+    #: 95 per cent for all pairs together.
     ci95: tuple[float, float]
     #: The share of their common games in which ``one`` was ahead; a tie counts half.
     ahead: float
@@ -107,12 +119,12 @@ def standings(
     seed: int = 1906,
     *,
     ladder: bool = True,
-    resamples: int = official.RESAMPLES,
+    resamples: int = head_to_head.NASH_RESAMPLES,
 ) -> Standings:
     """The table of a tournament, finished or not. It does not depend on the order of ``games``.
 
     ``players`` is the number of seats; 1 compares solo games deal by deal. ``seed`` is for the resampled tournaments of
-    rank ranges. The ``ladder`` column is computed game by game, and takes most of the time for long tournaments.
+    the Nash mixture. The ``ladder`` column is computed game by game, and takes most of the time for long tournaments.
     """
     if players < 1:
         raise ValueError(f"{players} players; expected at least 1")
@@ -123,18 +135,21 @@ def standings(
     counted = official.tally(results)
     met = head_to_head.meetings(results)
     ranks, order = official.official_ranks(points, counted, met)
-    group = official.groups(points, order)
-    chances = official.rank_probabilities(results, seed, resamples)
     low, high = points.interval()
     clean = official.without_faults(results)
     clean_points = official.means(clean)
     clean_ranks, _ = official.official_ranks(clean_points, official.tally(clean), head_to_head.meetings(clean))
     strength = davidson_luce.fit(results)
+    difference, half = points.differences(together(count * (count - 1) // 2))
+    half[strength.component[:, None] != strength.component[None, :]] = np.inf  # those that never met cannot be ordered
+    group = official.groups(difference, half, order)
+    ranges = rank_sets(points.mean, half)
     rungs = openskill_ladder.ladder(results) if ladder else None
     causes, think = _faults_and_times(ordered, count)
-    mixture = head_to_head.nash(met, seed, min(resamples, head_to_head.NASH_RESAMPLES))
+    mixture = head_to_head.nash(met, seed, resamples)
 
     lines = []
+    numbers: dict[int, int] = {}
     for entrant in order:
         seats = int(points.counts[entrant])
         known = seats > 0
@@ -144,8 +159,7 @@ def standings(
                 name=entrants[entrant],
                 entrant=entrant,
                 rank=int(ranks[entrant]),
-                rank_range=official.rank_range(chances[entrant]) if known else (1, count),
-                rank_probabilities=tuple(chances[entrant].tolist()),
+                rank_range=ranges[entrant],
                 group=int(group[entrant]),
                 games=seats,
                 blocks=int(points.blocks[entrant]),
@@ -159,6 +173,7 @@ def standings(
                 clean_rank=int(clean_ranks[entrant]) if clean_points.counts[entrant] else None,
                 elo=_number(strength.elo[entrant]) if known else None,
                 elo_se=_number(strength.elo_se[entrant]) if known else None,
+                elo_scale=numbers.setdefault(int(strength.scale[entrant]), len(numbers) + 1),
                 openskill_mu=rungs[entrant].mu if rungs else None,
                 openskill_sigma=rungs[entrant].sigma if rungs else None,
                 mean_think_ms=think[entrant],
@@ -228,16 +243,24 @@ def _notes(
     if not results.blocks:
         return ("No game is over yet.",)
     notes = []
-    if results.blocks < ENOUGH_BLOCKS:
-        blocks = "1 block" if results.blocks == 1 else f"{results.blocks} blocks"
-        notes.append(f"Only {blocks}: the intervals are wide and rough.")
+    few = points.blocks[(points.blocks > 0) & (points.blocks < ENOUGH_BLOCKS)]
+    if len(few):
+        notes.append(
+            f"Entrants with fewer than {ENOUGH_BLOCKS} blocks of their own: {len(few)} of {results.entrants}, the fewest"
+            f" {few.min()}. Their numbers are a first impression; the intervals are wide and rough."
+        )
     if len(parts) > 1:
         notes.append(f"The entrants fall into {len(parts)} parts that never met; ranks across them have no meaning.")
-    elif not strength.core.all():
-        loose = int((~strength.core & (points.counts > 0)).sum())
-        notes.append(
-            f"Won or lost everything against the others: {loose}. In the report their Elo is a bound, without an error."
-        )
+    else:
+        alone = int((strength.members == 1).sum())
+        shared = len(np.unique(strength.scale[strength.members > 1]))
+        if alone and results.entrants > 1:
+            notes.append(f"Won or lost everything against the others: {alone}. Their Elo is a bound, without an error.")
+        if shared > 1:
+            notes.append(
+                f"Elo has {shared} scales: between them nobody ever beat or tied with the stronger side. ± is within a"
+                " scale; a difference between scales is only a bound."
+            )
     if not strength.converged:
         notes.append("The fit of the Elo column did not converge.")
     faulted = per_entrant(results, results.faulted).sum()

@@ -10,7 +10,7 @@ from orchestrator.report.report_data import ReportData
 
 
 def plain_standings(report_data: ReportData) -> dict[str, Any]:
-    """The contents of ``standings.json``. Keys may be added but never changed."""
+    """The contents of ``standings.json``. Keys may be added; one that is wrong is removed, never given another meaning."""
     return {
         "tournament": report_data.tournament.id,
         "game": report_data.game,
@@ -41,10 +41,7 @@ def _comparison(answer: SequentialResult) -> dict[str, Any]:
 
 def plain_table(standings: Standings) -> dict[str, Any]:
     """The lines of the table and the digest, as in ``standings.json``, without what only a whole report computes."""
-    lines = [_line(line) for line in standings.entrants]
-    for line in lines:
-        del line["rank_probabilities"]
-    return {"entrants": lines, "digest": standings.digest}
+    return {"entrants": [_line(line) for line in standings.entrants], "digest": standings.digest}
 
 
 def _line(line: Standing) -> dict[str, Any]:
@@ -62,13 +59,21 @@ def _line(line: Standing) -> dict[str, Any]:
         "wins": _rounded(line.wins),
         "mean_score": _rounded(line.mean_score),
         "mean_margin": _rounded(line.mean_margin),
-        "rank_probabilities": [_rounded(chance) for chance in line.rank_probabilities],
         "elo": _rounded(line.elo),
         "elo_se": _rounded(line.elo_se),
+        "elo_ci95": _elo_interval(line),
+        "elo_scale": line.elo_scale,
         "openskill": {"mu": _rounded(line.openskill_mu), "sigma": _rounded(line.openskill_sigma)},
         "without_faults": {"rank": line.clean_rank, "mean_points": _rounded(line.clean_mean_points)},
         "mean_think_ms": _rounded(line.mean_think_ms),
     }
+
+
+def _elo_interval(line: Standing) -> list[float | None] | None:
+    """The 95 per cent interval; null if the games bound the Elo on one side only."""
+    if line.elo is None or line.elo_half is None:
+        return None
+    return [_rounded(line.elo - line.elo_half), _rounded(line.elo + line.elo_half)]
 
 
 def _rounded(value: float | None) -> float | None:

@@ -16,7 +16,6 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from orchestrator.book.tables import CANCELLED
-from orchestrator.ratings.intervals import ENOUGH_BLOCKS
 from orchestrator.ratings.sequential import Verdict
 from orchestrator.ratings.table import Pair
 from orchestrator.report import plots, words
@@ -49,6 +48,7 @@ def page(report_data: ReportData) -> str:
             crosstable=crosstable(report_data),
             seatings=seatings(report_data),
             causes=causes_of(report_data),
+            elo_scales=len({line.elo_scale for line in table.entrants if line.elo_se is not None}),
             thinking=thinking(report_data),
             endings=_endings(report_data),
             cycles=[[report_data.names[entrant] for entrant in cycle] for cycle in table.cycles],
@@ -72,7 +72,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "half_width": words.half_width,
         "visible": words.visible,
         "decimal": words.decimal,
         "signed": words.signed,
@@ -109,11 +108,6 @@ def cautions(report_data: ReportData) -> list[str]:
     """What a reader should know before trusting the table."""
     table, progress = report_data.standings, report_data.progress
     found = [*table.notes, *report_data.notes]
-    if table.blocks < ENOUGH_BLOCKS:
-        found.append(
-            f"Fewer than {ENOUGH_BLOCKS} blocks give only a first impression. The order may change with the next deals, and rank"
-            " ranges, which use only these deals, are narrower than they should be."
-        )
     is_decided = report_data.test is not None and report_data.test.is_decided
     if is_decided:
         found.append("A sequential test chooses when to stop, so the points are biased towards its verdict.")
@@ -149,7 +143,7 @@ def figures(report_data: ReportData) -> dict[str, Markup]:
     """Every plot that has data, by name."""
     wanted: dict[str, tuple[str, Callable[[ReportData], Figure | None]]] = {
         "forest": ("Mean rank points of every entrant with 95 % intervals, and the statistical groups", plots.forest),
-        "ranks": ("Probability of every rank for every entrant, as stacked bars", plots.rank_chances),
+        "ranks": ("The ranks that every entrant may truly have, as bars", plots.rank_ranges),
         "heat": ("Difference of mean points for every pair of entrants that met", plots.heat_map),
         "design": ("How often every pair of entrants met", plots.design_map),
         "seats": ("Advantage of every seat in Elo, with 95 % intervals", plots.seat_effects),
@@ -178,7 +172,7 @@ class Cell:
     games: int
     difference: float
     half: float
-    #: ▲ or ▼ if the interval of the difference excludes zero.
+    #: ▲ or ▼ if the interval of the difference, which holds for all pairs together, excludes zero.
     mark: str
 
 

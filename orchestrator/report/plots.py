@@ -75,27 +75,20 @@ def forest(report_data: ReportData) -> Figure:
     return figure
 
 
-def rank_chances(report_data: ReportData) -> Figure | None:
-    """The probability of each rank: one stacked bar per entrant; the digits are the ranks."""
+def rank_ranges(report_data: ReportData) -> Figure | None:
+    """The ranks that each entrant may truly have, as a bar; the dot is its rank in the table."""
     lines = report_data.standings.entrants
-    if report_data.standings.blocks < 2:  # resampling one block always gives the same block
+    if len(lines) < 2:
         return None
     figure, axes = _rows(lines, right=0.4)
-    ranks = len(lines)
+    axes.set_xlim(0.5, len(lines) + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=20, integer=True))
+    axes.grid(axis="x")
     for row, line in enumerate(lines):
-        start = 0.0
-        for rank, chance in enumerate(line.rank_probabilities, 1):
-            if chance < 0.0005:
-                continue
-            strength = 0.8 - 0.7 * (rank - 1) / max(ranks - 1, 1)
-            axes.barh(row, chance, left=start, height=0.74, color=GOOD, alpha=strength, linewidth=0)
-            axes.plot((start, start), (row - 0.37, row + 0.37), color=PAPER, linewidth=1)
-            if chance >= 0.035:
-                axes.text(start + chance / 2, row, str(rank), ha="center", va="center", fontsize=9.5)
-            start += chance
-    axes.set_xlim(0, 1)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0\u00a0%", "25\u00a0%", "50\u00a0%", "75\u00a0%", "100\u00a0%"])
-    axes.set_xlabel("share of resampled tournaments in which the entrant takes this rank")
+        low, high = line.rank_range
+        axes.barh(row, high - low + 0.6, left=low - 0.3, height=0.5, color=GOOD, alpha=0.3, linewidth=0)
+        axes.plot([line.rank], [row], "o", color=GOOD, markersize=8, markeredgecolor=PAPER, markeredgewidth=1.3)
+    axes.set_xlabel("ranks that the entrant may truly have; dot: its rank in this table")
     return figure
 
 
@@ -277,7 +270,7 @@ def climb(report_data: ReportData) -> Figure | None:
         if place + columns < len(lines):
             axes.set_xticklabels([])
     unit = "deals" if report_data.players == 1 else "games"
-    caption = f"rating with 95 % interval after this many {unit} of the schedule"
+    caption = f"rating ± 1.96 σ after this many {unit} of the schedule"
     figure.text(left / WIDTH, 0.08 / height, caption, color=MUTED, fontsize=9.5)
     return figure
 

@@ -117,13 +117,7 @@ def with_ladder_ratings(table: Standings, climb: RatingHistory) -> Standings:
     """Fill the ladder column of the table from the end of the rating history, so that it is computed only once."""
     last = climb.rungs[-1]
     lines = (
-        replace(
-            line,
-            openskill_mu=last[line.entrant].mu,
-            openskill_sigma=last[line.entrant].sigma,
-            # Resampling one block always gives the same block, so it says nothing about ranks.
-            rank_range=line.rank_range if table.blocks > 1 else (1, len(table.entrants)),
-        )
+        replace(line, openskill_mu=last[line.entrant].mu, openskill_sigma=last[line.entrant].sigma)
         for line in table.entrants
     )
     return replace(table, entrants=tuple(lines))

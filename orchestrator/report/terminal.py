@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.ratings.table import Standing, Standings
-from orchestrator.report.words import count, decimal, half_width, short, signed, span
+from orchestrator.report.words import count, decimal, short, signed, span
 
 _BAR = 16
 _NAME = 32
@@ -14,11 +14,12 @@ _WIDE = 106
 #: … and below this one also the bar of the interval.
 _NARROW = 76
 _ELO = "Elo ± 95 %"
+_LEVELS = "95 %: rank ranges and groups for the whole table together, points and Elo for each line."
 
 
 def standings_table(standings: Standings, *, title: str | None = None, width: int = _WIDE) -> Table:
     """Rank with its range, points with their interval, groups, wins, scores, faults and Elo; fewer columns if it is narrow."""
-    caption = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}"
+    caption = f"{count(standings.games, 'game')} in {count(standings.blocks, 'block')}\n{_LEVELS}"
     if standings.notes:
         caption += "\n" + "\n".join(standings.notes)
     table = Table(
@@ -78,5 +79,4 @@ def _cell(points: float) -> int:
 def _elo(line: Standing) -> str:
     if line.elo is None:
         return decimal(None)
-    half = half_width(line.elo_se)
-    return signed(line.elo, 0) + (" bound" if half is None else f" ±{half:.0f}")
+    return signed(line.elo, 0) + (" bound" if line.elo_half is None else f" ±{line.elo_half:.0f}")

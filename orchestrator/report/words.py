@@ -25,11 +25,6 @@ def short(name: str, most: int) -> str:
     return f"{name[: most - tail - 1]}…{name[-tail:]}"
 
 
-def half_width(error: float | None) -> float | None:
-    """Half the width of the 95 % interval for this standard error: the number after every ±."""
-    return None if error is None else REACH * error
-
-
 def decimal(value: float | None, places: int = 3) -> str:
     """A number with this many places, or a dash, with a real minus sign."""
     if value is None:

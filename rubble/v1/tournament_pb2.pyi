@@ -966,13 +966,14 @@ class Standing(_message.Message):
     CLEAN_RANK_FIELD_NUMBER: _builtins.int
     CLEAN_MEAN_POINTS_FIELD_NUMBER: _builtins.int
     MEAN_THINK_MS_FIELD_NUMBER: _builtins.int
+    ELO_SCALE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     rank: _builtins.int
     rank_low: _builtins.int
-    """95 per cent of resampled tournaments put it between these ranks."""
+    """The best and the worst rank that it may truly have, tied ranks included: 95 per cent for the whole table together."""
     rank_high: _builtins.int
     group: _builtins.int
-    """Entrants of one group cannot be distinguished from its first."""
+    """Entrants of one group cannot be distinguished from its first: 95 per cent for the whole table together."""
     games: _builtins.int
     """Seats played: the number of games, unless copies of a bot play at one table."""
     blocks: _builtins.int
@@ -985,6 +986,9 @@ class Standing(_message.Message):
     mean_score: _builtins.float
     mean_margin: _builtins.float
     elo: _builtins.float
+    """Strength by maximum likelihood, and its standard error (not a 95 per cent interval) relative to the mean of its scale.
+    The error is absent if the entrant is alone on its scale: the Elo is then a bound.
+    """
     elo_se: _builtins.float
     openskill_mu: _builtins.float
     openskill_sigma: _builtins.float
@@ -992,6 +996,10 @@ class Standing(_message.Message):
     """Rank and points as if no block with a fault had been played."""
     clean_mean_points: _builtins.float
     mean_think_ms: _builtins.float
+    elo_scale: _builtins.int
+    """Entrants with the same number are on one Elo scale: the games bound their difference on both sides. Between scales the
+    difference is a bound. 0 if the server is older than this field.
+    """
     @_builtins.property
     def faults(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """Forfeits by cause."""
@@ -1020,10 +1028,11 @@ class Standing(_message.Message):
         clean_rank: _builtins.int | None = ...,
         clean_mean_points: _builtins.float | None = ...,
         mean_think_ms: _builtins.float | None = ...,
+        elo_scale: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_ci95_high", b"_ci95_high", "_ci95_low", b"_ci95_low", "_clean_mean_points", b"_clean_mean_points", "_clean_rank", b"_clean_rank", "_elo", b"_elo", "_elo_se", b"_elo_se", "_mean_margin", b"_mean_margin", "_mean_points", b"_mean_points", "_mean_score", b"_mean_score", "_mean_think_ms", b"_mean_think_ms", "_openskill_mu", b"_openskill_mu", "_openskill_sigma", b"_openskill_sigma", "ci95_high", b"ci95_high", "ci95_low", b"ci95_low", "clean_mean_points", b"clean_mean_points", "clean_rank", b"clean_rank", "elo", b"elo", "elo_se", b"elo_se", "mean_margin", b"mean_margin", "mean_points", b"mean_points", "mean_score", b"mean_score", "mean_think_ms", b"mean_think_ms", "openskill_mu", b"openskill_mu", "openskill_sigma", b"openskill_sigma"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ci95_high", b"_ci95_high", "_ci95_low", b"_ci95_low", "_clean_mean_points", b"_clean_mean_points", "_clean_rank", b"_clean_rank", "_elo", b"_elo", "_elo_se", b"_elo_se", "_mean_margin", b"_mean_margin", "_mean_points", b"_mean_points", "_mean_score", b"_mean_score", "_mean_think_ms", b"_mean_think_ms", "_openskill_mu", b"_openskill_mu", "_openskill_sigma", b"_openskill_sigma", "blocks", b"blocks", "ci95_high", b"ci95_high", "ci95_low", b"ci95_low", "clean_mean_points", b"clean_mean_points", "clean_rank", b"clean_rank", "elo", b"elo", "elo_se", b"elo_se", "faults", b"faults", "games", b"games", "group", b"group", "mean_margin", b"mean_margin", "mean_points", b"mean_points", "mean_score", b"mean_score", "mean_think_ms", b"mean_think_ms", "name", b"name", "openskill_mu", b"openskill_mu", "openskill_sigma", b"openskill_sigma", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ci95_high", b"_ci95_high", "_ci95_low", b"_ci95_low", "_clean_mean_points", b"_clean_mean_points", "_clean_rank", b"_clean_rank", "_elo", b"_elo", "_elo_se", b"_elo_se", "_mean_margin", b"_mean_margin", "_mean_points", b"_mean_points", "_mean_score", b"_mean_score", "_mean_think_ms", b"_mean_think_ms", "_openskill_mu", b"_openskill_mu", "_openskill_sigma", b"_openskill_sigma", "blocks", b"blocks", "ci95_high", b"ci95_high", "ci95_low", b"ci95_low", "clean_mean_points", b"clean_mean_points", "clean_rank", b"clean_rank", "elo", b"elo", "elo_scale", b"elo_scale", "elo_se", b"elo_se", "faults", b"faults", "games", b"games", "group", b"group", "mean_margin", b"mean_margin", "mean_points", b"mean_points", "mean_score", b"mean_score", "mean_think_ms", b"mean_think_ms", "name", b"name", "openskill_mu", b"openskill_mu", "openskill_sigma", b"openskill_sigma", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__ci95_high: _TypeAlias = _typing.Literal["ci95_high"]  # noqa: Y015
     _WhichOneofArgType__ci95_high: _TypeAlias = _typing.Literal["_ci95_high", b"_ci95_high"]  # noqa: Y015

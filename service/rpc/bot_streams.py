@@ -18,6 +18,7 @@ from rubble.v1 import bot_pb2
 from service import logs, metrics
 from service.rpc import errors, events
 from service.rpc.auth import redact
+from service.rpc.pacing import Pace
 from service.sessions import keys
 from service.sessions.errors import (
     BadRequest,
@@ -107,6 +108,7 @@ class BotStream:
         self._over: deque[str] = deque(maxlen=_REMEMBERED)
         self._queue: list[bytes] = []
         self._queued_bytes = 0
+        #: Set when the queued events are to be sent.
         self._wake = asyncio.Event()
         self._ended: SessionError | None = None
         self._is_draining = False
@@ -131,7 +133,10 @@ class BotStream:
         self._queued_bytes += len(event)
         if len(self._queue) > _QUEUE_EVENTS or self._queued_bytes > _QUEUE_BYTES:
             self.end(NotReading())
-        self._wake.set()
+        if len(self._games) > 1:
+            self._bot_streams.pace.at_next_beat(self._wake.set)
+        else:
+            self._wake.set()  # it can have no second question, so nothing is gained by waiting
 
     def end(self, reason: SessionError) -> None:
         """End the stream as soon as its writer checks, without waiting for a bot that does not read."""
@@ -164,12 +169,13 @@ class BotStream:
 
     async def next_batch(self) -> bytes:
         """Return all queued events as one message, or nothing at the end of the stream; raises the error that ended it."""
-        while not self._queue:
-            if self._ended is not None:
-                raise self._ended
-            if self._is_draining or self._is_left:
-                return b""
-            self._wake.clear()
+        while not self._queue or not self._wake.is_set():
+            if not self._queue:
+                if self._ended is not None:
+                    raise self._ended
+                if self._is_draining or self._is_left:
+                    return b""
+                self._wake.clear()
             await self._wake.wait()
         if isinstance(self._ended, NotReading):
             raise self._ended
@@ -180,6 +186,8 @@ class BotStream:
             count += 1
         batch, self._queue = self._queue[:count], self._queue[count:]
         self._queued_bytes -= size
+        if not self._queue:
+            self._wake.clear()
         now = self._bot_streams.live_sessions.now_ms()
         for game in self._to_stamp:
             game.sent_ms = now
@@ -372,6 +380,7 @@ class BotStreams:
         self._presence = presence
         self._notifications = notifications
         self.streams: dict[str, BotStream] = {}
+        self.pace = Pace()
         self._listeners: dict[str, Callable[[str], None]] = {}
         self._connect_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()

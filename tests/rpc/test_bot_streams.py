@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
+from service.rpc import events, pacing
 from service.rpc.bot_streams import BotStream, BotStreams
 from service.sessions import keys
 from service.sessions.deadlines import DeadlineEnforcer
@@ -64,8 +65,8 @@ async def _turn(stream: BotStream) -> bot_pb2.Turn:
         batch = bot_pb2.PlayResponse.FromString(await stream.next_batch()).events
         for game, event in enumerate(batch):
             if event.HasField("turn"):
-                rest = [bot_pb2.PlayResponse(events=[each]).SerializeToString() for each in batch[game + 1 :]]
-                stream._queue[:0] = rest
+                for rest in batch[game + 1 :]:
+                    stream.send(bot_pb2.PlayResponse(events=[rest]).SerializeToString())
                 return event.turn
 
 
@@ -127,6 +128,31 @@ def test_games_that_have_started_are_sent_even_beyond_the_limit_of_the_bot(serve
             assert {(await _turn(stream)).session, (await _turn(stream)).session} == begun
             await bot_streams._resync(stream)
             assert stream.games == 2
+            await bot_streams.disconnect(stream)
+
+    asyncio.run(scenario())
+
+
+def test_what_is_ready_within_a_beat_is_sent_in_one_message_to_a_bot_with_several_games(
+    server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with _bot_streams(server) as bot_streams:
+            for number in (1, 2):
+                await bot_streams.live_sessions.create(header_of("relief", 2, number, bots=("ada", f"rival-{number}")))
+            stream = await bot_streams.connect("ada", "test", 2)
+            assert {(await _turn(stream)).session, (await _turn(stream)).session} == {"relief-1", "relief-2"}
+            monkeypatch.setattr(pacing, "BEAT_S", 0.1)
+            stream.send(events.welcome("first", START))
+            await stream.next_batch()
+            stream.send(events.welcome("second", START))
+            reading = asyncio.create_task(stream.next_batch())
+            await asyncio.sleep(0)  # the writer would take the event now
+            stream.send(events.welcome("third", START))
+            assert [event.welcome.bot for event in bot_pb2.PlayResponse.FromString(await reading).events] == [
+                "second",
+                "third",
+            ]
             await bot_streams.disconnect(stream)
 
     asyncio.run(scenario())

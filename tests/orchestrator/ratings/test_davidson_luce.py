@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import science
+from bench import science, simulated
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.curvature import Curvature
 from orchestrator.ratings.davidson_luce import _Model, fit
@@ -80,7 +80,7 @@ def test_the_exact_curvature_is_that_of_the_gradient(table: Results, seed: int, 
 
 def test_a_fit_does_not_depend_on_where_it_starts() -> None:
     rng = np.random.default_rng(4)
-    table = science.gumbel(rng, np.linspace(-1, 1, 8), science.random_tables(rng, 8, 4, 200), grid=0.3)
+    table = simulated.gumbel(rng, np.linspace(-1, 1, 8), simulated.random_tables(rng, 8, 4, 200), grid=0.3)
     few = table.only(table.entrant.max(axis=1) < 6)
     earlier = fit(Results(6, 4, few.entrant, few.places, few.scores, few.faulted, few.seated, few.block))
     cold, warm = fit(table), fit(table, start=earlier)
@@ -109,7 +109,7 @@ def test_empty_seats_of_an_unfinished_solo_deal_do_not_count() -> None:
 def test_without_ties_and_seats_it_equals_plackett_luce_of_choix() -> None:
     rng = np.random.default_rng(8)
     theta = np.linspace(-1, 1, 8)
-    table = science.gumbel(rng, theta, science.random_tables(rng, 8, 4, 100))
+    table = simulated.gumbel(rng, theta, simulated.random_tables(rng, 8, 4, 100))
     order = np.argsort(table.places, axis=1)
     rankings = [tuple(row) for row in np.take_along_axis(table.entrant, order, axis=1).tolist()]
     theirs = choix.opt_rankings(8, rankings, alpha=davidson_luce.RIDGE / 2)
@@ -137,8 +137,8 @@ def test_seat_effects_and_ties_are_estimated() -> None:
     seat = np.array([0.5, 0.0, -0.1, -0.4])
     theta = np.linspace(-0.8, 0.8, 8)
     delta = (0.5, 0.2, 0.05)
-    tables_ = science.random_tables(rng, 8, 4, 4000)
-    found = fit(science.davidson_luce_games(rng, theta, tables_, seat, delta))
+    tables_ = simulated.random_tables(rng, 8, 4, 4000)
+    found = fit(simulated.davidson_luce_games(rng, theta, tables_, seat, delta))
 
     assert (np.abs(found.seat - seat) < 3 * found.seat_se).all()
     assert (np.abs(found.theta - theta) * davidson_luce.ELO < 4 * found.elo_se).all()
@@ -155,7 +155,7 @@ def test_a_bot_that_always_wins_has_a_finite_rating_without_error() -> None:
 
     assert np.isfinite(found.elo).all()
     assert found.elo[0] > 400 + max(found.elo[1:])
-    assert found.core.tolist() == [False, True, True]
+    assert found.scale[0] != found.scale[1] == found.scale[2]
     assert np.isnan(found.elo_se[0])
     assert (found.elo_se[1:] > 0).all()
     assert found.elo[1:].mean() == pytest.approx(0)
@@ -163,13 +163,28 @@ def test_a_bot_that_always_wins_has_a_finite_rating_without_error() -> None:
 
 
 def test_a_tie_bounds_the_likelihood() -> None:
-    assert fit(results("1: a>b\n2: a>b\n3: a=b", "ab")).core.all()
+    assert (fit(results("1: a>b\n2: a>b\n3: a=b", "ab")).members == 2).all()
 
 
-def test_if_one_of_two_always_wins_the_core_is_empty() -> None:
+def test_the_errors_of_strong_bots_survive_that_they_never_lose_to_weak_ones() -> None:
+    """a and b beat each other, as do c and d; nobody of the first two ever loses to the others, nor ties with them."""
+    among = ["a>b", "a>b", "b>a", "c>d", "d>c", "d>c"] * 10
+    across = ["a>c", "a>d", "b>c", "b>d"] * 10
+    whole, strong = (
+        fit(results("\n".join(f"{n}: {game}" for n, game in enumerate(games)), names), seat_effect=False)
+        for games, names in ((among + across, "abcd"), ([game for game in among if "a" in game], "ab"))
+    )
+
+    assert whole.scale[0] == whole.scale[1] != whole.scale[2] == whole.scale[3]
+    assert whole.elo_se[:2] == pytest.approx(strong.elo_se, rel=0.03), "games against the weak say nothing about them"
+    assert whole.elo[0] - whole.elo[1] == pytest.approx(400 * math.log10(2), abs=1)
+    assert min(whole.elo[:2]) > max(whole.elo[2:]) + 400
+
+
+def test_if_one_of_two_always_wins_each_has_its_own_scale() -> None:
     found = fit(results("1: a>b\n2: a>b", "ab"))
 
-    assert not found.core.any()
+    assert found.members.tolist() == [1, 1]
     assert np.isnan(found.elo_se).all()
     assert np.isfinite(found.elo).all()
 
@@ -184,7 +199,7 @@ def test_components_that_never_met_are_reported() -> None:
 
 def test_the_sandwich_uses_the_scores_of_blocks() -> None:
     rng = np.random.default_rng(7)
-    table = science.gumbel(rng, np.linspace(-0.5, 0.5, 4), science.random_tables(rng, 4, 3, 12))
+    table = simulated.gumbel(rng, np.linspace(-0.5, 0.5, 4), simulated.random_tables(rng, 4, 3, 12))
     found = fit(table)
     at_the_peak = np.concatenate([found.theta, found.seat, found.log_delta])
     scores = []
@@ -198,7 +213,7 @@ def test_the_sandwich_uses_the_scores_of_blocks() -> None:
 
 def test_repeating_the_games_of_a_block_does_not_reduce_the_error() -> None:
     rng = np.random.default_rng(4)
-    table = science.gumbel(rng, np.linspace(-0.5, 0.5, 5), science.random_tables(rng, 5, 3, 60))
+    table = simulated.gumbel(rng, np.linspace(-0.5, 0.5, 5), simulated.random_tables(rng, 5, 3, 60))
     twice = tables(
         5, np.repeat(table.entrant, 2, axis=0), np.repeat(table.places, 2, axis=0), np.repeat(table.block, 2)
     )

@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 from rich.console import Console
+from scipy import stats
 
 from cli.export import write_export
 from orchestrator.book import Book
+from orchestrator.messages import standings_of
 from orchestrator.report.files import plain_standings, results_csv
 from orchestrator.report.page import cautions, lead, page, verdict
 from orchestrator.report.report_data import by_bot, read_report_data
@@ -163,10 +165,18 @@ def test_the_same_book_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "other" / path).read_bytes()
 
 
+def test_the_page_says_which_statements_hold_for_the_whole_table(usual: str) -> None:
+    text = " ".join("".join(Page(usual).text).replace("\u00a0", " ").split())
+
+    assert "95 % of rank ranges and groups are for the whole table together (Bonferroni over all pairs)" in text
+    assert "95 % of points and Elo are for each line by itself" in text
+    assert "excludes zero (95 % for all pairs together, Bonferroni)" in text
+
+
 def test_few_blocks_give_a_caution(make: Make) -> None:
     shown = cautions(read_report_data(*make(blocks=12)))
 
-    assert any(caution.startswith("Fewer than 30 blocks give only a first impression.") for caution in shown)
+    assert shown[0].startswith("Entrants with fewer than 30 blocks of their own: 6 of 6, the fewest 4.")
 
 
 def test_enough_blocks_give_no_caution(usual: str) -> None:
@@ -320,6 +330,21 @@ def test_standings_have_the_promised_shape(make: Make) -> None:
         assert line["faults"] == sum(line["faults_by_cause"].values())
     assert sum(line["faults"] for line in plain["entrants"]) > 0
     assert sum(line["games"] for line in plain["entrants"]) == 360
+
+
+def test_plus_minus_is_the_95_per_cent_interval_of_elo_everywhere(make: Make) -> None:
+    book, tournament = make(blocks=80)
+    report_data = read_report_data(book, tournament)
+    text, out = page(report_data).replace("\u00a0", " "), io.StringIO()
+    shown = standings_of(Tournaments(book).standings(tournament))  # as a remote client has it
+    Console(file=out, width=140, color_system=None).print(standings_table(shown))
+
+    for line, plain in zip(report_data.standings.entrants, plain_standings(report_data)["entrants"], strict=True):
+        assert line.elo_se is not None and line.elo is not None
+        half = stats.t.ppf(0.975, line.blocks - 1) * line.elo_se
+        assert plain["elo_ci95"] == pytest.approx([line.elo - half, line.elo + half], abs=1e-5)
+        assert f"{signed(line.elo, 0)} <small>± {half:.0f}</small>" in text
+        assert f"{signed(line.elo, 0)} ±{half:.0f}" in out.getvalue()
 
 
 def test_the_digest_does_not_depend_on_thinking_times(tmp_path: Path) -> None:
