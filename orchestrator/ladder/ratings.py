@@ -18,10 +18,10 @@ from typing import Final
 
 import numpy as np
 
-from orchestrator.ladder.rank_sets import rank_sets
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.davidson_luce import ELO, Fit
 from orchestrator.ratings.points import Floats, Ints
+from orchestrator.ratings.rank_sets import difference_errors, rank_sets
 from orchestrator.ratings.results import Results
 
 #: The inverse of the prior's variance of a strength.
@@ -164,10 +164,3 @@ def simultaneous_quantile(covariance: Floats, blocks: Ints, rng: np.random.Gener
         apart = np.abs(noise[one + 1 :] - noise[one]) / errors[one, one + 1 :, None]
         np.maximum(largest, apart.max(axis=0), out=largest)
     return float(np.quantile(largest, LEVEL))
-
-
-def difference_errors(covariance: Floats) -> Floats:
-    """The standard error of the difference of each two estimates."""
-    own = np.diag(covariance)
-    errors: Floats = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
-    return errors
