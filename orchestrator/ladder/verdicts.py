@@ -7,11 +7,13 @@ it is certain enough, or at the cap.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from orchestrator.ladder.draws import Draws
+from orchestrator.ladder.matchmaking import Build, Meetings, Table, draw_table
 from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import Results
 from orchestrator.ratings.sequential import SequentialSettings, Verdict, decide
@@ -51,6 +53,21 @@ class BuildVerdict:
                 return f"Whether {self.new} is better than {self.parent} is undecided at the cap: {numbers}."
             case Verdict.RUNNING:
                 return f"Whether {self.new} is better than {self.parent} is still tested: {numbers}."
+
+
+def trial_tables(
+    free: Sequence[Build], met: Meetings, seats: int, draws: Draws, new: str, parent: str
+) -> tuple[Table, Table] | None:
+    """The two tables of the next trial, of the new build and of its parent; None if one of them or the opponents are not free.
+
+    The opponents are drawn for the new build as for any table.
+    """
+    if not {new, parent} <= {build.name for build in free}:
+        return None
+    table = draw_table(free, met, seats, draws, first=new)
+    if table is None:
+        return None
+    return table, replace(table, builds=tuple(parent if name == new else name for name in table.builds))
 
 
 def trial_values(results: Results, trial: Ints, new: int, parent: int) -> Floats:

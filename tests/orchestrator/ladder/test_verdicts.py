@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from orchestrator.ladder.verdicts import SETTINGS, counted_build, judge, trial_values
+from orchestrator.ladder.draws import Draws
+from orchestrator.ladder.matchmaking import Build
+from orchestrator.ladder.verdicts import SETTINGS, counted_build, judge, trial_tables, trial_values
 from orchestrator.ratings.results import tables
 from orchestrator.ratings.sequential import Verdict
 
@@ -12,6 +14,30 @@ NEW, PARENT = 0, 1
 SEATS = np.array([[NEW, 2, 3], [3, NEW, 2], [PARENT, 2, 3], [3, PARENT, 2], [NEW, 2, 3], [NEW, 4, 5]])
 RANKS = np.array([[1, 2, 3], [2, 1, 3], [3, 1, 2], [1, 2, 3], [1, 2, 3], [3, 2, 1]])
 TRIAL = np.array([0, 0, 0, 0, 1, -1])
+
+
+FIELD = [
+    Build("v6", "ann", 900, 0.1),
+    Build("v7", "ann", 40, 0.2),
+    *(Build(f"b{at}", f"o{at}", 50, 0.0) for at in range(9)),
+]
+
+
+def test_the_tables_of_a_trial_differ_only_in_the_build() -> None:
+    for at in range(30):
+        tables_ = trial_tables(FIELD, {}, 4, Draws(b"secret", str(at)), "v7", "v6")
+        assert tables_
+        of_new, of_parent = (table.builds for table in tables_)
+        assert "v7" in of_new and "v6" not in of_new, "they have one owner"
+        assert of_parent == tuple("v6" if name == "v7" else name for name in of_new)
+
+
+def test_a_trial_waits_until_both_builds_are_free() -> None:
+    draws = Draws(b"secret", "x")
+
+    assert trial_tables(FIELD[1:], {}, 4, draws, "v7", "v6") is None
+    assert trial_tables([FIELD[0], *FIELD[2:]], {}, 4, draws, "v7", "v6") is None
+    assert trial_tables(FIELD[:4], {}, 4, draws, "v7", "v6") is None, "two opponents are not enough"
 
 
 def test_a_trial_is_the_difference_of_mean_points_on_one_deal() -> None:
