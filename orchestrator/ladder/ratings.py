@@ -9,7 +9,7 @@ games were independent),
     covariance = C (D M D + E (s H + P) E) C,    C = (H + P)^-1,
     D^2 = b / (b - 1 + BORROWED),    E^2 = BORROWED / (b - 1 + BORROWED)
 
-for a build with b blocks. E is 1, and D is 0, for a build that won everything or lost everything.
+for a build with b blocks. E is 1, and D is 0, for a build that has one block, or that won everything or lost everything.
 """
 
 from collections.abc import Sequence
