@@ -64,6 +64,10 @@ kills: $(READY) ## Play 500 matches while workers, copies of the service and Red
 science: $(READY) ## Run all acceptance checks of the statistics, and print their table
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m bench.science
 
+.PHONY: ladder-figures
+ladder-figures: $(READY) ## Simulate ladders with known strengths, and print the figures (ARGS="--only speed", ARGS=--write)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m bench.ladder $(ARGS)
+
 ##@ Develop
 
 .PHONY: setup

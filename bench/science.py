@@ -337,7 +337,6 @@ CHECKS: dict[str, Callable[[], Iterator[Measured]]] = {
     "naming": naming,
     "speed": speed,
     "games": science_games.real_games,
-    "ladder": science_games.ladders,
 }
 
 

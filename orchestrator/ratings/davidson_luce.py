@@ -9,6 +9,9 @@ The sum over the sets of size m is the elementary symmetric polynomial e_m of ex
 a list of subsets. One sweep from the last place to the first gives it for every pick of the game, and the reverse sweep
 gives the gradient, for all games at once.
 
+Tables of few seats are fitted by Newton's method with exact second derivatives (``curvature.py``): a few passes over the games,
+and fewer from the strengths of an earlier fit. Wide tables, as solo deals are, have too many sets of seats for that.
+
 A small ridge fixes the origin and keeps the strength of a bot that won everything finite. Standard errors are sandwich
 estimates clustered by block: the games of one deal do not count as independent.
 """
@@ -17,10 +20,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from scipy import optimize, sparse
 
+from orchestrator.ratings.curvature import WIDEST, Curvature
 from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import Results
 
@@ -42,6 +47,8 @@ class Fit:
     #: Clustered by block, and from the model alone.
     sandwich: Floats
     fisher: Floats
+    #: The gradient of each block at the fit (blocks by parameters): ``fisher`` times it is what the fit owes to the block.
+    block_scores: sparse.csr_array
     #: The connected component of each entrant in the graph "sat at one table". Strengths compare only within a component.
     component: Ints
     #: The scale of each entrant. The games bound the differences within a scale; between two scales they bound at most one
@@ -92,41 +99,87 @@ def _roots(covariance: Floats) -> Floats:
     return np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
 
-def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True) -> Fit:
-    """Fit the strengths that make these results most likely."""
+def fit(results: Results, ridge: float = RIDGE, *, seat_effect: bool = True, start: Fit | None = None) -> Fit:
+    """Fit the strengths that make these results most likely. ``start`` is an earlier fit, in which the last entrants may be
+    missing: it saves time and does not change the result."""
     model = _Model(results, seat_effect=seat_effect and results.seats > 1)
-    games = max(len(results.block), 1)
 
     def objective(parameters: Floats) -> tuple[float, Floats]:
         likelihood, gradient = model.likelihood(parameters)
-        penalty = ridge / 2 * float(parameters @ parameters)
-        return (penalty - likelihood) / games, (ridge * parameters - gradient) / games
+        return ridge / 2 * float(parameters @ parameters) - likelihood, ridge * parameters - gradient
 
-    found = optimize.minimize(
-        objective, np.zeros(model.size), jac=True, method="L-BFGS-B",
-        options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20},
-    )  # fmt: skip
-    parameters: Floats = found.x
-    curvature = _curvature(lambda point: objective(point)[1] * games, parameters)
-    # L-BFGS stops when the gain is small; two Newton steps give the last digits.
-    for _ in range(2):
-        parameters = parameters - np.linalg.solve(curvature, objective(parameters)[1] * games)
+    first = model.start(start) if start else np.zeros(model.size)
+    if model.cell.shape[0] <= WIDEST:
+        exact = Curvature(model.cell, model.columns, model.entrants, model.seats, model.sizes, model.picks)
+        parameters, curvature = _newton(
+            objective, lambda point: exact.at(*model.parts(point)) + ridge * np.eye(model.size), first
+        )
+    else:
+        parameters, curvature = _quasi_newton(objective, first, max(len(results.block), 1))
     inverse: Floats = np.linalg.inv(curvature).astype(np.float64)
     scores = model.block_scores(parameters)
-    clusters = len(scores)
-    meat = scores.T @ scores * (clusters / max(clusters - 1, 1))
+    slope = ridge * parameters - scores.sum(axis=0)
     theta, seat, log_delta = model.parts(parameters)
     return Fit(
         theta=theta - theta.mean(),
         seat=seat - seat.mean() if len(seat) else np.zeros(results.seats),
         tie_sizes=model.sizes[1:],
         log_delta=log_delta,
-        sandwich=inverse @ meat @ inverse,
+        sandwich=inverse @ _meat(scores) @ inverse,
         fisher=inverse,
+        block_scores=scores,
         component=components(results),
         scale=scales(results),
-        converged=bool(np.abs(objective(parameters)[1]).max() < 1e-6),
+        converged=bool(np.abs(slope).max() < 1e-6 * max(len(results.block), 1)),
     )
+
+
+Objective = Callable[[Floats], tuple[float, Floats]]
+
+
+def _newton(objective: Objective, curvature: Callable[[Floats], Floats], at: Floats) -> tuple[Floats, Floats]:
+    """The minimum of a convex function, and its curvature there. A step that does not lower the function is halved."""
+    value, slope = objective(at)
+    for _ in range(100):
+        matrix = curvature(at)
+        step = np.linalg.solve(matrix, slope)
+        gain = float(slope @ step)
+        if gain < 1e-12:  # in squared standard errors: one more step is exact to rounding
+            return at - step, matrix
+        size = 1.0
+        while True:
+            new_value, new_slope = objective(at - size * step)
+            if new_value <= value - 1e-4 * size * gain or size * gain < 1e-6:
+                break
+            size /= 2
+        at, value, slope = at - size * step, new_value, new_slope
+    return at, curvature(at)
+
+
+def _quasi_newton(objective: Objective, at: Floats, games: int) -> tuple[Floats, Floats]:
+    """The same without exact second derivatives."""
+
+    def scaled(point: Floats) -> tuple[float, Floats]:
+        value, slope = objective(point)
+        return value / games, slope / games
+
+    found = optimize.minimize(
+        scaled, at, jac=True, method="L-BFGS-B",
+        options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20},
+    )  # fmt: skip
+    parameters: Floats = found.x
+    curvature = _differences(lambda point: objective(point)[1], parameters)
+    # L-BFGS stops when the gain is small; two Newton steps give the last digits.
+    for _ in range(2):
+        parameters = parameters - np.linalg.solve(curvature, objective(parameters)[1])
+    return parameters, curvature
+
+
+def _meat(scores: sparse.csr_array) -> Floats:
+    """The sum over blocks of the outer product of a block's gradient with itself."""
+    clusters = scores.shape[0]
+    products: Floats = (scores.T @ scores).toarray()
+    return products * (clusters / max(clusters - 1, 1))
 
 
 class _Model:
@@ -174,6 +227,13 @@ class _Model:
             parameters[self.entrants + self.seats :],
         )
 
+    def start(self, fit: Fit) -> Floats:
+        """The parameters of an earlier fit, in the order of this one."""
+        known = dict(zip(fit.tie_sizes, fit.log_delta.tolist(), strict=True))
+        theta = np.append(fit.theta, np.zeros(self.entrants - len(fit.theta)))
+        seat = fit.seat if self.seats else np.zeros(0)
+        return np.concatenate([theta, seat, [known.get(size, 0.0) for size in self.sizes[1:]]])
+
     def likelihood(self, parameters: Floats) -> tuple[float, Floats]:
         """The log likelihood and its gradient."""
         value, by_place, by_tie = self._sweep(parameters)
@@ -182,27 +242,23 @@ class _Model:
         seats = table.sum(axis=0) if self.seats else np.zeros(0)
         return value, np.concatenate([table.sum(axis=1), seats, by_tie.sum(axis=1)])
 
-    def block_scores(self, parameters: Floats) -> Floats:
-        """The gradient of each block."""
+    def block_scores(self, parameters: Floats) -> sparse.csr_array:
+        """The gradient of each block: most of it is 0, since few entrants sit at a table."""
         _, by_place, by_tie = self._sweep(parameters)
-        scores = np.zeros((self.blocks, self.size))
-        if not self.blocks:
-            return scores
         real = self.cell < self.nobody
         cell, value = self.cell[real], by_place[real]
         block = np.broadcast_to(self.block, self.cell.shape)[real]
-        theta = block * self.entrants + cell // self.columns
-        scores[:, : self.entrants] = np.bincount(
-            theta, weights=value, minlength=self.blocks * self.entrants
-        ).reshape(self.blocks, -1)  # fmt: skip
+        rows, columns, values = [block], [cell // self.columns], [value]
         if self.seats:
-            beta = block * self.seats + cell % self.columns
-            scores[:, self.entrants : self.entrants + self.seats] = np.bincount(
-                beta, weights=value, minlength=self.blocks * self.seats
-            ).reshape(self.blocks, -1)
+            rows.append(block)
+            columns.append(self.entrants + cell % self.columns)
+            values.append(value)
         for column, of_game in enumerate(by_tie, start=self.entrants + self.seats):
-            scores[:, column] = np.bincount(self.block, weights=of_game, minlength=self.blocks)
-        return scores
+            rows.append(self.block)
+            columns.append(np.full(len(of_game), column))
+            values.append(of_game)
+        where = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csr_array((np.concatenate(values), where), shape=(self.blocks, self.size))
 
     def _sweep(self, parameters: Floats) -> tuple[float, Floats, Floats]:
         """The log likelihood; its derivative by eta (place, game); its derivative by log delta (tie size, game)."""
@@ -272,7 +328,7 @@ class _Model:
         return partial
 
 
-def _curvature(gradient: Callable[[Floats], Floats], at: Floats) -> Floats:
+def _differences(gradient: Callable[[Floats], Floats], at: Floats) -> Floats:
     """The matrix of second derivatives, from central differences of the analytic gradient."""
     step = 1e-5
     columns = []
@@ -286,17 +342,15 @@ def _curvature(gradient: Callable[[Floats], Floats], at: Floats) -> Floats:
 
 def _edges(results: Results, *, directed: bool) -> sparse.csr_array:
     """Which entrants shared a table; directed: which one was not behind the other."""
-    shape = (results.entrants, results.entrants)
-    met = sparse.csr_array(shape, dtype=np.int64)
+    count = results.entrants
+    edges = np.zeros(count * count, dtype=np.bool_)
     width = results.seated.shape[1]
-    for one in range(width):
-        for other in range(width):
-            real = results.seated[:, one] & results.seated[:, other]
-            if directed:
-                real = real & (results.places[:, one] <= results.places[:, other])
-            pairs = (results.entrant[real, one], results.entrant[real, other])
-            met = met + sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=shape)
-    return met
+    for one, other in product(range(width), repeat=2):
+        met = results.seated[:, one] & results.seated[:, other]
+        if directed:
+            met = met & (results.places[:, one] <= results.places[:, other])
+        edges[(results.entrant[:, one] * count + results.entrant[:, other])[met]] = True
+    return sparse.csr_array(edges.reshape(count, count))
 
 
 def components(results: Results) -> Ints:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bench import science, simulated
 from orchestrator.ratings import davidson_luce
+from orchestrator.ratings.curvature import Curvature
 from orchestrator.ratings.davidson_luce import _Model, fit
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.results import Results, in_schedule_order, read, tables
@@ -63,6 +64,30 @@ def test_likelihood_and_gradient_are_those_of_the_plain_model(table: Results, se
         rise = model.likelihood(at + step)[0] - model.likelihood(at - step)[0]
         assert gradient[index] == pytest.approx(rise / 2e-6, abs=1e-4)
     assert model.block_scores(at).sum(axis=0) == pytest.approx(gradient, abs=1e-9)
+
+
+@given(tournaments(), st.integers(0, 2**31), st.booleans())
+def test_the_exact_curvature_is_that_of_the_gradient(table: Results, seed: int, seats: bool) -> None:
+    model = _Model(table, seat_effect=seats)
+    at = np.random.default_rng(seed).normal(size=model.size)
+    exact = Curvature(model.cell, model.columns, model.entrants, model.seats, model.sizes, model.picks)
+    matrix = exact.at(*model.parts(at))
+
+    for row, step in zip(matrix, np.eye(model.size) * 1e-5, strict=True):
+        rise = model.likelihood(at + step)[1] - model.likelihood(at - step)[1]
+        assert row == pytest.approx(-rise / 2e-5, abs=1e-6)
+
+
+def test_a_fit_does_not_depend_on_where_it_starts() -> None:
+    rng = np.random.default_rng(4)
+    table = simulated.gumbel(rng, np.linspace(-1, 1, 8), simulated.random_tables(rng, 8, 4, 200), grid=0.3)
+    few = table.only(table.entrant.max(axis=1) < 6)
+    earlier = fit(Results(6, 4, few.entrant, few.places, few.scores, few.faulted, few.seated, few.block))
+    cold, warm = fit(table), fit(table, start=earlier)
+
+    assert len(earlier.theta) == 6
+    assert warm.theta == pytest.approx(cold.theta, abs=1e-12)
+    assert warm.sandwich == pytest.approx(cold.sandwich, abs=1e-6)
 
 
 def test_empty_seats_of_an_unfinished_solo_deal_do_not_count() -> None:

@@ -1,0 +1,116 @@
+"""Is a new build better than its parent? Both play the same deals at the same seats against the same opponents.
+
+Two builds of one owner never sit at one table, so a trial is two blocks: one with the new build, one with its parent in its
+place. The value of a trial is the difference of their mean points. The sequential test looks after every trial and stops when
+it is certain enough, or at the cap.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from orchestrator.ladder.draws import Draws
+from orchestrator.ladder.matchmaking import Build, Meetings, Table, draw_table
+from orchestrator.ratings.points import Floats, Ints
+from orchestrator.ratings.results import Results
+from orchestrator.ratings.sequential import SequentialSettings, Verdict, decide
+
+#: A lead of a fifth of a trial's standard deviation is "better"; each error has 5 per cent; 1,000 trials are the cap.
+SETTINGS: Final = SequentialSettings(t0=0.0, t1=0.2, alpha=0.05, beta=0.05, most_blocks=1000)
+
+
+@dataclass(frozen=True)
+class BuildVerdict:
+    """The answer so far."""
+
+    new: str
+    parent: str
+    verdict: Verdict
+    #: Trials that the verdict is based on; each is one deal played with either build.
+    trials: int
+    #: Mean points of the new build minus those of its parent, a game. Where the test stopped it is too large on average.
+    lead: float | None
+    #: Half of its 95 per cent interval.
+    half_width: float | None
+    llr: float
+    bounds: tuple[float, float]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.lead is None or self.half_width is None:
+            return f"{self.new} has not played its parent {self.parent} yet."
+        numbers = f"{self.lead:+.3f} ± {self.half_width:.3f} points a game on {self.trials} common deals"
+        match self.verdict:
+            case Verdict.BETTER:
+                return f"{self.new} is better than {self.parent}: {numbers}."
+            case Verdict.NOT_BETTER:
+                return f"{self.new} is not better than {self.parent}: {numbers}."
+            case Verdict.UNDECIDED:
+                return f"Whether {self.new} is better than {self.parent} is undecided at the cap: {numbers}."
+            case Verdict.RUNNING:
+                return f"Whether {self.new} is better than {self.parent} is still tested: {numbers}."
+
+
+def trial_tables(
+    free: Sequence[Build], met: Meetings, seats: int, draws: Draws, new: str, parent: str
+) -> tuple[Table, Table] | None:
+    """The two tables of the next trial, of the new build and of its parent; None if one of them or the opponents are not free.
+
+    The opponents are drawn for the new build as for any table.
+    """
+    if not {new, parent} <= {build.name for build in free}:
+        return None
+    table = draw_table(free, met, seats, draws, first=new)
+    if table is None:
+        return None
+    return table, replace(table, builds=tuple(parent if name == new else name for name in table.builds))
+
+
+def trial_values(results: Results, trial: Ints, new: int, parent: int) -> Floats:
+    """For each whole trial, in the order of their numbers: mean points of the new build minus those of its parent.
+
+    ``trial`` gives the trial of each game, -1 for games that belong to none.
+    """
+    points = results.points / results.unit
+    count = int(trial.max(initial=-1)) + 1
+    means, played = [], []
+    for build in (new, parent):
+        own = results.seated & (results.entrant == build) & (trial >= 0)[:, None]
+        number = np.broadcast_to(trial[:, None], own.shape)[own]
+        games = np.bincount(number, minlength=count)
+        means.append(np.bincount(number, points[own], count) / np.maximum(games, 1))
+        played.append(games)
+    whole = (played[0] > 0) & (played[0] == played[1])
+    values: Floats = (means[0] - means[1])[whole]
+    return values
+
+
+def judge(
+    new: str, parent: str, values: Sequence[float] | Floats, settings: SequentialSettings = SETTINGS
+) -> BuildVerdict:
+    """The verdict from the values of the trials in their order."""
+    found = decide(values, settings)
+    known = found.blocks > 1
+    return BuildVerdict(
+        new=new,
+        parent=parent,
+        verdict=found.verdict,
+        trials=found.blocks,
+        lead=found.mean if known else None,
+        half_width=1.96 * found.sd / math.sqrt(found.blocks - 1) if known else None,
+        llr=found.llr,
+        bounds=(found.lower, found.upper),
+    )
+
+
+def counted_build(builds: Sequence[tuple[str, Verdict | None]]) -> str:
+    """The build by which the table counts a bot: the latest one that was found better than its parent, or else the first.
+
+    ``builds`` are those of one bot, the oldest first, with their verdicts; None for a build without a parent, which counts.
+    """
+    accepted = [name for name, verdict in builds if verdict in (None, Verdict.BETTER)]
+    return accepted[-1] if accepted else builds[0][0]
