@@ -119,6 +119,10 @@ class LocalArena:
         """Wait up to these seconds, or until a process ends, and restart what has died; raises ProcessDied if it keeps dying."""
         self._kept.keep(seconds)
 
+    def dismiss_worker(self) -> None:
+        """Let the worker and its bots end while the caller goes on, because no match is left. ``stop`` waits for them."""
+        self.child("worker").process.terminate()
+
     def stop(self) -> None:
         """Stop everything: bots and their worker before the service, Redis last."""
         self._kept.stop()

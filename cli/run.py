@@ -326,6 +326,7 @@ def _play(
             _call_remote_bots(arena, client, tournament, folder / "keys", console, terms.wait_s)
         book.set_state(tournament.id, RUNNING, only_from=(PAUSED,))
         _watch(arena, tournaments, tournament, folder, console, quiet=terms.quiet)
+        arena.dismiss_worker()
         _finish(tournaments, book, tournament, folder)
     return _OVER
 
