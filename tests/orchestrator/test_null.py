@@ -40,7 +40,7 @@ def _game(tournament: Tournament, match: Match) -> Game:
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[Game]]:
     folder: Path = tmp_path_factory.mktemp("null")
     book = Book(f"sqlite:///{folder / 'book.sqlite'}")
-    text = roster_text(_BOTS, name="null", game="relief", players=2, deals=_DEALS, seed=1)
+    text = roster_text(_BOTS, name="null", game="relief", players=2, deals=_DEALS, seed=1, reproducible=True)
     tournament = planning.enter(book, read_roster(text, [GameFacts("relief", 1, (2, 3))]))
     matches = [match for block in range(3 * _DEALS) for match in book.block(tournament.id, block)]
     book.close()
