@@ -93,3 +93,19 @@ def test_the_events_of_ticks_and_matches_go_from_sent_to_succeeded(listening: Li
     listening.wait_for(type="task-sent", name=PLAY_MATCH)
     wait_for(lambda: book.progress(tournament.id).is_over, lambda: f"all is played{logs(listening.arena.folder)}")
     book.close()
+
+
+def test_a_channel_keeps_its_redis_client_as_long_as_its_pool_of_connections(listening: Listening) -> None:
+    with listening.app.connection_for_write() as connection:
+        channel: Any = connection.default_channel
+
+        def client() -> Any:
+            with channel.conn_or_acquire() as found:
+                return found
+
+        first = client()
+        assert first.ping()
+        assert client() is first
+        channel._disconnect_pools()  # as kombu does after a lost connection
+        assert client() is not first
+        assert client().ping()
