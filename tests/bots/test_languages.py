@@ -74,7 +74,7 @@ def bots(request: pytest.FixtureRequest, arena: BotArena) -> LanguageBots:
 
 
 @pytest.fixture(params=LANGUAGES)
-def own_guests(request: pytest.FixtureRequest, own_arena: BotArena) -> LanguageBots:
+def bots_alone(request: pytest.FixtureRequest, own_arena: BotArena) -> LanguageBots:
     """Bots of a language at a service that the test may stop."""
     return LanguageBots(request.param, own_arena)
 
@@ -121,10 +121,10 @@ def test_it_plays_at_every_size_of_table(bots: LanguageBots) -> None:
     assert arena.stop_bots() == [0] * 4
 
 
-def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_guests: LanguageBots) -> None:
-    arena, name = own_guests.arena, f"{own_guests.language}-patient"
+def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(bots_alone: LanguageBots) -> None:
+    arena, name = bots_alone.arena, f"{bots_alone.language}-patient"
     arena.bundled_bot("rival", "greedy")
-    own_guests.sit(name)
+    bots_alone.sit(name)
     session = arena.session("sf1906-2e", [name, "rival"], move_ms=120_000)
     for event in arena.watch(session):
         if event.revision >= 40:
@@ -134,7 +134,7 @@ def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(own_gue
     arena.restart_service()
 
     assert arena.finish(session).ending not in ("", "FORFEIT", "ADJUDICATED")
-    assert arena.stop_bots() == [0, 0], own_guests.words(name)
+    assert arena.stop_bots() == [0, 0], bots_alone.words(name)
 
 
 def test_a_wrong_key_is_reported_and_ends_the_process(bots: LanguageBots) -> None:
