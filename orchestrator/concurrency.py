@@ -2,7 +2,8 @@
 
 More matches at once cost less each, since moves that arrive together share messages and Redis round trips: with five bundled
 random bots on two cores, 8, 16, 32 and 64 matches at once took 248, 217, 174 and 147 ms of CPU per game, and 128 took about 0.89
-of what 64 took, measured beside other work. But bots that think share the cores, and the time they wait for a core counts on their clocks.
+of what 64 took, measured beside other work. But bots that think share the cores, and the time they wait for a core counts on
+their clocks.
 """
 
 import os
