@@ -23,7 +23,7 @@ from orchestrator.ladder.ratings import rate, standings
 from orchestrator.ladder.verdicts import SETTINGS, judge, trial_values
 from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import tables
-from orchestrator.ratings.sequential import Verdict
+from orchestrator.ratings.verdict import Verdict
 
 PAGE = Path(__file__).parents[1] / "docs" / "ladder.md"
 BEGIN, END = "<!-- figures: make ladder-figures ARGS=--write -->", "<!-- end of figures -->"

@@ -36,6 +36,7 @@ from orchestrator.ratings.points import Floats, rank_points
 from orchestrator.ratings.rank_sets import rank_sets
 from orchestrator.ratings.results import Results, tables
 from orchestrator.ratings.table import standings as table
+from orchestrator.ratings.verdict import Verdict
 
 # The checks are numbered as in the acceptance list of the design.
 
@@ -202,7 +203,7 @@ def sequential_test(runs: int = 2000, seed: int = 10) -> Iterator[Measured]:
             for run in range(runs):
                 rng = np.random.default_rng([seed, players, int(10 * effect), run])
                 answer = sequential.decide(versus(rng, players, effect * gap, 1000), question)
-                better.append(answer.verdict is sequential.Verdict.BETTER)
+                better.append(answer.verdict is Verdict.BETTER)
                 lengths.append(answer.blocks)
             share, length = float(np.mean(better)), float(np.mean(lengths)) / float(fixed)
             design = f"k={players}, {copies}A{copies}B"

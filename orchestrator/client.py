@@ -156,10 +156,12 @@ class ArenaClient:
         time_control: Mapping[str, int],
         *,
         sealed: bool = False,
+        nameless: bool = False,
     ) -> session_pb2.Session:
         """Create the session of this id, or return the existing one. Its seeds are held back until they are revealed.
 
         ``sealed``: until then only operators and its seats may read it, because other matches are dealt the same cards.
+        ``nameless``: until then only operators are told who sits in it.
         """
         request = session_pb2.CreateSessionRequest(
             session=session,
@@ -169,6 +171,7 @@ class ArenaClient:
             time_control=common_pb2.TimeControl(**time_control),
             hold_seeds=True,
             sealed=sealed,
+            nameless=nameless,
         )
         for name, value in options.items():
             if isinstance(value, str):

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:  # a caller that needs only a name does not import the book
     from orchestrator.book import Tournament
+    from orchestrator.spec import Entry
 
 #: A longer encoded name ends in a hash of itself: file systems allow 255 characters.
 _LONGEST: Final = 80
@@ -30,11 +31,11 @@ def file_name(name: str) -> str:
     return text
 
 
-def remote_name(tournament: str, entrant: str) -> str:
+def remote_name(tournament: str, entry: "Entry") -> str:
     """The arena name of a remote bot. It has one key, and so one name, wherever it runs."""
-    return f"{tournament}.{arena_key(entrant)}"
+    return entry.arena or f"{tournament}.{arena_key(entry.name)}"
 
 
 def remote_bots(tournament: "Tournament") -> dict[str, str]:
     """The remote entrants, each with its arena name."""
-    return {entry.name: remote_name(tournament.id, entry.name) for entry in tournament.spec.bots if entry.remote}
+    return {entry.name: remote_name(tournament.id, entry) for entry in tournament.spec.bots if entry.remote}

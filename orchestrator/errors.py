@@ -49,3 +49,62 @@ class BookAway(TournamentError):
     """The book is unavailable."""
 
     reason = "BOOK_UNAVAILABLE"
+
+
+class NotAllowed(TournamentError):
+    """The caller is known, but may not do this."""
+
+    reason = "NOT_ALLOWED"
+
+
+class NameTaken(TournamentError):
+    """The name of a ladder, owner, bot or build is used already."""
+
+    reason = "NAME_TAKEN"
+
+
+class UnknownName(TournamentError):
+    """There is no owner, parent or match of this name."""
+
+    reason = "UNKNOWN_NAME"
+
+
+class SignupRefused(TournamentError):
+    """The ladder does not take this owner: it is closed, or the invitation is missing or used."""
+
+    reason = "SIGNUP_REFUSED"
+
+
+class BadSeason(TournamentError):
+    """The season is not in a state that allows this."""
+
+    reason = "BAD_SEASON_STATE"
+
+
+class NotReady(TournamentError):
+    """The request is valid, but not now: a build is not connected, or a block is not over."""
+
+    reason = "NOT_READY"
+
+
+class LadderSeason(TournamentError):
+    """The tournament is a season of a ladder, which LadderService manages."""
+
+    reason = "LADDER_SEASON"
+
+
+class QuotaReached(TournamentError):
+    """A quota of the ladder is used up. ``retry_after_ms`` says when that changes by itself; 0: never."""
+
+    reason = "QUOTA_REACHED"
+
+    def __init__(self, quota: str, limit: int, used: int, retry_after_ms: int, advice: str = "") -> None:
+        wait = f"; try again in {-(-retry_after_ms // 1000)} s" if retry_after_ms else ""
+        super().__init__(
+            f"quota {quota}: {used} of {limit} are used{advice}{wait}",
+            quota=quota,
+            limit=str(limit),
+            used=str(used),
+            retry_after_s=str(-(-retry_after_ms // 1000)),
+        )
+        self.retry_after_ms = retry_after_ms

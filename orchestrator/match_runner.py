@@ -100,7 +100,9 @@ class MatchRunner:
             logs.ids(match=match.id, session=match.session),
             metrics.MATCHES_PLAYING.track_inprogress(),
         ):
-            self._play_to_its_end(self._slots.tournament(match.tournament), begun, self._take_up(begun, is_new))
+            self._play_to_its_end(
+                self._slots.tournament(match.tournament, match.seats), begun, self._take_up(begun, is_new)
+            )
 
     def _take_up(self, match: Match, is_new: bool) -> TakenUp:
         """A match whose lease expired while this process was busy may come back to it. The process has not changed then, and
@@ -280,6 +282,7 @@ def _terms(tournament: Tournament) -> referee.Terms:
         time_control=asdict(tournament.spec.time_control),
         match_seconds=tournament.spec.match_seconds,
         sealed=tournament.has_shared_cards,
+        nameless=bool(tournament.spec.ladder),
     )
 
 
@@ -288,7 +291,8 @@ def _count_result(tournament: Tournament, match: Match, recorded: Game) -> None:
     metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
     bots = tournament.spec.bot_names
     for entrant, fault in zip(match.seats, recorded.faults, strict=True):
-        label = metrics.BOT_NAMES.label(bots[entrant])
+        # The counters of a ladder have no names: they rise before the block is over, and until then opponents are nameless.
+        label = metrics.LADDER if tournament.spec.ladder else metrics.BOT_NAMES.label(bots[entrant])
         metrics.BOT_GAMES.labels(label).inc()
         if fault:
             metrics.BOT_FAULTS.labels(label, fault).inc()

@@ -105,6 +105,8 @@ API_SERVING: Final = Gauge("rubble_api_serving", "1 while the API has its book."
 #: Users choose the names of bots: beyond this number of names, the rest is counted together.
 _MOST_BOTS: Final = 500
 _OTHER: Final = "(other)"
+#: The label of all builds of ladders.
+LADDER: Final = "(ladder)"
 
 
 class BotNames:

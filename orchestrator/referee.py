@@ -63,6 +63,8 @@ class Terms:
     match_seconds: float
     #: The matches of a block share their cards: no session can be read before the last of them is over.
     sealed: bool = False
+    #: Only the operator is told who sits in a session before its block is over.
+    nameless: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,14 @@ def play(
         end,
         heartbeat,
         lambda: client.create_session(
-            match.session, terms.game, bots, terms.options, seeds, terms.time_control, sealed=terms.sealed
+            match.session,
+            terms.game,
+            bots,
+            terms.options,
+            seeds,
+            terms.time_control,
+            sealed=terms.sealed,
+            nameless=terms.nameless,
         ),
     )
     for seat in withdrawn:

@@ -7,7 +7,7 @@ another worker takes the slot over and restarts the bots, and their games go on.
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -53,9 +53,15 @@ class Slots:
                 bot_pool.close()
         self._book.release_slots(self._owner)
 
-    def tournament(self, tournament: str) -> Tournament:
-        """A tournament, cached."""
+    def tournament(self, tournament: str, seats: Sequence[int] = ()) -> Tournament:
+        """A tournament, cached; read again if it has got an entrant of these numbers meanwhile, as ladders do."""
         with self._lock:
+            known = self._tournaments.get(tournament)
+            if known is not None and max(seats, default=0) >= len(known.spec.entrants):
+                self._tournaments[tournament] = grown = self._book.tournament(tournament)
+                for (id_, _), bot_pool in self._bot_pools.items():
+                    if id_ == tournament:
+                        bot_pool.learn(grown.spec.bots)
             if tournament not in self._tournaments:
                 found = self._tournaments[tournament] = self._book.tournament(tournament)
                 for words in unconfined(found.spec.bot_limits, self._settings.access.address):
@@ -120,7 +126,7 @@ class Slots:
     def _restart_bots(self, slot: int) -> None:
         """Restart all bots of an adopted slot: other workers may watch their matches, but only this process can start them."""
         for match in self._book.begun_in(slot):
-            tournament = self.tournament(match.tournament)
+            tournament = self.tournament(match.tournament, match.seats)
             entrants = [tournament.spec.entrants[index] for index in match.seats]
             self.bot_pool(tournament, slot).start(entrants, match.session)
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from orchestrator.roster import Limits, TimeControl
+
+#: The format of a season of a ladder, whose matches are added while it runs.
+LADDER: Final = "ladder"
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -22,6 +25,10 @@ class Entry(msgspec.Struct, frozen=True):
     isolated: bool = False
     #: The random seed of a bundled bot, so that a tournament can be repeated.
     seed: str = ""
+    #: For the bundled mcts: simulations for every answer; None: as many as its clock allows.
+    simulations: int | None = None
+    #: The name in the key of a remote bot, if it does not follow from the tournament: a build of a ladder keeps its key.
+    arena: str = ""
 
 
 class SequentialQuestion(msgspec.Struct, frozen=True):
@@ -58,6 +65,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     bots: tuple[Entry, ...] = ()
     #: Only for the format ``compare``.
     question: SequentialQuestion | None = None
+    #: The ladder of which it is a season or the finals; empty: none. Its opponents are nameless while a block is played.
+    ladder: str = ""
 
     @property
     def bot_names(self) -> tuple[str, ...]:

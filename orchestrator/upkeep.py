@@ -12,6 +12,7 @@ from orchestrator.book import Book, Progress, Tournament
 from orchestrator.book.tables import DONE, RUNNING, WAITING
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.entrants import remote_bots
+from orchestrator.spec import LADDER
 
 _LOG: Final = logging.getLogger(__name__)
 #: The results of a tournament are read at most once in this time, in seconds, and for at most this share of the time.
@@ -39,7 +40,7 @@ class Upkeep:
 
     def look_after_all(self) -> None:
         """Maintain every tournament that is not over."""
-        live = self._book.tournaments((RUNNING, WAITING))
+        live = [found for found in self._book.tournaments((RUNNING, WAITING)) if found.spec.format != LADDER]
         for tournament in live:
             if tournament.state == WAITING:
                 self._start_if_all_are_here(tournament)

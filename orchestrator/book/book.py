@@ -13,7 +13,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, create_engine, delete, event, inspect, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from orchestrator.book.claims import AT_REST, BookClaims
+from orchestrator.book.claims import AT_REST
+from orchestrator.book.ladder_book import BookLadders
 from orchestrator.book.rows import Match, Tournament, match_row, payload_of
 from orchestrator.book.tables import (
     CANCELLED,
@@ -48,7 +49,7 @@ def _steady_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-class Book(BookClaims):
+class Book(BookLadders):
     """A book in SQLite or PostgreSQL. ``Book(url)`` opens it, creates missing tables and migrates old ones."""
 
     def __init__(

@@ -98,14 +98,14 @@ class BookClaims(BookReader):
         out = {str(id_): int(count) for id_, count in connection.execute(counts)}
         left: dict[str, int] = {}
         for tournament in connection.execute(running).scalars().all():
-            planned = select(matches.c.id).where(matches.c.state == PLANNED, matches.c.tournament == tournament)
+            planned = select(matches.c.id).where(_may_be_handed_out(tournament))
             # Counts only as many as needed: there may be a hundred thousand.
             count = select(func.count()).select_from(planned.limit(places).subquery())
             left[tournament] = connection.execute(count).scalar_one()
         turns = fair_shares(out, left, places)
         next_of: dict[str, Iterator[str]] = {}
         for tournament, share in Counter(turns).items():
-            query = select(matches.c.id).where(matches.c.state == PLANNED, matches.c.tournament == tournament)
+            query = select(matches.c.id).where(_may_be_handed_out(tournament))
             query = query.order_by(matches.c.ord).limit(share).with_for_update(skip_locked=True)
             next_of[tournament] = iter(connection.execute(query).scalars().all())
         # A tournament has fewer matches than counted if it is cancelled or an entrant is withdrawn at this moment.
@@ -221,6 +221,11 @@ class BookClaims(BookReader):
         """Release the slots of an owner whose bots have stopped."""
         with self._engine.begin() as connection:
             connection.execute(delete(slots).where(slots.c.owner == owner))
+
+
+def _may_be_handed_out(tournament: str) -> ColumnElement[bool]:
+    """Whether a match is planned, and not held until its bots have capacity."""
+    return (matches.c.state == PLANNED) & (matches.c.tournament == tournament) & (matches.c.held == 0)
 
 
 def _is_past(moment: ColumnElement[int], end: int, now: int) -> ColumnElement[bool]:

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBina
 
 metadata: Final = MetaData()
 #: The newest migration, which leads to the tables defined here.
-VERSION: Final = "0004"
+VERSION: Final = "0005"
 
 #: States of a tournament. Waiting: some remote bots are not connected yet.
 WAITING: Final = "waiting"
@@ -60,6 +60,9 @@ matches: Final = Table(
     Column(
         "reason", Text, nullable=False, server_default=text("''")
     ),  # why it was dropped, if the reason concerns only this match
+    Column(
+        "held", Integer, nullable=False, server_default=text("0")
+    ),  # 1: it is not handed out before its remote bots have capacity
     Index("matches_by_state", "tournament", "state", "ord"),
     Index("matches_by_block", "tournament", "block"),
     Index("matches_by_lease", "state", "lease_until_ms"),

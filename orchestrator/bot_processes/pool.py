@@ -24,7 +24,7 @@ from orchestrator.bot_processes.capacity import Capacity
 from orchestrator.bot_processes.process import BotProcess
 from orchestrator.bot_processes.sandbox import SandboxPolicy, in_force, missing
 from orchestrator.client import ArenaClient, ServiceError
-from orchestrator.entrants import arena_key, file_name
+from orchestrator.entrants import arena_key, file_name, remote_name
 from orchestrator.roster import Limits
 from orchestrator.spec import Entry
 
@@ -58,7 +58,8 @@ def command_of(entry: Entry) -> list[str]:
     if not entry.bundled:
         return list(entry.command)
     # -P: a bundled bot loads our modules, not those in the working directory.
-    return [sys.executable, "-P", "-m", "bots.bundled", entry.bundled]
+    thinking = [] if entry.simulations is None else ["--simulations", str(entry.simulations)]
+    return [sys.executable, "-P", "-m", "bots.bundled", entry.bundled, *thinking]
 
 
 def search_path() -> str:
@@ -126,13 +127,17 @@ class BotPool:
         self._keeper = threading.Thread(target=self._keep, daemon=True, name=f"bot-pool-{tournament}")
         self._keeper.start()
 
+    def learn(self, entries: Sequence[Entry]) -> None:
+        """Add the entrants that a ladder has got since this pool was made."""
+        self._entries = {entry.name: entry for entry in entries}
+
     def arena_name(self, entrant: str, session: str = "") -> str:
         """The bot's arena name. A remote bot has one key, and so one name, wherever it runs; an isolated bot has one name per
         session."""
         key = arena_key(entrant)
         entry = self._entries[entrant]
         if entry.remote:
-            return f"{self._tournament}.{key}"
+            return remote_name(self._tournament, entry)
         if entry.isolated:
             game = blake2b(f"{key}/{self._slot}/{session}".encode(), digest_size=8).hexdigest()
             return f"{self._tournament}.{key[:_NAME_PART]}.{game}"
@@ -149,8 +154,9 @@ class BotPool:
         """Wait until all of these bots are connected, calling ``heartbeat``. Raises BotCannotStart if one is not in time.
 
         The time counts from when a bot was first missing, not again for every match: a bot that never connects delays one match,
-        and can still be seated in later ones.
+        and can still be seated in later ones. Builds of a ladder are not waited for: their seating time begins at once.
         """
+        entrants = [entrant for entrant in entrants if not self._entries[entrant].arena]
         self.start(entrants, session)
         now = time.monotonic()
         names = [self.arena_name(entrant, session) for entrant in entrants]

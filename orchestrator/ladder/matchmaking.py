@@ -3,12 +3,12 @@
 A build with fewer than 20 games comes first. Otherwise, nine tables of ten are for a build with few games, against builds that
 are near in strength and have not met it too often; one table of ten is uniform, so that everybody can meet everybody. Two
 builds of one owner never sit at one table. Bundled bots have no owner: they are opponents like any other, and fill a table
-when too few owners are free, but no table is drawn for them.
+when too few owners are free, but no table is drawn for them while somebody else is connected.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -30,6 +30,10 @@ class Rule(StrEnum):
     NEWCOMER = "newcomer"
     LEAST_PLAYED = "least played"
     UNIFORM = "uniform"
+    #: A new build and its parent play the same deal: ``trial_tables``.
+    TRIAL = "trial"
+    #: Nobody else is there: ``draw_bundled_table``.
+    BUNDLED = "bundled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,31 @@ def draw_table(
         tuple(build.name for build in candidates),
         draws.name,
     )
+
+
+def trial_tables(
+    free: Sequence[Build], met: Meetings, seats: int, draws: Draws, new: str, parent: str
+) -> tuple[Table, Table] | None:
+    """The two tables of the next trial, of the new build and of its parent; None if one of them or the opponents are not free.
+
+    The opponents are drawn for the new build as for any table.
+    """
+    if not {new, parent} <= {build.name for build in free}:
+        return None
+    table = draw_table(free, met, seats, draws, first=new)
+    if table is None:
+        return None
+    return table, replace(table, builds=tuple(parent if name == new else name for name in table.builds))
+
+
+def draw_bundled_table(free: Sequence[Build], seats: int, draws: Draws) -> Table | None:
+    """A table of bundled bots, those with the fewest games, for a ladder in which nobody else is connected."""
+    field = sorted((build for build in free if build.owner is None), key=lambda build: build.name)
+    sitting = sorted(draws.shuffled(field), key=lambda build: build.games)[:seats]
+    if len(sitting) < seats:
+        return None
+    names = tuple(build.name for build in draws.shuffled(sitting))
+    return Table(names, Rule.BUNDLED, tuple(build.name for build in field), draws.name)
 
 
 def _first(owned: Sequence[Build], draws: Draws) -> tuple[Rule, Build]:

@@ -1,8 +1,6 @@
-"""The end of a season: its states, the field of its finals, and how firm each rank is."""
+"""The end of a season: the field of its finals, and how firm each rank is."""
 
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import Final
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,38 +8,6 @@ from orchestrator.ladder.ratings import Ratings, Standing, rate
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.results import Results
 from orchestrator.schedule import Plan, PlanInput, plan
-
-
-class State(StrEnum):
-    """A season goes through these in this order, and never back."""
-
-    OPEN = "open"
-    #: No new builds.
-    CLOSING = "closing"
-    #: The best play a closed, exactly balanced round robin.
-    FINALS = "finals"
-    CLOSED = "closed"
-
-
-NEXT: Final[Mapping[State, State]] = {
-    State.OPEN: State.CLOSING, State.CLOSING: State.FINALS, State.FINALS: State.CLOSED
-}  # fmt: skip
-
-
-class BadMove(ValueError):
-    """A season cannot go from this state to that one."""
-
-    def __init__(self, state: State, to: State) -> None:
-        following = NEXT.get(state)
-        expected = f"the next state is {following}" if following else "it is over"
-        super().__init__(f"the season is {state} and cannot become {to}; {expected}")
-
-
-def move(state: State, to: State) -> State:
-    """The state after a move. Raises BadMove if it is not the next one."""
-    if NEXT.get(state) is not to:
-        raise BadMove(state, to)
-    return to
 
 
 def finals_field(standings: Sequence[Standing], owner: Sequence[str | None], size: int) -> tuple[int, ...]:

@@ -7,16 +7,15 @@ it is certain enough, or at the cap.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from orchestrator.ladder.draws import Draws
-from orchestrator.ladder.matchmaking import Build, Meetings, Table, draw_table
 from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import Results
-from orchestrator.ratings.sequential import SequentialSettings, Verdict, decide
+from orchestrator.ratings.sequential import SequentialSettings, decide
+from orchestrator.ratings.verdict import Verdict
 
 #: A lead of a fifth of a trial's standard deviation is "better"; each error has 5 per cent; 1,000 trials are the cap.
 SETTINGS: Final = SequentialSettings(t0=0.0, t1=0.2, alpha=0.05, beta=0.05, most_blocks=1000)
@@ -55,21 +54,6 @@ class BuildVerdict:
                 return f"Whether {self.new} is better than {self.parent} is still tested: {numbers}."
 
 
-def trial_tables(
-    free: Sequence[Build], met: Meetings, seats: int, draws: Draws, new: str, parent: str
-) -> tuple[Table, Table] | None:
-    """The two tables of the next trial, of the new build and of its parent; None if one of them or the opponents are not free.
-
-    The opponents are drawn for the new build as for any table.
-    """
-    if not {new, parent} <= {build.name for build in free}:
-        return None
-    table = draw_table(free, met, seats, draws, first=new)
-    if table is None:
-        return None
-    return table, replace(table, builds=tuple(parent if name == new else name for name in table.builds))
-
-
 def trial_values(results: Results, trial: Ints, new: int, parent: int) -> Floats:
     """For each whole trial, in the order of their numbers: mean points of the new build minus those of its parent.
 
@@ -105,12 +89,3 @@ def judge(
         llr=found.llr,
         bounds=(found.lower, found.upper),
     )
-
-
-def counted_build(builds: Sequence[tuple[str, Verdict | None]]) -> str:
-    """The build by which the table counts a bot: the latest one that was found better than its parent, or else the first.
-
-    ``builds`` are those of one bot, the oldest first, with their verdicts; None for a build without a parent, which counts.
-    """
-    accepted = [name for name, verdict in builds if verdict in (None, Verdict.BETTER)]
-    return accepted[-1] if accepted else builds[0][0]

@@ -13,24 +13,13 @@ is biased towards the verdict: quote the verdict, and measure the size of the ef
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import Results, in_schedule_order, read
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.records import Game
-
-
-class Verdict(StrEnum):
-    """The result so far."""
-
-    BETTER = "better"
-    NOT_BETTER = "not better"
-    #: The last allowed block was played, and neither bound was reached.
-    UNDECIDED = "undecided"
-    #: More blocks may be played.
-    RUNNING = "running"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from orchestrator.book.tables import CANCELLED
-from orchestrator.ratings.sequential import Verdict
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.ratings.table import Pair
 from orchestrator.report import plots, words
 from orchestrator.report.drawing import draw

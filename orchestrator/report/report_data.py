@@ -11,6 +11,7 @@ from orchestrator.book import Book, Progress, Tournament
 from orchestrator.ratings import openskill_ladder, sequential
 from orchestrator.ratings.results import in_schedule_order, read
 from orchestrator.ratings.table import Standings, standings
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.records import Game
 from orchestrator.spec import Spec
 
@@ -147,8 +148,8 @@ def _test(
     if spec.format != "compare":
         return None
     answer = sequential.compare(_in_turn(book, tournament, games), 0, 1, spec.players, question_of(spec))
-    if is_over and answer.verdict is sequential.Verdict.RUNNING:
-        return replace(answer, verdict=sequential.Verdict.UNDECIDED)  # no block is left to decide it
+    if is_over and answer.verdict is Verdict.RUNNING:
+        return replace(answer, verdict=Verdict.UNDECIDED)  # no block is left to decide it
     return answer
 
 

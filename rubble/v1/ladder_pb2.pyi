@@ -112,6 +112,104 @@ BUILD_STATE_BUNDLED: BuildState.ValueType  # 8
 """A bundled bot: always there, belongs to nobody."""
 Global___BuildState: _TypeAlias = BuildState  # noqa: Y015
 
+class _LadderMatchKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LadderMatchKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LadderMatchKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LADDER_MATCH_KIND_UNSPECIFIED: _LadderMatchKind.ValueType  # 0
+    LADDER_MATCH_KIND_RATED: _LadderMatchKind.ValueType  # 1
+    LADDER_MATCH_KIND_QUALIFICATION: _LadderMatchKind.ValueType  # 2
+    LADDER_MATCH_KIND_RETURN: _LadderMatchKind.ValueType  # 3
+    """A parked build has connected again."""
+    LADDER_MATCH_KIND_CHALLENGE: _LadderMatchKind.ValueType  # 4
+
+class LadderMatchKind(_LadderMatchKind, metaclass=_LadderMatchKindEnumTypeWrapper):
+    """Why a match of a ladder is played. Only rated ones count."""
+
+LADDER_MATCH_KIND_UNSPECIFIED: LadderMatchKind.ValueType  # 0
+LADDER_MATCH_KIND_RATED: LadderMatchKind.ValueType  # 1
+LADDER_MATCH_KIND_QUALIFICATION: LadderMatchKind.ValueType  # 2
+LADDER_MATCH_KIND_RETURN: LadderMatchKind.ValueType  # 3
+"""A parked build has connected again."""
+LADDER_MATCH_KIND_CHALLENGE: LadderMatchKind.ValueType  # 4
+Global___LadderMatchKind: _TypeAlias = LadderMatchKind  # noqa: Y015
+
+class _DrawRule:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DrawRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DrawRule.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DRAW_RULE_UNSPECIFIED: _DrawRule.ValueType  # 0
+    DRAW_RULE_NEWCOMER: _DrawRule.ValueType  # 1
+    """For a build with few games."""
+    DRAW_RULE_LEAST_PLAYED: _DrawRule.ValueType  # 2
+    """For one of the builds with the fewest games."""
+    DRAW_RULE_UNIFORM: _DrawRule.ValueType  # 3
+    """Opponents from the whole field, so that everybody can meet everybody."""
+    DRAW_RULE_TRIAL: _DrawRule.ValueType  # 4
+    """For the comparison of a build with its parent."""
+    DRAW_RULE_BUNDLED: _DrawRule.ValueType  # 5
+    """Bundled bots only: nobody else was connected."""
+
+class DrawRule(_DrawRule, metaclass=_DrawRuleEnumTypeWrapper):
+    """Why a rated table was drawn."""
+
+DRAW_RULE_UNSPECIFIED: DrawRule.ValueType  # 0
+DRAW_RULE_NEWCOMER: DrawRule.ValueType  # 1
+"""For a build with few games."""
+DRAW_RULE_LEAST_PLAYED: DrawRule.ValueType  # 2
+"""For one of the builds with the fewest games."""
+DRAW_RULE_UNIFORM: DrawRule.ValueType  # 3
+"""Opponents from the whole field, so that everybody can meet everybody."""
+DRAW_RULE_TRIAL: DrawRule.ValueType  # 4
+"""For the comparison of a build with its parent."""
+DRAW_RULE_BUNDLED: DrawRule.ValueType  # 5
+"""Bundled bots only: nobody else was connected."""
+Global___DrawRule: _TypeAlias = DrawRule  # noqa: Y015
+
+class _LadderEventKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LadderEventKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LadderEventKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LADDER_EVENT_KIND_UNSPECIFIED: _LadderEventKind.ValueType  # 0
+    LADDER_EVENT_KIND_ENTERED: _LadderEventKind.ValueType  # 1
+    LADDER_EVENT_KIND_QUALIFIED: _LadderEventKind.ValueType  # 2
+    LADDER_EVENT_KIND_FAILED: _LadderEventKind.ValueType  # 3
+    """A qualification was not passed."""
+    LADDER_EVENT_KIND_PARKED: _LadderEventKind.ValueType  # 4
+    LADDER_EVENT_KIND_RETURNED: _LadderEventKind.ValueType  # 5
+    LADDER_EVENT_KIND_RETIRED: _LadderEventKind.ValueType  # 6
+    LADDER_EVENT_KIND_VERDICT: _LadderEventKind.ValueType  # 7
+    LADDER_EVENT_KIND_DECISION: _LadderEventKind.ValueType  # 8
+    """Of the operator."""
+    LADDER_EVENT_KIND_SEASON: _LadderEventKind.ValueType  # 9
+    LADDER_EVENT_KIND_REVOKED: _LadderEventKind.ValueType  # 10
+    """The operator has ended an owner's keys."""
+
+class LadderEventKind(_LadderEventKind, metaclass=_LadderEventKindEnumTypeWrapper):
+    """What happened in a ladder."""
+
+LADDER_EVENT_KIND_UNSPECIFIED: LadderEventKind.ValueType  # 0
+LADDER_EVENT_KIND_ENTERED: LadderEventKind.ValueType  # 1
+LADDER_EVENT_KIND_QUALIFIED: LadderEventKind.ValueType  # 2
+LADDER_EVENT_KIND_FAILED: LadderEventKind.ValueType  # 3
+"""A qualification was not passed."""
+LADDER_EVENT_KIND_PARKED: LadderEventKind.ValueType  # 4
+LADDER_EVENT_KIND_RETURNED: LadderEventKind.ValueType  # 5
+LADDER_EVENT_KIND_RETIRED: LadderEventKind.ValueType  # 6
+LADDER_EVENT_KIND_VERDICT: LadderEventKind.ValueType  # 7
+LADDER_EVENT_KIND_DECISION: LadderEventKind.ValueType  # 8
+"""Of the operator."""
+LADDER_EVENT_KIND_SEASON: LadderEventKind.ValueType  # 9
+LADDER_EVENT_KIND_REVOKED: LadderEventKind.ValueType  # 10
+"""The operator has ended an owner's keys."""
+Global___LadderEventKind: _TypeAlias = LadderEventKind  # noqa: Y015
+
 @_typing.final
 class Ladder(_message.Message):
     """One ladder."""
@@ -1611,10 +1709,9 @@ class LadderMatch(_message.Message):
     MATCH_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     RULE_FIELD_NUMBER: _builtins.int
-    kind: _builtins.str
-    """rated, qualification, return or challenge."""
-    rule: _builtins.str
-    """Why its table was drawn: newcomer, least played, uniform, trial, bundled; empty for unrated ones."""
+    kind: Global___LadderMatchKind.ValueType
+    rule: Global___DrawRule.ValueType
+    """Unspecified for matches that are not rated."""
     @_builtins.property
     def match(self) -> _tournament_pb2.Match:
         """The entrants of its seats are empty while its block is not over."""
@@ -1623,8 +1720,8 @@ class LadderMatch(_message.Message):
         self,
         *,
         match: _tournament_pb2.Match | None = ...,
-        kind: _builtins.str = ...,
-        rule: _builtins.str = ...,
+        kind: Global___LadderMatchKind.ValueType = ...,
+        rule: Global___DrawRule.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -1738,8 +1835,7 @@ class LadderEvent(_message.Message):
     OWNER_FIELD_NUMBER: _builtins.int
     WORDS_FIELD_NUMBER: _builtins.int
     at_ms: _builtins.int
-    kind: _builtins.str
-    """A word for programs: entered, qualified, failed, parked, returned, retired, verdict, decision, season, revoked."""
+    kind: Global___LadderEventKind.ValueType
     build: _builtins.str
     """bot/label, if it is about one."""
     owner: _builtins.str
@@ -1749,7 +1845,7 @@ class LadderEvent(_message.Message):
         self,
         *,
         at_ms: _builtins.int = ...,
-        kind: _builtins.str = ...,
+        kind: Global___LadderEventKind.ValueType = ...,
         build: _builtins.str = ...,
         owner: _builtins.str = ...,
         words: _builtins.str = ...,

@@ -73,6 +73,7 @@ class CreateSessionRequest(_message.Message):
     TIME_CONTROL_FIELD_NUMBER: _builtins.int
     HOLD_SEEDS_FIELD_NUMBER: _builtins.int
     SEALED_FIELD_NUMBER: _builtins.int
+    NAMELESS_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """1-64 of [A-Za-z0-9._-]; empty: the service generates one."""
     game: _builtins.str
@@ -81,6 +82,10 @@ class CreateSessionRequest(_message.Message):
     sealed: _builtins.bool
     """Other sessions are dealt the same cards: until RevealSeeds only the operator and the holders of its seats can read this session.
     GetSession, GetView and Watch refuse other callers with FAILED_PRECONDITION and reason SESSION_SEALED. Requires hold_seeds.
+    """
+    nameless: _builtins.bool
+    """Until RevealSeeds only the operator is told which bots sit in this session: for everybody else SeatStatus.bot is empty. A bot
+    knows its own seat from GameStart. Requires hold_seeds.
     """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatRequest]:
@@ -107,10 +112,11 @@ class CreateSessionRequest(_message.Message):
         time_control: _common_pb2.TimeControl | None = ...,
         hold_seeds: _builtins.bool = ...,
         sealed: _builtins.bool = ...,
+        nameless: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seeds", b"_seeds", "seeds", b"seeds", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seeds", b"_seeds", "game", b"game", "hold_seeds", b"hold_seeds", "options", b"options", "sealed", b"sealed", "seats", b"seats", "seeds", b"seeds", "session", b"session", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seeds", b"_seeds", "game", b"game", "hold_seeds", b"hold_seeds", "nameless", b"nameless", "options", b"options", "sealed", b"sealed", "seats", b"seats", "seeds", b"seeds", "session", b"session", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seeds: _TypeAlias = _typing.Literal["seeds"]  # noqa: Y015
     _WhichOneofArgType__seeds: _TypeAlias = _typing.Literal["_seeds", b"_seeds"]  # noqa: Y015
@@ -282,7 +288,7 @@ class SeatStatus(_message.Message):
     OUTAGE_FIELD_NUMBER: _builtins.int
     USED_MS_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
-    """The bot's name, empty for an open seat."""
+    """The bot's name; empty for an open seat, and while the session is nameless."""
     seated: _builtins.bool
     """True once it has connected."""
     fault: _common_pb2.Fault.ValueType

@@ -9,7 +9,7 @@ import pytest
 from orchestrator import planning
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.client import ArenaClient, ServiceAccess
-from orchestrator.ratings.sequential import Verdict
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.report.page import cautions
 from orchestrator.report.report_data import answer_so_far, question_of, read_report_data
 from orchestrator.roster import GameFacts, read_roster

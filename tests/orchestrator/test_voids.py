@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from orchestrator import planning, referee
 from orchestrator.book import Book, Match, Progress, Tournament
 from orchestrator.client import ArenaClient
-from orchestrator.entrants import remote_name
+from orchestrator.entrants import remote_bots
 from orchestrator.match_runner import LEASE_MS, SAME_CARDS
 from orchestrator.ratings.table import standings
 from orchestrator.roster import GameFacts, read_roster
@@ -160,7 +160,7 @@ def _silent_remote_bot(
     arena: TournamentArena, client: ArenaClient, tournament: Tournament, entrant: str
 ) -> Iterator[None]:
     """Run a remote bot that never answers."""
-    key = client.issue_key(remote_name(tournament.id, entrant))
+    key = client.issue_key(remote_bots(tournament)[entrant])
     env = clean_env(RUBBLE_ADDRESS=arena.settings.access.address, RUBBLE_BOT_KEY=key)
     with Process(*script("bad_bot", "silent"), env=env):
         yield

@@ -7,12 +7,13 @@ import pytest
 
 from bench.ladder_field import blocks_of, play
 from orchestrator.ladder.ratings import Standing, rate
-from orchestrator.ladder.seasons import BadMove, State, blocks_to_swap, finals_field, finals_plan, move
+from orchestrator.ladder.seasons import blocks_to_swap, finals_field, finals_plan
+from orchestrator.ladder.states import BadMove, SeasonState, move
 
 
 def test_a_season_goes_through_its_states_in_order_and_never_back() -> None:
-    order = list(State)
-    for one, other in product(State, repeat=2):
+    order = list(SeasonState)
+    for one, other in product(SeasonState, repeat=2):
         if order.index(other) == order.index(one) + 1:
             assert move(one, other) is other
         else:

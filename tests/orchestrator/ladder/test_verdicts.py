@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from orchestrator.ladder.draws import Draws
-from orchestrator.ladder.matchmaking import Build
-from orchestrator.ladder.verdicts import SETTINGS, counted_build, judge, trial_tables, trial_values
+from orchestrator.ladder.matchmaking import Build, trial_tables
+from orchestrator.ladder.verdicts import SETTINGS, judge, trial_values
 from orchestrator.ratings.results import tables
-from orchestrator.ratings.sequential import Verdict
+from orchestrator.ratings.verdict import Verdict
 
 NEW, PARENT = 0, 1
 #: Rows are games: two of trial 0 with the new build, two with its parent, then half of trial 1, then a rated game.

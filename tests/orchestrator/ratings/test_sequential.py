@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bench import science
 from orchestrator.ratings.results import tables
-from orchestrator.ratings.sequential import SequentialSettings, Verdict, block_values, compare, decide
+from orchestrator.ratings.sequential import SequentialSettings, block_values, compare, decide
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.records import Game
 from tests.orchestrator.ratings.drawn import drawn, results
 

@@ -32,7 +32,7 @@ _LOST_BY_THE_CLIENT = "Internal error from Core"
 #: test, and log an error about that.
 _LOUD_POLLER = "PollerCompletionQueue"
 #: Services of the contract that other servers implement.
-ELSEWHERE = {"rubble.v1.TournamentService"}
+ELSEWHERE = {"rubble.v1.TournamentService", "rubble.v1.LadderService"}
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:

@@ -1,0 +1,115 @@
+"""The life of a build: qualification, parking, return, and by which build a bot counts. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from orchestrator.ladder.model import UNOPPOSED, Build, BuildState, Event, Kind
+from orchestrator.ratings.verdict import Verdict
+
+#: A build is parked after this many forfeits in a row.
+STRIKES: Final = 3
+#: A build that failed or was parked is tried again at the earliest after this time, in milliseconds.
+PAUSE_MS: Final = 15_000
+
+#: What each cause of a forfeit means for the author, and what to look at.
+FAULT_WORDS: Final[Mapping[str, str]] = {
+    "TIMEOUT": "its clock ran out while it was connected: it answered too late or not at all",
+    "DISCONNECTED": "it was not connected when its clock ran out: it ended, or lost its connection",
+    "REFUSED_ACTIONS": "three of its answers were refused: they were not among the legal actions",
+    "RESIGNED": "it resigned",
+    "NO_SHOW": "it never took its seat",
+    "MATCH_LIMIT": "the match lasted too long, and it had used the most time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildChange:
+    """What a finished block, or a new connection, changes in a build."""
+
+    build: Build
+    event: Event | None = None
+
+
+def changed(build: Build, state: BuildState, now_ms: int, reason: str = "") -> Build:
+    """The build in another state."""
+    return replace(build, state=state, since_ms=now_ms, reason=reason)
+
+
+def after_block(
+    build: Build, kind: Kind, faults: Sequence[str], now_ms: int, *, is_last: bool, game: str = ""
+) -> BuildChange | None:
+    """What a finished block changes in a build that sat in it; None: nothing.
+
+    ``faults`` has the cause of its forfeit in each of its games, empty where it played to the end; ``is_last`` says that no other
+    table of its qualification is open. ``game`` names a game in which it forfeited.
+    """
+    cause = next((fault for fault in faults if fault), "")
+    words = f"{FAULT_WORDS.get(cause, cause)} ({cause}, match {game})" if cause else ""
+    if kind is Kind.QUALIFICATION and build.state is BuildState.QUALIFYING:
+        if cause:
+            reason = f"{words}; `rubble bot check` tests a bot at home. It tries again when it connects again"
+            told = f"{build.name} failed its qualification: {words}."
+            return BuildChange(changed(build, BuildState.FAILED, now_ms, reason), _event(build, "failed", told, now_ms))
+        if is_last:
+            told = f"{build.name} has qualified."
+            return BuildChange(changed(build, BuildState.ACTIVE, now_ms), _event(build, "qualified", told, now_ms))
+        return None
+    if kind is Kind.RETURN and build.state is BuildState.RETURNING:
+        if cause:
+            return BuildChange(changed(build, BuildState.PARKED, now_ms, f"it forfeited again: {words}"))
+        back = replace(changed(build, BuildState.ACTIVE, now_ms), strikes=0)
+        return BuildChange(back, _event(build, "returned", f"{build.name} is back.", now_ms))
+    if kind is not Kind.RATED or build.state is not BuildState.ACTIVE:
+        return None
+    strikes = build.strikes
+    for fault in faults:
+        strikes = strikes + 1 if fault else 0
+        if strikes >= STRIKES:
+            break
+    if strikes >= STRIKES:
+        reason = f"{STRIKES} forfeits in a row, the last one: {words}. It returns when it connects again"
+        parked = replace(
+            changed(build, BuildState.PARKED, now_ms, reason), strikes=strikes, parkings=build.parkings + 1
+        )
+        told = f"{build.name} is parked after {STRIKES} forfeits in a row: {words}."
+        return BuildChange(parked, _event(build, "parked", told, now_ms))
+    return None if strikes == build.strikes else BuildChange(replace(build, strikes=strikes))
+
+
+def may_try(build: Build, connected_since_ms: int, now_ms: int) -> bool:
+    """Whether a connected build may begin its qualification or its return: it must have connected since it failed."""
+    if build.state is BuildState.ENTERED:
+        return True
+    if build.state not in (BuildState.FAILED, BuildState.PARKED):
+        return False
+    return connected_since_ms > build.since_ms and now_ms - build.since_ms >= PAUSE_MS
+
+
+def counted(builds: Sequence[Build]) -> dict[str, Build]:
+    """The build by which each bot counts: the latest that was found better than its parent, or has none; retired ones never count.
+
+    ``builds`` are those of a ladder, the earliest of each bot first.
+    """
+    found: dict[str, Build] = {}
+    for build in builds:
+        is_accepted = build.verdict in ("", Verdict.BETTER, UNOPPOSED)
+        if build.state is not BuildState.RETIRED and (is_accepted or build.bot not in found):
+            found[build.bot] = build
+    return found
+
+
+def running_trials(builds: Sequence[Build]) -> list[tuple[Build, Build]]:
+    """The builds whose verdict is open and that can play, each with its parent."""
+    by_label = {(build.bot, build.label): build for build in builds}
+    found = []
+    for build in builds:
+        parent = by_label.get((build.bot, build.parent)) if build.parent else None
+        if parent is not None and build.verdict == Verdict.RUNNING:
+            if build.state is BuildState.ACTIVE and parent.state is BuildState.ACTIVE:
+                found.append((build, parent))
+    return found
+
+
+def _event(build: Build, kind: str, words: str, now_ms: int) -> Event:
+    return Event(now_ms, kind, build.name, build.owner, words)
