@@ -19,6 +19,8 @@ from prometheus_client.registry import Collector
 
 from orchestrator.book import ArenaCounts, Book
 from orchestrator.book.tables import CANCELLED, DONE, PAUSED, PLAYING, QUEUED, RUNNING, WAITING
+from orchestrator.ladder.matchmaking import Rule
+from orchestrator.ladder.spec import Quotas
 
 WORKER: Final = CollectorRegistry()
 BEAT: Final = CollectorRegistry()
@@ -26,6 +28,7 @@ API: Final = CollectorRegistry()
 _REGISTRIES: Final = {"worker": WORKER, "beat": BEAT, "api": API}
 
 _FAST: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+_FIT: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 _LONG: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600)
 
 # -------------------------------------------------------------------------------------------------------------- workers
@@ -90,8 +93,19 @@ TICK_SECONDS: Final = Histogram("rubble_tick_seconds", "Duration of one tick.", 
 WITHDRAWALS: Final = Counter(
     "rubble_withdrawals_total", "Entrants withdrawn because they forfeited too much.", registry=BEAT
 )
+LADDER_TICK_SECONDS: Final = Histogram(
+    "rubble_ladder_tick_seconds", "Part of a tick that maintains ladders.", buckets=_FAST, registry=BEAT
+)
+LADDER_REFIT_SECONDS: Final = Histogram(
+    "rubble_ladder_refit_seconds", "Duration of one fit of a ladder's table.", buckets=_FIT, registry=BEAT
+)
+LADDER_TABLES_DRAWN: Final = Counter(
+    "rubble_ladder_tables_drawn_total", "Rated tables that were drawn, by rule.", ["rule"], registry=BEAT
+)
 for kind in ("queued", "playing"):
     LEASE_EXPIRIES.labels(kind)  # created at the start, so that a rate includes the first increment
+for rule in Rule:
+    LADDER_TABLES_DRAWN.labels(rule.value)
 for shared in (SESSIONS_FORGOTTEN, ARCHIVE_FAILURES):
     BEAT.register(shared)  # the end of a tournament archives what workers did not
 
@@ -101,6 +115,12 @@ RPC_SECONDS: Final = Histogram(
 )
 TOURNAMENT_WATCHERS: Final = Gauge("rubble_tournament_watchers", "Callers following tournaments.", registry=API)
 API_SERVING: Final = Gauge("rubble_api_serving", "1 while the API has its book.", registry=API)
+#: The reason is the name of the quota, or ``signup`` if the ladder is closed or an invitation is not valid.
+LADDER_REFUSALS: Final = Counter(
+    "rubble_ladder_refusals_total", "Requests beyond a quota, and sign-ups that were refused.", ["reason"], registry=API
+)
+for reason in (*Quotas.__struct_fields__, "signup"):
+    LADDER_REFUSALS.labels(reason)
 
 #: Users choose the names of bots: beyond this number of names, the rest is counted together.
 _MOST_BOTS: Final = 500
