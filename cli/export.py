@@ -1,7 +1,8 @@
-"""Writes the files of a tournament, for ``rubble tournament export`` and ``rubble run``."""
+"""Writes the files of an export: of a tournament, for ``rubble tournament export`` and ``rubble run``, or of a season."""
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,9 +14,14 @@ _EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.
 
 
 def write_export(tournaments: "AnyTournaments", tournament: str, out: Path, *, without_replays: bool = False) -> int:
-    """Write all files of an export, readable only by their owner, and return their number."""
+    """Write all files of a tournament, and return their number."""
+    return write_files(tournaments.export(tournament, without_replays=without_replays), out)
+
+
+def write_files(files: Iterable[tuple[str, bytes]], out: Path) -> int:
+    """Write the files of an export, readable only by their owner, and return their number."""
     count = 0
-    for name, data in tournaments.export(tournament, without_replays=without_replays):
+    for name, data in files:
         path = out / _safe(name)
         for folder in (out, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,5 @@
 """``rubble tournament``: shows and changes tournaments of an arena or of a book, with the same commands."""
 
-import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 from rich.table import Table
 
+from cli.arena_client import ApiAddress, NothingToAsk, StateDir, arena_access, print_problems
 from cli.arguments import Json
 from cli.export import write_export
 from cli.terminal import complain, console, count_of, own_command, print_json
@@ -41,18 +40,6 @@ BookUrl = Annotated[
         help="Use a book instead: sqlite:////path/book.sqlite, postgresql+psycopg://user@host/name, or the folder of a run.",
     ),
 ]
-ApiAddress = Annotated[
-    str,
-    typer.Option(
-        "--api", metavar="ADDR", envvar="RUBBLE_API", help="Use the API at host:port (for TLS, set RUBBLE_CA)."
-    ),
-]
-StateDir = Annotated[
-    str,
-    typer.Option(
-        "--state-dir", metavar="DIR", envvar="RUBBLE_STATE_DIR", help="State folder of `rubble up`, whose API is used."
-    ),
-]
 Id = Annotated[str, typer.Argument(metavar="NAME", help="The tournament's id, or its name if no other has it.")]
 _DAY_MS: Final = 24 * 3600 * 1000
 _FAILED: Final = 1
@@ -73,10 +60,6 @@ def _tournament(context: typer.Context) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ where tournaments are
-class NothingToAsk(Exception):
-    """There is no arena or book to use; the message says what was expected."""
-
-
 def _book_url(url: str) -> str:
     if "://" in url:
         return url
@@ -105,7 +88,7 @@ def _check_file(url: str) -> None:
 
 def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyTournaments:
     """Open a book, an API, or the arena that runs in the state folder."""
-    from cli.arena_address import operator_token, read_address, secret_address
+    from cli.arena_address import operator_token, secret_address
 
     if not api and (book := secret_address("--book", book)):
         from cli.roster import read_text
@@ -119,17 +102,10 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
         stack.callback(opened.close)
         return Tournaments(opened, read=lambda text: read_text(text, roster))
     from orchestrator.api.client import TournamentClient
-    from orchestrator.client import ServiceAccess
 
-    arena_address = None if api else read_address(Path(state_dir))
-    if not api and arena_address is None:
-        raise NothingToAsk(
-            f"no arena runs in {state_dir!r} (--state-dir); start one with `{own_command()} up`, or give "
-            f"--api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
-        )
-    token = operator_token(state_dir)
-    address, ca = (arena_address.api, arena_address.ca) if arena_address is not None else (api, "")
-    return stack.enter_context(TournamentClient(ServiceAccess(address, token, os.environ.get("RUBBLE_CA", "") or ca)))
+    others = "--api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
+    access = arena_access(api, state_dir, lambda: operator_token(state_dir), others)
+    return stack.enter_context(TournamentClient(access))
 
 
 def _with_tournaments(
@@ -203,11 +179,7 @@ def create(
         except ServiceError as error:  # the API does not know the name of the file
             if error.reason != "BAD_ROSTER":
                 raise
-            print(
-                re.sub(r"^roster\.toml(?=:\d+: )", lambda _: roster, error.message, flags=re.MULTILINE), file=sys.stderr
-            )
-            if error.message.endswith("…"):
-                complain(f"there may be more; `{own_command()} roster check {roster}` shows all problems")
+            print_problems(error.message, "roster", roster)
             return _BAD_INPUT
         found = made.tournament
         print(

@@ -45,14 +45,17 @@ _ODD: Final = (
 
 
 class ServiceError(Exception):
-    """The service refused the call or did not answer. ``reason`` is its reason code.
+    """The service refused the call or did not answer. ``reason`` is its reason code, ``facts`` are the details behind it.
 
     ``is_passing``: try again later. ``is_odd``: only this call failed, and the next may succeed. Neither: the service refuses
     the call, and repeating it changes nothing.
     """
 
-    def __init__(self, reason: str, message: str, *, is_passing: bool, is_odd: bool = False) -> None:
+    def __init__(
+        self, reason: str, message: str, *, is_passing: bool, is_odd: bool = False, facts: Mapping[str, str] = {}
+    ) -> None:
         super().__init__(f"{message} ({reason})")
+        self.facts = dict(facts)
         self.message = message
         self.reason = reason
         self.is_passing = is_passing
@@ -63,16 +66,16 @@ def raised(error: grpc.RpcError) -> ServiceError:
     """Convert the error of a call."""
     call: Any = error  # a gRPC error is also the call, which the types do not express
     code: grpc.StatusCode = call.code()
-    reason = code.name
+    reason, facts = code.name, {}
     status = rpc_status.from_call(call)
     for packed in status.details if status is not None else ():
         info = error_details_pb2.ErrorInfo()
         if packed.Unpack(info):
-            reason = info.reason
+            reason, facts = info.reason, dict(info.metadata)
     message = call.details() or code.name
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         message = "no answer in time; is a service running there?"
-    return ServiceError(reason, message, is_passing=code in _PASSING, is_odd=code in _ODD)
+    return ServiceError(reason, message, is_passing=code in _PASSING, is_odd=code in _ODD, facts=facts)
 
 
 @dataclass(frozen=True)

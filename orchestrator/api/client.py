@@ -1,8 +1,8 @@
-"""The tournaments of a remote arena: the interface of ``Tournaments`` over gRPC."""
+"""Clients of an arena's API, and the tournaments of a remote arena: the interface of ``Tournaments`` over gRPC."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import grpc
 
@@ -14,21 +14,21 @@ _CALL_S: Final = 30.0
 _LONG_S: Final = 600.0
 
 
-class TournamentClient:
-    """TournamentService, for the command line. Raises ServiceError with the API's message if a call fails."""
+class ApiClient:
+    """What the clients of the API's services share. Raises ServiceError with the API's message if a call fails."""
 
-    def __init__(self, access: ServiceAccess) -> None:
+    def __init__(self, access: ServiceAccess, token: str = "") -> None:
+        """``token`` is sent instead of the operator's."""
         self.access = access
-        token = access.operator_token
+        token = token or access.operator_token
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._channel = open_channel(access)
-        self._stub = tournament_pb2_grpc.TournamentServiceStub(self._channel)
 
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
 
-    def __enter__(self) -> "TournamentClient":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -47,6 +47,26 @@ class TournamentClient:
             yield from method(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise raised(error) from None
+
+    def _files(self, method: Any, request: Any) -> Iterator[tuple[str, bytes]]:
+        """The files of an export, one by one; the API sends them in pieces."""
+        path, data = "", bytearray()
+        for piece in self._follow(method, request, None):
+            if piece.path != path and path:
+                yield path, bytes(data)
+                data.clear()
+            path = piece.path
+            data += piece.data
+        if path:
+            yield path, bytes(data)
+
+
+class TournamentClient(ApiClient):
+    """TournamentService, for the command line."""
+
+    def __init__(self, access: ServiceAccess) -> None:
+        super().__init__(access)
+        self._stub = tournament_pb2_grpc.TournamentServiceStub(self._channel)
 
     def create(
         self, text: str, *, check_only: bool = False, folder: str = ""
@@ -94,15 +114,7 @@ class TournamentClient:
     def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
         """Everything as files, one by one."""
         request = tournament_pb2.ExportTournamentRequest(tournament=name, without_replays=without_replays)
-        path, data = "", bytearray()
-        for piece in self._follow(self._stub.ExportTournament, request, None):
-            if piece.path != path and path:
-                yield path, bytes(data)
-                data.clear()
-            path = piece.path
-            data += piece.data
-        if path:
-            yield path, bytes(data)
+        yield from self._files(self._stub.ExportTournament, request)
 
     def pause(self, name: str) -> tournament_pb2.Tournament:
         """Begin no more matches."""
