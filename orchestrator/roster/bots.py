@@ -26,32 +26,35 @@ def read_bots(reader: Reader, data: Mapping[str, Any], bundled: Sequence[str]) -
     listed = reader.take(data, (), "bots", MISSING, is_list, f"1 to {MOST_BOTS} tables [[bots]]")
     if listed is None:
         return None
-    bots = []
+    bots = tuple(_bot(reader, given, ("bots", at), bundled) for at, given in enumerate(listed))
+    check_names(reader, "bots", [bot.name for bot in bots])
+    return bots
+
+
+def check_names(reader: Reader, key: str, names: Sequence[str]) -> None:
+    """Check that the names in a list of tables are not too similar; an empty one is missing, and known as a problem."""
     first: dict[str, int] = {}
-    for at, given in enumerate(listed):
-        bot = _bot(reader, given, ("bots", at), bundled)
-        if clash := _clash(bot.name, first):
-            reader.wrong(("bots", at, "name"), bot.name, f"another name: {clash}")
-        elif bot.name:
-            first[bot.name.lower()] = at
-        bots.append(bot)
-    return tuple(bots)
+    for at, name in enumerate(names):
+        if clash := _clash(name, first, key):
+            reader.wrong((key, at, "name"), name, f"another name: {clash}")
+        elif name:
+            first[name.lower()] = at
 
 
-def _clash(name: str, others: Mapping[str, int]) -> str:
+def _clash(name: str, others: Mapping[str, int], key: str) -> str:
     """Why a name is too similar to one of the others, which are in lower case; empty if it is not.
 
     In the arena a bot is called ``name.slot`` and its copy ``name.copy2``, so the bots ``a`` and ``a.1`` could have the same name.
     """
     low = name.lower()
     if low in others:
-        return f"bots[{others[low]}] has this name (upper and lower case are the same)"
+        return f"{key}[{others[low]}] has this name (upper and lower case are the same)"
     parts = low.split(".")
     for end in range(1, len(parts)):
         if (start := ".".join(parts[:end])) in others:
-            return f"it is the name of bots[{others[start]}], a dot and more, like the names of copies of that bot"
+            return f"it is the name of {key}[{others[start]}], a dot and more, like the names of copies of that bot"
     longer = next((other for other in others if other.startswith(f"{low}.")), None)
-    return f"bots[{others[longer]}] has this name, a dot and more" if longer and low else ""
+    return f"{key}[{others[longer]}] has this name, a dot and more" if longer and low else ""
 
 
 def _bot(reader: Reader, given: Mapping[str, Any], path: Path, bundled: Sequence[str]) -> Bot:

@@ -1,17 +1,16 @@
 """Checks the keys of a roster one by one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Final
 
 from orchestrator.roster.bots import NAME, NAME_WORDS, check_field, check_memory, read_bots
-from orchestrator.roster.facts import GameFacts, OptionFacts, OptionValue
-from orchestrator.roster.lines import Path
+from orchestrator.roster.facts import GameFacts
+from orchestrator.roster.game import LARGEST_LIMIT, read_game, read_match_seconds, read_options, read_time_control
 from orchestrator.roster.model import Bot, Limits, Roster, Sequential, TimeControl
 from orchestrator.roster.reader import MISSING, Reader
 from orchestrator.schedule import DUPLICATES, FORMATS, MOST_MATCHES, Duplicate, Format
 
-HOUR_MS: Final = 3_600_000
 LARGEST_SEED: Final = 2**63 - 1
 MOST_DEALS: Final = 1_000_000
 DEFAULT_MAX_BLOCKS: Final = 5_000
@@ -37,11 +36,10 @@ def read(
         lambda value: isinstance(value, str) and bool(NAME.fullmatch(value)),
         NAME_WORDS,
     )
-    game_id = reader.one_of(data, (), "game", MISSING, list(games))
-    game = games.get(game_id) if isinstance(game_id, str) else None
+    game = read_game(reader, data, games)
     low, high = game.seats if game is not None else (1, 4)
     players = reader.number(data, (), "players", MISSING, low, high)
-    options = _options(reader, reader.table(data, (), "options"), game, players)
+    options = read_options(reader, data, game, players)
     format_: Format = reader.one_of(data, (), "format", "round_robin", FORMATS)
     is_format_good = data.get("format", "round_robin") == format_
     deals, budget = _size(reader, data, format_)
@@ -51,7 +49,7 @@ def read(
         why = "a comparison plays every rotation" if format_ == "compare" else "there is one seat only"
         reader.wrong(("rotations",), rotations, f"'all': {why}")
     trusted = reader.flag(data, (), "trusted")
-    control = _time_control(reader, reader.table(data, (), "time_control"))
+    control = read_time_control(reader, data)
     limits = _limits(reader, reader.table(data, (), "limits"), control, players)
     seed = reader.number(data, (), "seed", None, 0, LARGEST_SEED)
     reproducible = reader.flag(data, (), "reproducible")
@@ -93,37 +91,6 @@ def _forget(bots: Sequence[Bot]) -> bool:
     return all(bot.bundled or bot.isolated for bot in bots)
 
 
-def _options(
-    reader: Reader, given: Mapping[str, Any], game: GameFacts | None, players: int | None
-) -> Mapping[str, OptionValue]:
-    """All options of the game: the given ones, checked, and defaults for the rest."""
-    if game is None:
-        return {}
-    reader.unknown(given, ("options",), [option.name for option in game.options])
-    complete: dict[str, OptionValue] = {}
-    for option in game.options:
-        complete[option.name] = value = _option(reader, given, option)
-        if option.seats and players is not None and players not in option.seats and value != option.default:
-            counts = " or ".join(str(count) for count in option.seats)
-            expected = f"{option.default!r}: it only matters with {counts} at the table"
-            reader.wrong(("options", option.name), value, expected)
-    return complete
-
-
-def _option(reader: Reader, given: Mapping[str, Any], option: OptionFacts) -> OptionValue:
-    value: OptionValue
-    if option.range is not None:
-        value = reader.number(given, ("options",), option.name, option.default, *option.range)
-    else:
-        expected = "one of " + ", ".join(repr(choice) for choice in option.choices)
-
-        def is_good(value: Any) -> bool:
-            return any(value == choice and type(value) is type(choice) for choice in option.choices)
-
-        value = reader.take(given, ("options",), option.name, option.default, is_good, expected)
-    return value
-
-
 def _size(reader: Reader, data: Mapping[str, Any], format_: Format) -> tuple[int | None, int | None]:
     """(deals, budget), of which one is None."""
     if format_ == "compare":
@@ -161,39 +128,19 @@ def _sequential(reader: Reader, data: Mapping[str, Any], format_: Format) -> Seq
     )
 
 
-def _time_control(reader: Reader, given: Mapping[str, Any]) -> TimeControl:
-    names = [part.name for part in fields(TimeControl)]
-    path: Path = ("time_control",)
-    reader.unknown(given, path, names)
-    default = TimeControl()
-    control = TimeControl(*(reader.number(given, path, key, getattr(default, key), 0, HOUR_MS) for key in names))
-    if control.move_ms + control.bank_ms == 0:
-        reader.complain(path, "time_control leaves no time at all; expected move_ms or bank_ms above 0")
-    return control
-
-
 def _limits(reader: Reader, given: Mapping[str, Any], control: TimeControl, players: int | None) -> Limits:
     names = [part.name for part in fields(Limits)]
     reader.unknown(given, ("limits",), names)
-    longest = -(-control.longest_ms(players or 1) // 1000)
     default = Limits()
-    default = replace(default, match_seconds=max(default.match_seconds, longest))
     numbers = {
-        key: reader.number(given, ("limits",), key, getattr(default, key), 1, 10**9)
+        key: reader.number(given, ("limits",), key, getattr(default, key), 1, LARGEST_LIMIT)
         for key in names
-        if key not in ("unconfined", "readable")
+        if key not in ("unconfined", "readable", "match_seconds")
     }
-    least = -(-control.shortest_ms // 1000)
-    if numbers["match_seconds"] < least:
-        reader.wrong(
-            ("limits", "match_seconds"),
-            numbers["match_seconds"],
-            f"at least {least}: by time_control one seat may take that long until its first answer "
-            "(seating_ms + bank_ms + move_ms)",
-        )
+    match_seconds = read_match_seconds(reader, given, ("limits",), control, players)
     reason = reader.take(given, ("limits",), "unconfined", None, _is_reason, "a reason: a text of 1 to 200 characters")
     readable = reader.take(given, ("limits",), "readable", (), _are_paths, "a list of absolute paths")
-    return Limits(**numbers, unconfined=reason, readable=tuple(readable))
+    return Limits(**numbers, match_seconds=match_seconds, unconfined=reason, readable=tuple(readable))
 
 
 def _are_paths(value: Any) -> bool:

@@ -39,6 +39,21 @@ class TimeControl:
         answers = players * LONG_GAME if answers is None else answers
         return (self.seating_ms or _SEATING_MS) + players * self.bank_ms + answers * (self.move_ms + self.increment_ms)
 
+    def longest_s(self, players: int) -> int:
+        """The longest time that the clocks allow for a match, in seconds."""
+        return -(-self.longest_ms(players) // 1000)
+
+    def caution(self, players: int, match_seconds: int, key: str = "match_seconds") -> str:
+        """A warning if a match can reach its time limit before its clocks run out; else empty. ``key`` has the limit."""
+        longest = self.longest_s(players)
+        if match_seconds >= longest:
+            return ""
+        return (
+            f"{key} = {match_seconds}, but the clocks allow {longest} s: "
+            "a match that reaches the limit is lost by the seat that used the most time. "
+            f"match_seconds = {longest}, or shorter clocks, would avoid that."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -128,18 +143,12 @@ class Roster:
     @property
     def longest_s(self) -> int:
         """The longest time that the clocks allow for a match, in seconds."""
-        return -(-self.time_control.longest_ms(self.players) // 1000)
+        return self.time_control.longest_s(self.players)
 
     @property
     def caution(self) -> str:
         """A warning if a match can reach its time limit before its clocks run out; else empty."""
-        if self.limits.match_seconds >= self.longest_s:
-            return ""
-        return (
-            f"limits.match_seconds = {self.limits.match_seconds}, but the clocks allow {self.longest_s} s: "
-            "a match that reaches the limit is lost by the seat that used the most time. "
-            f"match_seconds = {self.longest_s}, or shorter clocks, would avoid that."
-        )
+        return self.time_control.caution(self.players, self.limits.match_seconds, "limits.match_seconds")
 
     @property
     def rules(self) -> str:

@@ -1,4 +1,4 @@
-"""Problems in a roster, with their lines."""
+"""Problems in a roster or another file of this kind, with their lines."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from orchestrator.schedule import BadPlan
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in a roster file."""
+    """One problem in a file."""
 
     file: str
     line: int
@@ -22,14 +22,18 @@ class Problem:
         return f"{self.file}:{self.line}: {self.message}"
 
 
-class BadRoster(ValueError):
-    """A roster that cannot be used, with all its problems."""
+class BadFile(ValueError):
+    """A file that cannot be used, with all its problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
         first = self.problems[0]
         self.facts = {"problems": str(len(self.problems)), "line": str(first.line), "key": first.key}
+
+
+class BadRoster(BadFile):
+    """A roster that cannot be used."""
 
 
 def plan_problem(error: BadPlan, text: str, file: str = "roster.toml") -> Problem:
@@ -39,6 +43,13 @@ def plan_problem(error: BadPlan, text: str, file: str = "roster.toml") -> Proble
     if key == "deals" and ("deals",) not in lines:
         key = "max_blocks"
     return Problem(file, lines.get((key,), 1), key, f"{key} = {error.value!r}; expected {error.expected}")
+
+
+def long_number(text: str, file: str) -> Problem:
+    """A number with more digits than Python reads, at its line."""
+    place = re.search(r"[0-9_]{4300,}", text)
+    line = 1 if place is None else text.count("\n", 0, place.start()) + 1
+    return Problem(file, line, "", "a number has thousands of digits; expected a shorter one")
 
 
 def no_toml(message: str, text: str, file: str) -> Problem:

@@ -1,14 +1,17 @@
 """Reads values from TOML tables and collects problems."""
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from orchestrator.roster.lines import Path
-from orchestrator.roster.problems import Problem
+from orchestrator.roster.lines import Path, lines_of
+from orchestrator.roster.problems import BadFile, Problem, long_number, no_toml
 
 MISSING: Final = object()
+
+T = TypeVar("T")
 
 
 class Reader:
@@ -88,6 +91,23 @@ class Reader:
         return found
 
 
+def read_document(text: str, file: str, bad: type[BadFile], read: Callable[[Reader, Mapping[str, Any]], T | None]) -> T:
+    """What ``read`` makes of a TOML text. Raises ``bad`` with every problem in the order of the lines."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise bad([no_toml(str(error), text, file)]) from None
+    except RecursionError:
+        raise bad([Problem(file, 1, "", "brackets are nested too deep")]) from None
+    except ValueError:
+        raise bad([long_number(text, file)]) from None
+    reader = Reader(lines_of(text), file)
+    found = read(reader, data)
+    if reader.problems or found is None:
+        raise bad(sorted(reader.problems, key=lambda problem: problem.line))
+    return found
+
+
 def is_int(value: object) -> bool:
     """Whether it is a whole number; true and false are not."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -109,5 +129,8 @@ def shown(value: object) -> str:
     """A value as messages show it."""
     if isinstance(value, bool):
         return str(value).lower()
-    text = repr(value) if isinstance(value, str | int | float | list | dict) else str(value)
+    try:
+        text = repr(value) if isinstance(value, str | int | float | list | dict) else str(value)
+    except (ValueError, RecursionError):
+        return "…"  # a number of thousands of digits, or a table thousands of levels deep
     return text if len(text) <= 60 else text[:57] + "…"

@@ -287,6 +287,20 @@ def test_a_roster_that_cannot_be_planned_names_its_line() -> None:
     assert str(plan_problem(caught.value, roster.text)) == "roster.toml:3: budget = 1; expected at least 2"
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("seed = " + "9" * 5_000, "roster.toml:4: a number has thousands of digits; expected a shorter one"),
+        ("seed = 0x" + "f" * 5_000, "roster.toml:4: seed = …; expected a whole number from 0 to"),
+        ("name" + ".a" * 3_000 + " = 1", "roster.toml:4: name = …; expected a letter or digit, then up to"),
+        ("name = " + "[" * 5_000, "roster.toml:1: brackets are nested too deep"),
+    ],
+    ids=["digits", "hex digits", "dots", "brackets"],
+)
+def test_a_value_too_large_to_be_shown_is_an_error_like_any_other(line: str, expected: str) -> None:
+    assert any(problem.startswith(expected) for problem in problems(HEAD + line + "\n" + TWO))
+
+
 @given(st.text())
 def test_no_text_crashes_the_reader(text: str) -> None:
     with pytest.raises(BadRoster):
