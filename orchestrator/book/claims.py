@@ -80,6 +80,11 @@ class BookClaims(BookReader):
             return True
         return bool(connection.execute(select(func.pg_try_advisory_xact_lock(_HAND_OUT_LOCK))).scalar_one())
 
+    def _lock_hand_out(self, connection: Connection) -> None:
+        """Wait until no process is handing out, and let none do so before the transaction ends."""
+        if not self._is_sqlite:  # there every writer excludes all others
+            connection.execute(select(func.pg_advisory_xact_lock(_HAND_OUT_LOCK)))
+
     def _take_back(self, connection: Connection, kind: str, are_these: ColumnElement[bool]) -> None:
         """Set matches back to planned that no worker plays or will play."""
         query = select(matches.c.id).where(are_these).with_for_update(skip_locked=True)

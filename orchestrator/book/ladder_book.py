@@ -4,6 +4,7 @@ import json
 import secrets as random_bytes
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from msgspec.structs import replace as replace_fields
@@ -31,7 +32,7 @@ from orchestrator.book.ladder_tables import (
 )
 from orchestrator.book.rows import Match, Tournament, match_row
 from orchestrator.book.tables import DONE, DROPPED, PLANNED, RUNNING, matches, tournaments
-from orchestrator.errors import BadSeason, NameTaken, QuotaReached, SignupRefused
+from orchestrator.errors import BadSeason, NameTaken, NotAllowed, QuotaReached, SignupRefused
 from orchestrator.ladder.conduct import BuildChange
 from orchestrator.ladder.model import (
     UNOPPOSED,
@@ -59,8 +60,8 @@ class BookLadders(BookLadderReader):
     _insert: Any
 
     # ---------------------------------------------------------------------------------------------- ladders and seasons
-    def create_ladder(self, ladder: Ladder) -> None:
-        """Write a ladder. Raises NameTaken if there is one of this name."""
+    def create_ladder(self, ladder: Ladder, first: tuple[Tournament, Season] | None = None) -> None:
+        """Write a ladder, and its first season with it. Raises NameTaken if there is a ladder of this name."""
         with self._engine.begin() as connection:
             row = {
                 "name": ladder.name,
@@ -73,6 +74,8 @@ class BookLadders(BookLadderReader):
                 raise NameTaken(
                     f"there is a ladder {ladder.name!r} already; give the new one another name", ladder=ladder.name
                 )
+            if first is not None:
+                self._open(connection, *first)
 
     def open_season(self, tournament: Tournament, season: Season) -> bool:
         """Write a season and its tournament, which begins at once; False if another process has opened it."""
@@ -83,38 +86,41 @@ class BookLadders(BookLadderReader):
             )
             if connection.execute(known).first() is not None:
                 return False
-            connection.execute(
-                insert(tournaments).values(
-                    id=tournament.id,
-                    name=tournament.name,
-                    roster=tournament.roster,
-                    spec=tournament.spec.to_json(),
-                    state=RUNNING,
-                    planned=0,
-                    created_ms=tournament.created_ms,
-                )
-            )
-            connection.execute(
-                insert(seasons).values(
-                    tournament=season.tournament,
-                    ladder=season.ladder,
-                    number=season.number,
-                    state=season.state.value,
-                    secret=season.secret.hex(),
-                    opened_ms=season.opened_ms,
-                    closing_ms=season.closing_ms,
-                    finals_ms=season.finals_ms,
-                    finals="",
-                    next_block=0,
-                    next_ord=0,
-                    next_draw=0,
-                    drawn_ms=0,
-                    blocks=0,
-                    games=0,
-                )
-            )
-            _add_event(connection, season.ladder, self._event("season", f"Season {season.number} is open."))
+            self._open(connection, tournament, season)
         return True
+
+    def _open(self, connection: Connection, tournament: Tournament, season: Season) -> None:
+        connection.execute(
+            insert(tournaments).values(
+                id=tournament.id,
+                name=tournament.name,
+                roster=tournament.roster,
+                spec=tournament.spec.to_json(),
+                state=RUNNING,
+                planned=0,
+                created_ms=tournament.created_ms,
+            )
+        )
+        connection.execute(
+            insert(seasons).values(
+                tournament=season.tournament,
+                ladder=season.ladder,
+                number=season.number,
+                state=season.state.value,
+                secret=season.secret.hex(),
+                opened_ms=season.opened_ms,
+                closing_ms=season.closing_ms,
+                finals_ms=season.finals_ms,
+                finals="",
+                next_block=0,
+                next_ord=0,
+                next_draw=0,
+                drawn_ms=0,
+                blocks=0,
+                games=0,
+            )
+        )
+        _add_event(connection, season.ladder, self._event("season", f"Season {season.number} is open."))
 
     def move_season(self, season: Season, to: SeasonState) -> Season:
         """Move a season to its next state. Raises BadMove if another process was faster, or it is not the next one."""
@@ -127,6 +133,7 @@ class BookLadders(BookLadderReader):
             SeasonState.CLOSED: "is closed",
         }
         with self._engine.begin() as connection:
+            self._lock(connection)  # no build is entered meanwhile
             here = (seasons.c.tournament == season.tournament) & (seasons.c.state == season.state.value)
             change = update(seasons).where(here).values(state=to.value, **{moment[to]: now}).returning(seasons)
             row = connection.execute(change).one_or_none()
@@ -156,11 +163,16 @@ class BookLadders(BookLadderReader):
     def sign_up(self, ladder: str, owner: str, quotas: Quotas, invitation: str = "", *, is_new: bool) -> int:
         """Admit an owner to a ladder, a new one or one that exists, and return the generation of its key.
 
+        Admitting it again changes nothing and uses no invitation.
         Raises NameTaken if a new owner's name is used, SignupRefused if the invitation is, QuotaReached.
         """
         now = self._now_ms()
         with self._engine.begin() as connection:
             self._lock(connection)
+            generation = select(owners.c.generation).where(owners.c.name == owner)
+            is_admitted = (members.c.ladder == ladder) & (members.c.owner == owner)
+            if not is_new and connection.execute(select(members.c.owner).where(is_admitted)).first() is not None:
+                return int(connection.execute(generation).scalar_one())
             recent = select(members.c.at_ms).where(members.c.ladder == ladder, members.c.at_ms > now - DAY_MS)
             self._check_a_day(connection, recent, "signups_a_day", quotas.signups_a_day)
             if invitation:
@@ -176,22 +188,29 @@ class BookLadders(BookLadderReader):
                         f"there is an owner {owner!r} already; choose another name, or use the key of {owner!r}",
                         owner=owner,
                     )
-            member = {"ladder": ladder, "owner": owner, "at_ms": now}
-            connection.execute(self._insert(members).values(member).on_conflict_do_nothing())
-            generation = select(owners.c.generation).where(owners.c.name == owner)
+            connection.execute(insert(members).values(ladder=ladder, owner=owner, at_ms=now))
             return int(connection.execute(generation).scalar_one())
 
-    def rotate_owner(self, owner: str, *, is_revoked: bool = False) -> int | None:
-        """End all keys of an owner and return the generation of the next one; None if there is no such owner."""
+    def rotate_owner(self, owner: str, *, is_revoked: bool = False, only_from: int | None = None) -> int | None:
+        """End all keys of an owner and return the generation of the next one; None if there is no such owner.
+
+        With ``only_from``, the generation of the key with which the owner asks: None if that key has ended meanwhile.
+        """
         change = update(owners).where(owners.c.name == owner)
+        if only_from is not None:
+            change = change.where(owners.c.generation == only_from, owners.c.revoked == 0)
         values = {"generation": owners.c.generation + 1, "revoked": int(is_revoked)}
         with self._engine.begin() as connection:
+            self._lock(connection)  # a revoked owner enters no build from now on
             found = connection.execute(change.values(values).returning(owners.c.generation)).scalar_one_or_none()
         return None if found is None else int(found)
 
     # ----------------------------------------------------------------------------------------------------------- builds
     def enter_build(self, build: Build, quotas: Quotas) -> None:
-        """Write a build and make it an entrant of the current season. Raises NameTaken, QuotaReached or BadSeason."""
+        """Write a build and make it an entrant of the current season.
+
+        Raises NameTaken, QuotaReached, BadSeason, or NotAllowed if the owner was revoked.
+        """
         now = self._now_ms()
         with self._engine.begin() as connection:
             self._lock(connection)
@@ -205,16 +224,18 @@ class BookLadders(BookLadderReader):
                     "wait for the next season",
                     state=season.state.value,
                 )
+            if connection.execute(select(owners.c.revoked).where(owners.c.name == build.owner)).scalar_one():
+                raise NotAllowed(f"the keys of the owner {build.owner!r} were ended by the operator", owner=build.owner)
             bot = {"name": build.bot, "owner": build.owner, "created_ms": now}
             connection.execute(self._insert(bots).values(bot).on_conflict_do_nothing())
             if connection.execute(select(bots.c.owner).where(bots.c.name == build.bot)).scalar_one() != build.owner:
                 raise NameTaken(f"the bot {build.bot!r} belongs to another owner; choose another name", bot=build.bot)
-            own = builds.c.owner == build.owner
-            is_here = own & (builds.c.ladder == build.ladder)
+            is_here = (builds.c.owner == build.owner) & (builds.c.ladder == build.ladder)
             kept = connection.execute(
                 select(func.count()).where(is_here, builds.c.state != BuildState.RETIRED.value)
             ).scalar_one()
-            same = (builds.c.ladder == build.ladder) & (builds.c.bot == build.bot) & (builds.c.label == build.label)
+            of_bot = (builds.c.ladder == build.ladder) & (builds.c.bot == build.bot)
+            same = of_bot & (builds.c.label == build.label)
             if connection.execute(select(builds.c.id).where(same | (builds.c.id == build.id))).first() is not None:
                 raise NameTaken(
                     f"{build.name} was entered before; give the new build another label, or get another key of it",
@@ -225,16 +246,21 @@ class BookLadders(BookLadderReader):
                 raise QuotaReached("builds", quotas.builds, int(kept), 0, advice)
             recent = select(builds.c.entered_ms).where(is_here, builds.c.entered_ms > now - DAY_MS)
             self._check_a_day(connection, recent, "entries_a_day", quotas.entries_a_day)
+            is_gone = of_bot & (builds.c.label == build.parent) & (builds.c.state == BuildState.RETIRED.value)
+            if build.parent and connection.execute(select(builds.c.id).where(is_gone)).first() is not None:
+                build = replace(build, verdict=UNOPPOSED)
             connection.execute(insert(builds).values(_build_row(build)))
             self._add_entrant(connection, season.tournament, build)
             words = f"{build.name} of {build.owner} is entered" + (
-                f" and compared with {build.bot}/{build.parent}." if build.parent else "."
+                f" and compared with {build.bot}/{build.parent}." if build.verdict == Verdict.RUNNING else "."
             )
             _add_event(connection, build.ladder, self._event("entered", words, build))
 
     def _check_a_day(self, connection: Connection, recent: Any, quota: str, limit: int) -> None:
         """Raise QuotaReached if there are as many times within the last day as the limit allows."""
         times = sorted(int(at) for at in connection.execute(recent).scalars())
+        if limit <= 0:
+            raise QuotaReached(quota, limit, len(times), 0)
         if len(times) >= limit:
             frees_ms = times[len(times) - limit] + DAY_MS - self._now_ms()
             raise QuotaReached(quota, limit, len(times), max(1000, frees_ms))
@@ -245,9 +271,20 @@ class BookLadders(BookLadderReader):
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(spec=spec.to_json()))
 
     def change_builds(self, ladder: str, changes: Iterable[BuildChange]) -> None:
-        """Write the states of builds, and what is told about them."""
+        """Write the states of builds, and what is told about them, except where another process has written meanwhile."""
+        wanted = list(changes)
         with self._engine.begin() as connection:
-            self._write_changes(connection, ladder, changes)
+            self._lock(connection)
+            stale = self._written_meanwhile(connection, wanted)
+            self._write_changes(connection, ladder, [change for change in wanted if change.build.id not in stale])
+
+    def _written_meanwhile(self, connection: Connection, changes: Sequence[BuildChange]) -> set[str]:
+        """The builds that another process has written since they were read, and has not retired."""
+        read = {change.build.id: change.build.version for change in changes}
+        query = select(builds.c.id, builds.c.version).where(
+            builds.c.id.in_(tuple(read)), builds.c.state != BuildState.RETIRED.value
+        )
+        return {id_ for id_, version in connection.execute(query) if version != read[id_]}
 
     def _write_changes(self, connection: Connection, ladder: str, changes: Iterable[BuildChange]) -> None:
         for change in changes:
@@ -260,6 +297,7 @@ class BookLadders(BookLadderReader):
                 "since_ms": build.since_ms,
                 "strikes": build.strikes,
                 "parkings": build.parkings,
+                "version": builds.c.version + 1,
             }
             if connection.execute(update(builds).where(here).values(values)).rowcount and change.event is not None:
                 _add_event(connection, ladder, change.event)
@@ -268,6 +306,7 @@ class BookLadders(BookLadderReader):
         """Record that these builds are connected."""
         known = list(ids)
         with self._engine.begin() as connection:
+            self._lock(connection)  # rows that two transactions write in another order would block each other
             for start in range(0, len(known), _CHUNK):
                 these = builds.c.id.in_(known[start : start + _CHUNK])
                 connection.execute(update(builds).where(these).values(seen_ms=now_ms))
@@ -276,8 +315,14 @@ class BookLadders(BookLadderReader):
         """Take a build out of its ladder; False if it was retired before. A child that is compared with it counts from now on."""
         now = self._now_ms()
         with self._engine.begin() as connection:
+            self._lock(connection)
             here = (builds.c.id == build.id) & (builds.c.state != BuildState.RETIRED.value)
-            values = {"state": BuildState.RETIRED.value, "reason": reason, "since_ms": now}
+            values = {
+                "state": BuildState.RETIRED.value,
+                "reason": reason,
+                "since_ms": now,
+                "version": builds.c.version + 1,
+            }
             if not connection.execute(update(builds).where(here).values(values)).rowcount:
                 return False
             words = f"{build.name} is retired" + (f": {reason}" if reason else ".")
@@ -302,13 +347,19 @@ class BookLadders(BookLadderReader):
 
     # --------------------------------------------------------------------------------------------------------- schedule
     def draw(self, season: Season, field: bytes | None, tables: Sequence[DrawnTable], planned: Sequence[Match]) -> bool:
-        """Add drawn tables and their matches, which are held; False if another process has drawn meanwhile.
+        """Add drawn tables and their matches, which are held; False if another process has drawn or moved the season meanwhile.
 
         ``field`` is that from which the tables were drawn; None for tables that were asked for.
         """
+        if not tables:
+            return True
         now = self._now_ms()
         with self._engine.begin() as connection:
-            here = (seasons.c.tournament == season.tournament) & (seasons.c.next_block == season.next_block)
+            here = (
+                (seasons.c.tournament == season.tournament)
+                & (seasons.c.next_block == season.next_block)
+                & (seasons.c.state == season.state.value)
+            )
             values: dict[str, Any] = {
                 "next_block": season.next_block + len(tables),
                 "next_ord": season.next_order + len(planned),
@@ -335,35 +386,44 @@ class BookLadders(BookLadderReader):
     def release(self, ids: Sequence[str]) -> None:
         """Let these matches be handed out."""
         with self._engine.begin() as connection:
+            self._lock(connection)
             for start in range(0, len(ids), _CHUNK):
                 these = matches.c.id.in_(ids[start : start + _CHUNK])
                 connection.execute(update(matches).where(these).values(held=0))
 
-    def settle(self, season: Season, tables: Sequence[DrawnTable], games: int, changes: Iterable[BuildChange]) -> bool:
-        """Mark tables as over, count their rated games, and write what follows for builds; False if another process did."""
+    def settle(
+        self, season: Season, tables: Sequence[DrawnTable], blocks: int, games: int, changes: Iterable[BuildChange]
+    ) -> bool:
+        """Mark tables as over and write what follows for builds; False if another process did, or has written such a build.
+
+        ``blocks`` and ``games`` are those among them that are rated and were played.
+        """
         now = self._now_ms()
         numbers = [table.block for table in tables]
+        wanted = list(changes)
         with self._engine.begin() as connection:
             self._lock(connection)
             here = (drawn_tables.c.tournament == season.tournament) & drawn_tables.c.block.in_(numbers)
             still = connection.execute(select(func.count()).where(here, drawn_tables.c.state == OPEN)).scalar_one()
-            if still != len(numbers):
+            if still != len(numbers) or self._written_meanwhile(connection, wanted):
                 return False
             connection.execute(update(drawn_tables).where(here).values(state=OVER, over_ms=now))
-            rated = sum(table.kind is Kind.RATED for table in tables)
             connection.execute(
                 update(seasons)
                 .where(seasons.c.tournament == season.tournament)
-                .values(blocks=seasons.c.blocks + rated, games=seasons.c.games + games)
+                .values(blocks=seasons.c.blocks + blocks, games=seasons.c.games + games)
             )
-            self._write_changes(connection, season.ladder, changes)
+            self._write_changes(connection, season.ladder, wanted)
         return True
 
     def drop_planned(self, tournament: str) -> None:
         """Drop the matches of blocks that have not begun, because the season draws to its end."""
         with self._engine.begin() as connection:
+            self._lock(connection)
+            self._lock_hand_out(connection)  # no block begins meanwhile
             here = matches.c.tournament == tournament
-            begun = select(matches.c.block).where(here, matches.c.state != PLANNED)
+            planned = select(matches.c.block).where(here, matches.c.state == PLANNED)
+            begun = select(matches.c.block).where(here, matches.c.block.in_(planned), matches.c.state != PLANNED)
             connection.execute(
                 update(matches)
                 .where(here, matches.c.state == PLANNED, matches.c.block.not_in(begun))
@@ -467,6 +527,7 @@ def _build_row(build: Build) -> dict[str, Any]:
         "strikes": build.strikes,
         "parkings": build.parkings,
         "verdict": build.verdict,
+        "version": build.version,
     }
 
 

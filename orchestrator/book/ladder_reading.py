@@ -1,6 +1,7 @@
 """Reads ladders from the book. Nothing here changes a row."""
 
 import json
+import zlib
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
@@ -63,10 +64,14 @@ class UnknownLadder(Exception):
 class BookLadderReader(BookClaims):
     """The queries about ladders. Every method is one transaction."""
 
+    def _by_bytes(self, column: ColumnElement[str]) -> ColumnElement[str]:
+        """A column as Python sorts it: how a database sorts texts depends on its settings."""
+        return column.collate("BINARY" if self._is_sqlite else "C")
+
     # ---------------------------------------------------------------------------------------------- ladders and seasons
     def ladders(self, *, start: int = 0, limit: int | None = None) -> list[Ladder]:
         """All ladders, the latest first."""
-        query = select(ladders).order_by(ladders.c.created_ms.desc(), ladders.c.name).offset(start)
+        query = select(ladders).order_by(ladders.c.created_ms.desc(), self._by_bytes(ladders.c.name)).offset(start)
         with self._engine.begin() as connection:
             return [ladder_of(row) for row in connection.execute(query if limit is None else query.limit(limit))]
 
@@ -125,7 +130,7 @@ class BookLadderReader(BookClaims):
             .join(members, members.c.owner == owners.c.name)
             .outerjoin(kept, kept.c.owner == owners.c.name)
             .where(members.c.ladder == ladder)
-            .order_by(owners.c.name)
+            .order_by(self._by_bytes(owners.c.name))
         )
         with self._engine.begin() as connection:
             return [
@@ -154,7 +159,8 @@ class BookLadderReader(BookClaims):
             query = query.where(builds.c.owner == owner)
         if bot:
             query = query.where(builds.c.bot == bot)
-        query = query.order_by(builds.c.bot, builds.c.entered_ms, builds.c.id).offset(start)
+        by_bot = self._by_bytes(builds.c.bot), builds.c.entered_ms, self._by_bytes(builds.c.id)
+        query = query.order_by(*by_bot).offset(start)
         with self._engine.begin() as connection:
             return [build_of(row) for row in connection.execute(query if limit is None else query.limit(limit))]
 
@@ -234,6 +240,14 @@ class BookLadderReader(BookClaims):
         with self._engine.begin() as connection:
             return [(match_of(row), bool(row.held)) for row in connection.execute(query.order_by(matches.c.ord))]
 
+    def trial_tables(self, tournament: str, new: int) -> list[DrawnTable]:
+        """The tables that compare a new build with its parent and are over."""
+        query = select(drawn_tables).where(
+            drawn_tables.c.tournament == tournament, drawn_tables.c.state == OVER, drawn_tables.c.trial == new
+        )
+        with self._engine.begin() as connection:
+            return [table_of(row) for row in connection.execute(query.order_by(drawn_tables.c.block))]
+
     def unfinished(self, tournament: str, blocks: Collection[int]) -> set[int]:
         """Those of these blocks that have an unfinished match, or a result whose seeds are not archived."""
         here = (matches.c.tournament == tournament) & matches.c.block.in_(tuple(blocks))
@@ -276,7 +290,7 @@ class BookLadderReader(BookClaims):
         """All draws of a season in their order, each with the field from which it was drawn."""
         query = select(draws.c.number, draws.c.field).where(draws.c.tournament == tournament).order_by(draws.c.number)
         with self._engine.begin() as connection:
-            return [(int(number), bytes(field)) for number, field in connection.execute(query)]
+            return [(int(number), zlib.decompress(field)) for number, field in connection.execute(query)]
 
     # --------------------------------------------------------------------------------------------------- computed, told
     def document(self, tournament: str, name: str) -> Document | None:
@@ -284,7 +298,13 @@ class BookLadderReader(BookClaims):
         query = select(documents).where(documents.c.tournament == tournament, documents.c.name == name)
         with self._engine.begin() as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else Document(row.blocks, row.at_ms, bytes(row.data))
+        return None if row is None else Document(row.blocks, row.at_ms, zlib.decompress(row.data))
+
+    def fitted_blocks(self, tournament: str) -> int:
+        """The number of rated blocks in the last table that was computed."""
+        query = select(documents.c.blocks).where(documents.c.tournament == tournament, documents.c.name == "standings")
+        with self._engine.begin() as connection:
+            return int(connection.execute(query).scalar_one_or_none() or 0)
 
     def history(self, tournament: str, entrant: int) -> list[RatingPoint]:
         """The ratings of an entrant, the earliest first."""
@@ -350,9 +370,7 @@ class BookLadderReader(BookClaims):
                         .subquery()
                     )
                 ).scalar_one()
-            fitted = self.document(season.tournament, "standings")
-            unfitted = season.blocks - (fitted.blocks if fitted else 0)
-            since = fitted.at_ms if fitted else season.opened_ms
+            unfitted = max(0, season.blocks - self.fitted_blocks(season.tournament))
             found.append(
                 LadderCounts(
                     ladder=season.ladder,
@@ -361,13 +379,21 @@ class BookLadderReader(BookClaims):
                     open_blocks=int(open_blocks),
                     rated_blocks=season.blocks,
                     unfitted_blocks=unfitted,
-                    unfitted_ms=max(0, now - since) if unfitted else 0,
+                    unfitted_ms=max(0, now - self._over_since(season, unfitted)) if unfitted else 0,
                     undrawn_ms=max(0, now - max(season.drawn_ms, season.opened_ms)),
                     present=present,
                     flapping=int(flapping),
                 )
             )
         return found
+
+    def _over_since(self, season: Season, latest: int) -> int:
+        """When the first of the ``latest`` rated blocks was over."""
+        is_over = (drawn_tables.c.state == OVER) & (drawn_tables.c.kind == Kind.RATED.value)
+        query = select(drawn_tables.c.over_ms).where(drawn_tables.c.tournament == season.tournament, is_over)
+        query = query.order_by(drawn_tables.c.over_ms.desc()).offset(latest - 1).limit(1)
+        with self._engine.begin() as connection:
+            return int(connection.execute(query).scalar_one_or_none() or season.opened_ms)
 
 
 def _count(connection: Connection, which: ColumnElement[bool]) -> int:

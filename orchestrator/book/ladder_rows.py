@@ -83,6 +83,7 @@ def build_of(row: Any) -> Build:
         row.strikes,
         row.parkings,
         row.verdict,
+        row.version,
     )
 
 

@@ -70,6 +70,7 @@ builds: Final = Table(
     Column("strikes", Integer, nullable=False),  # forfeits in a row
     Column("parkings", Integer, nullable=False),
     Column("verdict", String(16), nullable=False),  # empty: it has no parent
+    Column("version", Integer, nullable=False),  # how often its state was written
     Index("builds_by_ladder", "ladder", "bot", "entered_ms"),
     Index("builds_by_owner", "owner", "entered_ms"),
 )
@@ -113,7 +114,9 @@ drawn_tables: Final = Table(
     Column("state", String(8), nullable=False),
     Column("drawn_ms", BigInteger, nullable=False),
     Column("over_ms", BigInteger),
-    Index("drawn_tables_by_state", "tournament", "state", "kind"),
+    Index("drawn_tables_by_state", "tournament", "state", "kind", "over_ms"),
+    Index("drawn_tables_by_challenge", "tournament", "challenge"),
+    Index("drawn_tables_by_trial", "tournament", "trial"),
 )
 
 draws: Final = Table(
@@ -159,6 +162,7 @@ events: Final = Table(
     Column("owner", String(24), nullable=False),
     Column("words", Text, nullable=False),
     Index("events_by_ladder", "ladder", "id"),
+    Index("events_by_kind", "ladder", "kind", "at_ms"),
 )
 
 challenges: Final = Table(

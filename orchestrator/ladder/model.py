@@ -102,6 +102,8 @@ class Build:
     parkings: int
     #: A value of ``Verdict``, or ``UNOPPOSED``; empty: it has no parent.
     verdict: str
+    #: How often its state was written: a change is refused if another process has written it meanwhile.
+    version: int = 0
 
     @property
     def name(self) -> str:

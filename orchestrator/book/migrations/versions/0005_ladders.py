@@ -62,6 +62,7 @@ def upgrade() -> None:
         *(_time(name) for name in ("entered_ms", "since_ms", "seen_ms")),
         *(_number(name) for name in ("challenges", "strikes", "parkings")),
         _text("verdict", 16),
+        _number("version"),
     )
     op.create_index("builds_by_ladder", "builds", ["ladder", "bot", "entered_ms"])
     op.create_index("builds_by_owner", "builds", ["owner", "entered_ms"])
@@ -98,7 +99,9 @@ def upgrade() -> None:
         _time("drawn_ms"),
         sa.Column("over_ms", _BIG),
     )
-    op.create_index("drawn_tables_by_state", "drawn_tables", ["tournament", "state", "kind"])
+    op.create_index("drawn_tables_by_state", "drawn_tables", ["tournament", "state", "kind", "over_ms"])
+    op.create_index("drawn_tables_by_challenge", "drawn_tables", ["tournament", "challenge"])
+    op.create_index("drawn_tables_by_trial", "drawn_tables", ["tournament", "trial"])
     op.create_table(
         "draws",
         _season(),
@@ -134,6 +137,7 @@ def upgrade() -> None:
         sa.Column("words", sa.Text, nullable=False),
     )
     op.create_index("events_by_ladder", "events", ["ladder", "id"])
+    op.create_index("events_by_kind", "events", ["ladder", "kind", "at_ms"])
     op.create_table(
         "challenges",
         _text("id", 32, primary_key=True),
