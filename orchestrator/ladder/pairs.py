@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from scipy import sparse, special
 
-from orchestrator.ladder.ratings import RIDGE, Ratings, rate
+from orchestrator.ladder.ratings import RIDGE, Ratings, published, rate
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.davidson_luce import Fit
 from orchestrator.ratings.points import Floats, Ints
@@ -144,5 +144,5 @@ def rank_without(
     rest = rate(results.only(~shared), bundled, ratings)
     blocks = len(np.unique(results.block[shared]))
     builds = list(counted)
-    rank, without = (1 + int((of.strength[builds] > of.strength[one]).sum()) for of in (ratings, rest))
+    rank, without = (1 + int((of.strength[builds] > of.strength[one]).sum()) for of in map(published, (ratings, rest)))
     return RankWithout(rank, without, blocks)

@@ -13,7 +13,7 @@ for a build with b blocks. E is 1, and D is 0, for a build that has one block, o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -34,6 +34,8 @@ SIMULATED: Final = 1000
 #: A build is provisional with fewer games, or while its rank set is wider than this share of the table.
 FEW_GAMES: Final = 20
 WIDE: Final = 0.5
+#: Decimals of the Elo in tables.
+ELO_DECIMALS: Final = 1
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,13 @@ def rate(results: Results, bundled: Sequence[int], start: Ratings | None = None)
     )
 
 
+def published(ratings: Ratings) -> Ratings:
+    """The ratings with strengths as tables show them. Ranks are decided by these: those that show the same Elo share a rank, and
+    the last bits of a sum, which differ from machine to machine, decide nothing."""
+    strength: Floats = np.round(ratings.strength * ELO, ELO_DECIMALS) / ELO
+    return replace(ratings, strength=strength)
+
+
 def _sitting(results: Results) -> tuple[Ints, Ints]:
     """Block and build of everybody who sat at a block's table, each once."""
     block = np.broadcast_to(results.block[:, None], results.entrant.shape)[results.seated]
@@ -118,10 +127,20 @@ def _covariance(fit: Fit, blocks: Ints) -> Floats:
 
 def standings(ratings: Ratings, counted: Sequence[int], rng: np.random.Generator) -> tuple[Standing, ...]:
     """The table of the builds that count, from first to last. ``rng`` finds the quantile of the rank sets."""
+    return standings_at(ratings, counted, quantile_of(ratings, counted, rng))
+
+
+def quantile_of(ratings: Ratings, counted: Sequence[int], rng: np.random.Generator) -> float:
+    """The quantile with which the rank sets of these builds hold together."""
+    builds = list(counted)
+    return simultaneous_quantile(ratings.covariance[np.ix_(builds, builds)], ratings.blocks[builds], rng)
+
+
+def standings_at(ratings: Ratings, counted: Sequence[int], quantile: float) -> tuple[Standing, ...]:
+    """The table of the builds that count, from first to last, with a known quantile of the rank sets."""
     builds = list(counted)
     strength = ratings.strength[builds]
     errors = ratings.difference_errors(builds)
-    quantile = simultaneous_quantile(ratings.covariance[np.ix_(builds, builds)], ratings.blocks[builds], rng)
     sets = rank_sets(strength, errors, quantile)
     lines = []
     for at, build in enumerate(builds):
@@ -152,8 +171,8 @@ def simultaneous_quantile(covariance: Floats, blocks: Ints, rng: np.random.Gener
     count = len(covariance)
     if count < 2:
         return 0.0
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    # Unlike eigenvectors, this root is unique: another machine simulates the same fields.
+    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / count * np.eye(count))
     own = np.maximum(blocks - 1, 1)[:, None]
     freedom = (own + BORROWED) ** 2 / own
     noise = root @ rng.standard_normal((count, SIMULATED))

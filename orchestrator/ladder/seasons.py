@@ -1,13 +1,18 @@
 """The end of a season: the field of its finals, and how firm each rank is."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
-from orchestrator.ladder.ratings import Ratings, Standing, rate
+from orchestrator.ladder.ratings import RIDGE, Ratings, Standing
+from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.results import Results
 from orchestrator.schedule import Plan, PlanInput, plan
+
+#: What a difference owes to a block is compared with this many decimals.
+_DECIMALS: Final = 9
 
 
 def finals_field(standings: Sequence[Standing], owner: Sequence[str | None], size: int) -> tuple[int, ...]:
@@ -27,38 +32,42 @@ def finals_plan(id_: str, secret: bytes, rules: str, builds: Sequence[tuple[str,
     return plan(PlanInput(id=id_, secret=secret, rules=rules, bots=tuple(builds), players=seats, deals=deals))
 
 
-def blocks_to_swap(results: Results, ratings: Ratings, bundled: Sequence[int], better: int, worse: int) -> int | None:
+def blocks_to_swap(results: Results, ratings: Ratings, better: int, worse: int, *, is_exact: bool = True) -> int | None:
     """How many blocks would have to be removed for two builds to change places; None if half of all blocks are not enough.
 
-    The blocks are removed in the order of what the difference owes to them, and the builds are rated again without them. A
-    cleverer choice might need fewer, so this is an upper bound.
+    The blocks are removed in the order of what the difference owes to them, and the strengths are fitted again without them. A
+    cleverer choice might need fewer, so this is an upper bound. Without ``is_exact`` nothing is fitted again, and the number is
+    an estimate to first order: it may be too high or too low, and costs a thousandth.
     """
-    owed = _owed(ratings, better, worse)
+    owed = np.round(_owed(ratings, better, worse), _DECIMALS)  # equal blocks keep their order on every machine
     order = np.argsort(-owed, kind="stable")
 
     def is_swapped(removed: int) -> bool:
         gone = np.zeros(results.blocks, dtype=np.bool_)
         gone[order[:removed]] = True
-        rest = rate(results.only(~gone[results.block]), bundled, ratings)
-        return bool(rest.strength[better] <= rest.strength[worse])
+        rest = davidson_luce.fit(results.only(~gone[results.block]), RIDGE, start=ratings.fit).theta
+        return bool(rest[better] <= rest[worse])
 
     most = results.blocks // 2
     lead = ratings.strength[better] - ratings.strength[worse]
     if lead <= 0:
         return 0
     guess = int(np.searchsorted(np.cumsum(owed[order]), lead)) + 1
-    low, high = 0, min(guess, most)
-    while not is_swapped(high):
-        if high >= most:
-            return None
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if is_swapped(middle):
-            high = middle
+    if not is_exact:
+        return guess if guess <= most else None
+    # The estimate is near, so the search begins there, with steps that double.
+    low, high, step = 0, most + 1, 1
+    at = min(guess, most)
+    while low < at < high:
+        if is_swapped(at):
+            high, at = at, at - step
         else:
-            low = middle
-    return high
+            low, at = at, at + step
+        step *= 2
+    while high - low > 1:
+        at = (low + high) // 2
+        low, high = (low, at) if is_swapped(at) else (at, high)
+    return high if high <= most else None
 
 
 def _owed(ratings: Ratings, better: int, worse: int) -> Floats:

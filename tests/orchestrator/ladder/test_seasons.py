@@ -48,9 +48,9 @@ def test_the_blocks_that_hold_a_rank_are_counted_by_removing_them() -> None:
     results = blocks_of(6, *play(rng, np.array([1.0, 0.6, 0.0, 0.0, -0.5, -0.5]), sitting))
     ratings = rate(results, [])
     first, second, *_, last = np.argsort(-ratings.strength).tolist()
-    narrow = blocks_to_swap(results, ratings, [], first, second)
-    wide = blocks_to_swap(results, ratings, [], first, last)
+    narrow = blocks_to_swap(results, ratings, first, second)
+    wide = blocks_to_swap(results, ratings, first, last)
 
     assert narrow is not None and 1 <= narrow < 60
     assert wide is None or wide > 2 * narrow
-    assert blocks_to_swap(results, ratings, [], second, first) == 0
+    assert blocks_to_swap(results, ratings, second, first) == 0
