@@ -88,9 +88,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             "" if bot else self._signer.seat_token(header.id, header.creation_id, seat, expires)
             for seat, bot in enumerate(header.bots)
         ]
-        return session_pb2.CreateSessionResponse(
-            session=codec.session_message(session, self._live_sessions.now_ms()), seat_tokens=tokens
-        )
+        return session_pb2.CreateSessionResponse(session=self._message(session), seat_tokens=tokens)
 
     async def _check_capacity(self, session_id: str) -> None:
         """Raise LimitReached unless another session may be opened. A repeated request opens none."""
@@ -121,6 +119,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         control = _time_control(request)
         if request.sealed and not request.hold_seeds:
             raise BadRequest("sealed", True, "hold_seeds set too: a session is sealed until its seeds are revealed")
+        if request.nameless and not request.hold_seeds:
+            raise BadRequest("nameless", True, "hold_seeds set too: names are withheld until the seeds are revealed")
         now = self._live_sessions.now_ms()
         return Header(
             session_id,
@@ -135,12 +135,18 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             now,
             request.sealed,
             secrets.token_urlsafe(9),
+            request.nameless,
         )
+
+    def _message(self, session: Session) -> session_pb2.Session:
+        """Return a session as the current caller may see it."""
+        is_operator = current_caller().kind is Kind.OPERATOR
+        return codec.session_message(session, self._live_sessions.now_ms(), is_operator=is_operator)
 
     async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
         session = await self._live_sessions.read(request.session)
         _check_seal(session)
-        return session_pb2.GetSessionResponse(session=codec.session_message(session, self._live_sessions.now_ms()))
+        return session_pb2.GetSessionResponse(session=self._message(session))
 
     async def ListSessions(
         self, request: session_pb2.ListSessionsRequest, context: Any
@@ -167,7 +173,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 except (UnknownSession, UnreadableSession):
                     continue  # expired, or written by another version
                 if request.game in ("", session.header.game):
-                    response.sessions.append(codec.session_message(session, self._live_sessions.now_ms()))
+                    response.sessions.append(self._message(session))
                 if len(response.sessions) == size:
                     break
         response.next_page_token = str(start)
@@ -282,7 +288,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         if wait_ms > _LONGEST_WAIT_MS:
             raise BadRequest("wait_ms", wait_ms, f"1 to {_LONGEST_WAIT_MS}, or 0 for {_WAIT_MS}")
         session = await self._end_waiters.wait(request.session, wait_ms / 1000)
-        return session_pb2.WaitForEndResponse(session=codec.session_message(session, self._live_sessions.now_ms()))
+        return session_pb2.WaitForEndResponse(session=self._message(session))
 
     async def Watch(  # type: ignore[override]  # it writes instead of yielding, and so can lose its patience
         self, request: session_pb2.WatchRequest, context: Any

@@ -523,5 +523,6 @@ def _same_request(found: Header, asked: Header) -> bool:
     facts: list[tuple[object, ...]] = []
     for header in (found, asked):
         options: dict[str, OptionValue] = header.options
-        facts.append((header.game, options, header.bots, header.time_control, header.hold_seeds, header.sealed))
+        secrecy = (header.hold_seeds, header.sealed, header.nameless)
+        facts.append((header.game, options, header.bots, header.time_control, secrecy))
     return facts[0] == facts[1]

@@ -64,6 +64,8 @@ class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
     sealed: bool = False
     #: Drawn at creation, because a later session may have the same id. Empty if an older version created the session.
     creation_id: str = ""
+    #: Before the seeds are revealed, only the operator is told which bots sit in it.
+    nameless: bool = False
 
     @property
     def seats(self) -> int:
@@ -164,6 +166,12 @@ class Session:
         self.ended_ms = 0
         self.outcome: Outcome | None = None
         self.revealed = False
+
+    def known_bots(self, *, is_operator: bool) -> tuple[str, ...]:
+        """Return the bots by seat, as a caller may know them: "" for an open seat and for a name that is still withheld."""
+        if self.header.nameless and not self.revealed and not is_operator:
+            return ("",) * self.header.seats
+        return self.header.bots
 
     # ---------------------------------------------------------------------------------------------------------- asking
     def open_seats(self) -> list[int]:

@@ -676,13 +676,15 @@ def test_a_game_started_under_other_rules_is_not_continued() -> None:
 
 
 def test_a_header_of_an_older_version_is_read_correctly() -> None:
-    """One version wrote nothing after the time of creation, the next one only whether the session is sealed."""
-    header = encode(header_of(hold_seeds=True, sealed=True, creation_id="b1"))
+    """The first version wrote nothing after the time of creation; each later one added a field."""
+    header = encode(header_of(hold_seeds=True, sealed=True, creation_id="b1", nameless=True))
+    added = []
     for format_ in (1, 2):
         whole = [format_, *msgspec.msgpack.decode(header)[1:]]
-        first, second = (decode_header(msgspec.msgpack.encode(whole[:length])) for length in (11, 12))
-        assert (first.sealed, first.creation_id) == (False, "")
-        assert (second.sealed, second.creation_id) == (True, "")
+        for length in (11, 12, 13, 14):
+            found = decode_header(msgspec.msgpack.encode(whole[:length]))
+            added.append((found.sealed, found.creation_id, found.nameless))
+    assert added == [(False, "", False), (True, "", False), (True, "b1", False), (True, "b1", True)] * 2
 
 
 def test_entries_survive_the_wire() -> None:

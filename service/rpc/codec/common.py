@@ -121,8 +121,11 @@ def status_value(status: Status) -> session_pb2.SessionStatus.ValueType:
     return _STATUS[status]
 
 
-def session_message(session: Session, now_ms: int) -> session_pb2.Session:
-    """Return the public part of a session; its seeds are included only once they are revealed."""
+def session_message(session: Session, now_ms: int, *, is_operator: bool) -> session_pb2.Session:
+    """Return the public part of a session; its seeds are included only once they are revealed.
+
+    ``is_operator``: the receiver is the operator, who is told the bots of a nameless session too. The message is for no one else.
+    """
     header = session.header
     return session_pb2.Session(
         session=header.id,
@@ -140,7 +143,7 @@ def session_message(session: Session, now_ms: int) -> session_pb2.Session:
                 used_ms=seat.clock.used(now_ms),
                 outage=seat.outage,
             )
-            for bot, seat in zip(header.bots, session.seats, strict=True)
+            for bot, seat in zip(session.known_bots(is_operator=is_operator), session.seats, strict=True)
         ],
         to_act=session.open_seats(),
         options=options_message(header.options),

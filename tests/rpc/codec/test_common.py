@@ -73,7 +73,7 @@ def test_an_outcome_carries_its_score_sheet() -> None:
 def test_a_running_session_shows_what_is_public() -> None:
     session = new_session(HEADER, 100)
 
-    message = codec.session_message(session, 0)
+    message = codec.session_message(session, 0, is_operator=False)
 
     assert (message.session, message.game, message.game_version) == ("s-9", "sf1906-2e", 1)
     assert message.status == session_pb2.SESSION_STATUS_ACTIVE
@@ -91,14 +91,26 @@ def test_a_running_session_shows_what_is_public() -> None:
 def test_the_seeds_are_shown_once_they_are_revealed() -> None:
     held, open_ended = finished(hold_seeds=True), finished(hold_seeds=False)
 
-    assert not codec.session_message(held, 0).HasField("seeds")
-    assert codec.session_message(open_ended, 0).seeds == codec.seeds_message(HEADER)
+    assert not codec.session_message(held, 0, is_operator=False).HasField("seeds")
+    assert codec.session_message(open_ended, 0, is_operator=False).seeds == codec.seeds_message(HEADER)
     held.reveal(300)
-    assert codec.session_message(held, 0).seeds == codec.seeds_message(HEADER)
+    assert codec.session_message(held, 0, is_operator=False).seeds == codec.seeds_message(HEADER)
+
+
+def test_the_bots_of_a_nameless_session_are_shown_to_the_operator_and_with_the_seeds_to_everybody() -> None:
+    def shown(session: Session, *, is_operator: bool) -> list[str]:
+        return [seat.bot for seat in codec.session_message(session, 0, is_operator=is_operator).seats]
+
+    session = new_session(replace(HEADER, nameless=True), 100)
+    assert (shown(session, is_operator=True), shown(session, is_operator=False)) == (["anna", ""], ["", ""])
+    session.resign(1, 200)
+    assert (shown(session, is_operator=True), shown(session, is_operator=False)) == (["anna", ""], ["", ""])
+    session.reveal(300)
+    assert (shown(session, is_operator=True), shown(session, is_operator=False)) == (["anna", ""], ["anna", ""])
 
 
 def test_an_ended_session_names_fault_and_outcome() -> None:
-    message = codec.session_message(finished(hold_seeds=True), 0)
+    message = codec.session_message(finished(hold_seeds=True), 0, is_operator=False)
 
     assert message.status == session_pb2.SESSION_STATUS_FINISHED
     assert message.seats[1].fault == common_pb2.FAULT_RESIGNED
