@@ -1,4 +1,4 @@
-"""What is computed from the rated blocks of a season: the table, the verdicts of new builds, the pairs, and the history. Pure.
+"""What is computed from the rated blocks of a season: the table, the verdicts of new builds, and the history. Pure.
 
 Everything is rounded before it is compared: the Elo of the table has one decimal, and ranks are decided by that number. Sums over
 many games differ in their last bits from machine to machine, about 1e-9 Elo, so that a table comes out equal to the byte.
@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 
 from orchestrator.ladder.model import DrawnTable, RatingPoint
-from orchestrator.ladder.pairs import LEAST_BLOCKS, Gain, RankWithout, gains, rank_without
 from orchestrator.ladder.ratings import ELO_DECIMALS, Ratings, Standing, published, quantile_of, rate, standings_at
 from orchestrator.ladder.season_games import SeasonGames
 from orchestrator.ladder.seasons import blocks_to_swap, finals_field
@@ -28,10 +27,6 @@ HALF_WIDTH: Final = 1.96
 EXACT_LINES: Final = 8
 #: A point of the history is kept if the games have grown by one part of this many.
 HISTORY_PART: Final = 20
-#: The pairs of a list, at most, and those of them whose rank without each other is found: that takes a fit each.
-MOST_PAIRS: Final = 500
-MOST_RANKS: Final = 50
-_GAIN_DECIMALS: Final = 4
 
 
 class Entrant(msgspec.Struct, frozen=True):
@@ -88,42 +83,6 @@ class TableDocument(msgspec.Struct, frozen=True):
         return msgspec.json.decode(data, type=cls)
 
 
-class PairLine(msgspec.Struct, frozen=True):
-    """What ``one`` gains, in points a game, when ``other`` is at the table."""
-
-    one: str
-    other: str
-    blocks_with: int
-    blocks_without: int
-    gain: float
-    #: Hold for all pairs of the list together.
-    low: float
-    high: float
-    is_flagged: bool
-    #: Only of flagged pairs of ranked builds: the rank of ``one``, and its rank without the blocks that it shared with ``other``.
-    rank: int | None = None
-    rank_without: int | None = None
-
-
-class PairsDocument(msgspec.Struct, frozen=True):
-    """The pairs of a season, at most ``MOST_PAIRS`` in each list: the flagged ones first, then the largest gain first."""
-
-    builds: tuple[PairLine, ...]
-    owners: tuple[PairLine, ...]
-    blocks: int
-    #: A pair is measured from this many blocks with and without each other.
-    least_blocks: int
-
-    def to_json(self) -> bytes:
-        """The JSON that the book and the archive store."""
-        return msgspec.json.encode(self)
-
-    @classmethod
-    def from_json(cls, data: bytes) -> "PairsDocument":
-        """Read the JSON. Raises msgspec.ValidationError if it is not valid."""
-        return msgspec.json.decode(data, type=cls)
-
-
 def season_table(
     entrants: Sequence[Entrant],
     counted: Collection[int],
@@ -146,7 +105,7 @@ def season_table(
     exact = rate(results, bundled_of(entrants), None if is_final else start)
     ratings = published(exact)
     ranked = [at for at in sorted(set(counted)) if ratings.games[at]]
-    quantile = _rounded(quantile_of(exact, ranked, _rng(seed)), 3) if ranked else 0.0
+    quantile = rounded(quantile_of(exact, ranked, _rng(seed)), 3) if ranked else 0.0
     faults = per_entrant(results, results.faulted)
 
     def line(entrant: int, standing: Standing | None) -> Line:
@@ -157,7 +116,7 @@ def season_table(
             rank_low=standing.rank_set[0] if standing else 0,
             rank_high=standing.rank_set[1] if standing else 0,
             elo=_elo(ratings, entrant) if played else None,
-            half_width=_rounded(HALF_WIDTH * float(exact.error[entrant]) * ELO, ELO_DECIMALS) if played else None,
+            half_width=rounded(HALF_WIDTH * float(exact.error[entrant]) * ELO, ELO_DECIMALS) if played else None,
             games=played,
             blocks=int(ratings.blocks[entrant]),
             is_provisional=standing.is_provisional if standing else True,
@@ -175,7 +134,7 @@ def season_table(
         games=len(results.block),
         blocks=results.blocks,
         quantile=quantile,
-        seat_elo=tuple(_rounded(float(seat) * ELO, ELO_DECIMALS) for seat in exact.fit.seat),
+        seat_elo=tuple(rounded(float(seat) * ELO, ELO_DECIMALS) for seat in exact.fit.seat),
         notes=_notes(exact),
         is_final=is_final,
     )
@@ -238,63 +197,6 @@ def trial_verdict(
     return judge(names[new], names[parent], trial_values(results, trial, new, parent))
 
 
-def pairs_document(
-    entrants: Sequence[Entrant],
-    counted: Collection[int],
-    games: Sequence[Game] | SeasonGames,
-    seats: int,
-    ratings: Ratings | None,
-) -> PairsDocument:
-    """Who gains when who is at the table, from the rated blocks that are over and their ratings."""
-    results = results_of(entrants, games, seats)
-    if ratings is None:
-        return PairsDocument((), (), 0, LEAST_BLOCKS)
-    ranked = [at for at in sorted(set(counted)) if ratings.games[at]]
-    names = [entrant.name for entrant in entrants]
-    of_builds = []
-    for at, gain in enumerate(_sorted_gains(gains(results, ratings.fit))[:MOST_PAIRS]):
-        without = None
-        if gain.is_flagged and at < MOST_RANKS and {gain.one, gain.other} <= set(ranked):
-            without = rank_without(results, ratings, bundled_of(entrants), ranked, gain.one, gain.other)
-        of_builds.append(_pair(gain, names, without))
-    # A bundled bot belongs to nobody: it has a number of its own, and its pairs are left out.
-    owners = sorted({entrant.owner for entrant in entrants if entrant.owner is not None})
-    number = {owner: at for at, owner in enumerate(owners)}
-    own = iter(range(len(owners), len(owners) + len(entrants)))
-    owner = [next(own) if entrant.owner is None else number[entrant.owner] for entrant in entrants]
-    of_owners = gains(results, ratings.fit, np.array(owner, dtype=np.int64))
-    among = [gain for gain in _sorted_gains(of_owners) if max(gain.one, gain.other) < len(owners)]
-    return PairsDocument(
-        builds=tuple(of_builds),
-        owners=tuple(_pair(gain, owners, None) for gain in among[:MOST_PAIRS]),
-        blocks=results.blocks,
-        least_blocks=LEAST_BLOCKS,
-    )
-
-
-def _sorted_gains(found: Sequence[Gain]) -> list[Gain]:
-    """The flagged ones first, in the order in which they were found, then the largest gain first, by the rounded number."""
-    rest = [gain for gain in found if not gain.is_flagged]
-    rest.sort(key=lambda gain: (-_rounded(gain.gain, _GAIN_DECIMALS), gain.one, gain.other))
-    return [*(gain for gain in found if gain.is_flagged), *rest]
-
-
-def _pair(gain: Gain, names: Sequence[str], ranks: RankWithout | None) -> PairLine:
-    mean, low, high = (_rounded(value, _GAIN_DECIMALS) for value in (gain.gain, *gain.interval))
-    return PairLine(
-        one=names[gain.one],
-        other=names[gain.other],
-        blocks_with=gain.blocks_with,
-        blocks_without=gain.blocks_without,
-        gain=mean,
-        low=low,
-        high=high,
-        is_flagged=gain.is_flagged,
-        rank=ranks.rank if ranks else None,
-        rank_without=ranks.rank_without if ranks else None,
-    )
-
-
 def history_points(document: TableDocument, last_games: Mapping[int, int], at_ms: int) -> list[RatingPoint]:
     """The points of the history that a new table adds: of each entrant with a twentieth more games than at its last point.
 
@@ -318,12 +220,13 @@ def _rng(seed: bytes) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(mixed, "big"))
 
 
-def _rounded(value: float, decimals: int) -> float:
+def rounded(value: float, decimals: int) -> float:
+    """A number as documents have it."""
     return round(value, decimals) + 0.0  # never -0.0
 
 
 def _elo(ratings: Ratings, entrant: int) -> float:
-    return _rounded(float(ratings.strength[entrant]) * ELO, ELO_DECIMALS)
+    return rounded(float(ratings.strength[entrant]) * ELO, ELO_DECIMALS)
 
 
 def _by_strength(ratings: Ratings, entrant: int) -> tuple[bool, float, int]:
