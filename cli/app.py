@@ -24,6 +24,7 @@ _PANELS: Final = {
         "replay": "cli.replay:app",
     },
     "Write bots": {"bot": "cli.bot:app", "key": "cli.key:app", "vectors": "cli.vectors:app"},
+    "Ladders": {"ladder": "cli.ladder:app", "owner": "cli.owner:app"},
     "Play and look around": {
         "games": "cli.games:command",
         "play": "cli.play:command",

@@ -2,8 +2,8 @@
 
 import json as json_module
 import time
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rich.console import Console
 
@@ -25,6 +25,8 @@ _AGAIN_S: Final = 1.0
 #: Seconds between two lines where there is no terminal, at least.
 _LINE_S: Final = 5.0
 _DONE, _CANCELLED = 0, 1
+
+T = TypeVar("T")
 
 
 def follow(tournaments: "AnyTournaments", name: str, *, json: bool) -> int:
@@ -79,19 +81,25 @@ def shown(seen: "Updates", console: Console, name: str, *, quiet: bool) -> "Upda
 def updates(tournaments: "AnyTournaments", name: str, *, standings: bool) -> "Updates":
     """Yield every change of a tournament, to its end."""
     from orchestrator.api.client import TournamentClient
-    from orchestrator.client import ServiceError
     from orchestrator.messages import is_over
 
     if not isinstance(tournaments, TournamentClient):
         yield from looks(tournaments, name, standings=standings)
         return
     tournaments.tournament(name)  # fails at once if it is unknown
+    for update in reopened(lambda: tournaments.watch(name, standings=standings)):
+        yield update
+        if is_over(update.tournament):
+            return
+
+
+def reopened(stream: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """Yield what a stream sends, and open it again whenever it ends."""
+    from orchestrator.client import ServiceError
+
     while True:
         try:
-            for update in tournaments.watch(name, standings=standings):
-                yield update
-                if is_over(update.tournament):
-                    return
+            yield from stream()
         except ServiceError as error:
             if not error.is_passing:
                 raise

@@ -11,7 +11,7 @@ from rubble.v1 import tournament_pb2, tournament_pb2_grpc
 
 _CALL_S: Final = 30.0
 #: Planning a hundred thousand matches, or making their report, takes long.
-_LONG_S: Final = 600.0
+LONG_S: Final = 600.0
 
 
 class ApiClient:
@@ -73,7 +73,7 @@ class TournamentClient(ApiClient):
     ) -> tournament_pb2.CreateTournamentResponse:
         """Plan a roster's tournament; ``folder`` is the folder of its file, if workers share our files."""
         request = tournament_pb2.CreateTournamentRequest(roster=text, check_only=check_only, folder=folder)
-        found: tournament_pb2.CreateTournamentResponse = self._ask(self._stub.CreateTournament, request, _LONG_S)
+        found: tournament_pb2.CreateTournamentResponse = self._ask(self._stub.CreateTournament, request, LONG_S)
         return found
 
     def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
@@ -103,13 +103,13 @@ class TournamentClient(ApiClient):
     def standings(self, name: str) -> tournament_pb2.Standings:
         """The table so far."""
         request = tournament_pb2.GetStandingsRequest(tournament=name)
-        found: tournament_pb2.Standings = self._ask(self._stub.GetStandings, request, _LONG_S).standings
+        found: tournament_pb2.Standings = self._ask(self._stub.GetStandings, request, LONG_S).standings
         return found
 
     def report(self, name: str) -> str:
         """The report as one HTML page."""
         request = tournament_pb2.GetReportRequest(tournament=name)
-        return b"".join(piece.data for piece in self._follow(self._stub.GetReport, request, _LONG_S)).decode()
+        return b"".join(piece.data for piece in self._follow(self._stub.GetReport, request, LONG_S)).decode()
 
     def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
         """Everything as files, one by one."""

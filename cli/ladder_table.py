@@ -1,0 +1,111 @@
+"""The table of a ladder for the terminal, and the head above it."""
+
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli.fitted_table import Column, fitted_table
+from cli.ladder_words import about, ago, build_counts, presence, season_words, word
+from cli.terminal import count_of
+from orchestrator.report.words import NOTHING, short, signed, span, visible
+
+if TYPE_CHECKING:
+    from rubble.v1 import ladder_pb2
+
+_NAME: Final = 40
+#: Narrower than this, names are shortened.
+_LEAST_NAME: Final = 16
+
+
+def standings_table(standings: "ladder_pb2.LadderStandings", width: int, most: int | None = None) -> Table:
+    """The table, with fewer columns if it is narrow; ``most`` limits its lines."""
+    lines = standings.lines[:most]
+    columns = [
+        Column("rank", [str(line.rank) if line.rank else NOTHING for line in lines], is_number=True),
+        Column("set", [_rank_set(line) for line in lines]),
+        Column("build", [_build(line) for line in lines], least=_LEAST_NAME),
+        Column("owner", [_owner(line) for line in lines], goes=2, least=9),
+        Column("Elo", [_elo(line) for line in lines], is_number=True),
+        Column("± 95 %", [_half(line) for line in lines], is_number=True),
+        Column("games", [f"{line.games:,}" for line in lines], is_number=True, goes=1),
+        Column("blocks", [f"{line.blocks:,}" for line in lines], is_number=True, goes=6),
+        Column("faults", [_faults(line) for line in lines], is_number=True, goes=4),
+        Column("to swap", [_swap(line) for line in lines], is_number=True, goes=3),
+        Column("", [_remarks(line) for line in lines], goes=5 if width < _NAME else 0, least=22, wraps=True),
+    ]
+    return fitted_table(columns, width)
+
+
+def _rank_set(line: "ladder_pb2.LadderLine") -> str:
+    return span((line.rank_low, line.rank_high)) if line.rank else ""
+
+
+def _build(line: "ladder_pb2.LadderLine") -> Text:
+    return Text(short(line.build, _NAME), style="bold" if line.rank == 1 else "" if line.rank else "dim")
+
+
+def _owner(line: "ladder_pb2.LadderLine") -> Text:
+    return Text("bundled", style="dim") if line.bundled else Text(visible(line.owner))
+
+
+def _elo(line: "ladder_pb2.LadderLine") -> str:
+    return signed(line.elo, 0) if line.HasField("elo") else NOTHING
+
+
+def _half(line: "ladder_pb2.LadderLine") -> str:
+    return f"{line.elo_half_width:.0f}" if line.HasField("elo_half_width") else NOTHING
+
+
+def _faults(line: "ladder_pb2.LadderLine") -> Text:
+    if not line.fault_share:
+        return Text("0 %" if line.games else NOTHING, style="dim")
+    return Text("<1 %" if line.fault_share < 0.01 else f"{line.fault_share:.0%}".replace("%", " %"), style="red")
+
+
+def _swap(line: "ladder_pb2.LadderLine") -> str:
+    return f"{line.blocks_to_swap:,}" if line.HasField("blocks_to_swap") else ""
+
+
+def _remarks(line: "ladder_pb2.LadderLine") -> Text:
+    text = Text()
+    remarks = [("provisional", "yellow")] if line.provisional else []
+    state = word(line, "state")
+    style = "red" if state in ("parked", "failed") else "dim"
+    remarks += [(remark, style) for remark in presence(state, line.seen_at_ms)]
+    for number, (remark, colour) in enumerate(remarks):
+        text.append(", " if number else "").append(remark, style=colour)
+    return text
+
+
+def explanation(standings: "ladder_pb2.LadderStandings") -> list[str]:
+    """The lines below the table: what it is based on, what its words mean, and its notes."""
+    found = [
+        f"{count_of(standings.games, 'game')} in {count_of(standings.blocks, 'block')}"
+        + (f", computed {ago(standings.fitted_at_ms)}" if standings.fitted_at_ms else "")
+        + ". Elo 0 is the mean of the bundled bots.",
+        "set: the ranks that the games do not exclude; all sets together hold with 95 %.",
+    ]
+    if any(line.provisional for line in standings.lines):
+        found.append(
+            f"provisional: fewer than {count_of(standings.provisional_games, 'game')}, or a set wider than "
+            f"{standings.provisional_share:.0%} of the table.".replace("%", " %")
+        )
+    if any(line.HasField("blocks_to_swap") for line in standings.lines):
+        found.append("to swap: blocks to remove until the build changes places with the next one.")
+    return [*found, *(visible(note) for note in standings.notes)]
+
+
+def table_with_words(standings: "ladder_pb2.LadderStandings", width: int) -> RenderableType:
+    """The table and the lines below it."""
+    if not standings.lines:
+        return Text("no builds yet", style="dim")
+    return Group(standings_table(standings, width), *(Text(line, style="dim") for line in explanation(standings)))
+
+
+def head(ladder: "ladder_pb2.Ladder") -> RenderableType:
+    """The name of a ladder, what is played, and the state of its season."""
+    title = Text.assemble((visible(ladder.name), "bold"), f": {about(ladder)}")
+    state = Text.assemble(season_words(ladder.season))
+    return Group(title, state, Text(f"builds: {build_counts(ladder.season)}"))
