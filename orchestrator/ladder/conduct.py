@@ -42,19 +42,20 @@ def after_block(
     """What a finished block changes in a build that sat in it; None: nothing.
 
     ``faults`` has the cause of its forfeit in each of its games, empty where it played to the end; ``is_last`` says that no other
-    table of its qualification is open. ``game`` names a game in which it forfeited.
+    table of its qualification is open: only then it is decided. ``game`` names the last game in which it forfeited.
     """
-    cause = next((fault for fault in faults if fault), "")
+    cause = next((fault for fault in reversed(faults) if fault), "")
     words = f"{FAULT_WORDS.get(cause, cause)} ({cause}, match {game})" if cause else ""
     if kind is Kind.QUALIFICATION and build.state is BuildState.QUALIFYING:
-        if cause:
-            reason = f"{words}; `rubble bot check` tests a bot at home. It tries again when it connects again"
-            told = f"{build.name} failed its qualification: {words}."
+        fault = words or build.reason
+        if not is_last:
+            return BuildChange(replace(build, reason=fault)) if fault != build.reason else None
+        if fault:
+            reason = f"{fault}; `rubble bot check` tests a bot at home. It tries again when it connects again"
+            told = f"{build.name} failed its qualification: {fault}."
             return BuildChange(changed(build, BuildState.FAILED, now_ms, reason), _event(build, "failed", told, now_ms))
-        if is_last:
-            told = f"{build.name} has qualified."
-            return BuildChange(changed(build, BuildState.ACTIVE, now_ms), _event(build, "qualified", told, now_ms))
-        return None
+        told = f"{build.name} has qualified."
+        return BuildChange(changed(build, BuildState.ACTIVE, now_ms), _event(build, "qualified", told, now_ms))
     if kind is Kind.RETURN and build.state is BuildState.RETURNING:
         if cause:
             return BuildChange(changed(build, BuildState.PARKED, now_ms, f"it forfeited again: {words}"))
@@ -104,10 +105,10 @@ def running_trials(builds: Sequence[Build]) -> list[tuple[Build, Build]]:
     by_label = {(build.bot, build.label): build for build in builds}
     found = []
     for build in builds:
-        parent = by_label.get((build.bot, build.parent)) if build.parent else None
-        if parent is not None and build.verdict == Verdict.RUNNING:
-            if build.state is BuildState.ACTIVE and parent.state is BuildState.ACTIVE:
-                found.append((build, parent))
+        parent = by_label.get((build.bot, build.parent))
+        if build.verdict == Verdict.RUNNING and parent is not None:
+            are_active = build.state is parent.state is BuildState.ACTIVE
+            found += [(build, parent)] if are_active else []
     return found
 
 

@@ -79,7 +79,8 @@ def extend(
 ) -> list[DrawnTable]:
     """The tables of one draw, in the order of their blocks. ``past`` is brought up to date with them.
 
-    ``owners`` gives the owner of each entrant; None for bundled bots. A trial is two tables with the same opening cards.
+    ``owners`` gives the owner of each entrant; None for bundled bots. A trial is two tables with the same opening cards and
+    opponents; an opponent with one place left plays them one after the other.
     """
     places = {build.number: build.places for build in drawn_from.builds}
     tables: list[DrawnTable] = []

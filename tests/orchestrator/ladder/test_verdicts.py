@@ -89,13 +89,3 @@ def test_a_verdict_stops_the_test() -> None:
 
 def test_the_cap_is_the_last_trial() -> None:
     assert judge("v7", "v6", values(0.0301, SETTINGS.most_blocks + 50)).trials == SETTINGS.most_blocks
-
-
-def test_a_bot_counts_by_its_latest_accepted_build() -> None:
-    """Never by the luckiest of many."""
-    better, rejected, open_ = Verdict.BETTER, Verdict.NOT_BETTER, Verdict.RUNNING
-
-    assert counted_build([("v1", None)]) == "v1"
-    assert counted_build([("v1", None), ("v2", better), ("v3", rejected), ("v4", open_)]) == "v2"
-    assert counted_build([("v1", None), ("v2", Verdict.UNDECIDED)]) == "v1"
-    assert counted_build([("v1", None), ("v2", better), ("v3", better)]) == "v3"
