@@ -1,10 +1,10 @@
 """A nameless session: until its seeds are revealed, nothing that anybody but the operator can obtain names a bot in it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import grpc
 import pytest
@@ -19,6 +19,7 @@ from tests.harness.games import choice_of, create_session, fresh
 from tests.harness.in_process import OPERATOR, Running, running
 from tests.harness.waiting import PATIENCE_S, run
 
+T = TypeVar("T")
 #: Names that occur in no message by chance.
 _NAMES: Final = ("quokka-7f3a91c4", "zebu-5d20e8b7")
 _NOBODY: Final = ["", "", ""]
@@ -76,7 +77,6 @@ class _Player:
 
     def __init__(self, name: str, client: Client, key: str) -> None:
         self.name = name
-        self.rivals = [other for other in _NAMES if other != name]
         self.client = client
         self.received: list[bytes] = []
         self.kinds: list[str] = []
@@ -119,6 +119,18 @@ class _Player:
 
 
 @asynccontextmanager
+async def _running(work: Iterable[Coroutine[Any, Any, T]]) -> AsyncIterator["list[asyncio.Task[T]]"]:
+    """Run work during the block, and end what is left of it."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
 async def _arena(folder: Path) -> AsyncIterator[tuple[Running, Client]]:
     """A service, and its operator."""
     with EmbeddedRedis(folder / "valkey") as server:
@@ -127,21 +139,19 @@ async def _arena(folder: Path) -> AsyncIterator[tuple[Running, Client]]:
 
 
 @asynccontextmanager
-async def _players(service: Running, operator: Client) -> AsyncIterator[tuple[list[_Player], "asyncio.Future[Any]"]]:
-    """The two bots, connected, and their games."""
-    players = []
-    for name in _NAMES:
-        key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
-        players.append(_Player(name, service.client(key), key))
-    games = asyncio.gather(*(player.play() for player in players))
-    try:
+async def _players(
+    service: Running, operator: Client
+) -> AsyncIterator[tuple[list[_Player], "list[asyncio.Task[None]]"]]:
+    """The two bots, connected, and what they do: each plays one game."""
+    async with AsyncExitStack() as stack:
+        players = []
+        for name in _NAMES:
+            key = (await operator.ask(bot_pb2.IssueKeyRequest(bot=name))).bot_key
+            players.append(_Player(name, await stack.enter_async_context(service.client(key)), key))
+        games = await stack.enter_async_context(_running(player.play() for player in players))
         for player in players:
             await player.welcomed.wait()
         yield players, games
-    finally:
-        games.cancel()
-        for player in players:
-            await player.client.channel.close()
 
 
 # --------------------------------------------------------------------------------------------------------------- whole games
@@ -151,50 +161,46 @@ def test_a_whole_nameless_game_names_its_bots_only_to_the_operator_until_its_see
     async def scenario() -> None:
         async with (
             _arena(tmp_path) as (service, operator),
-            service.client() as anybody,
             _players(service, operator) as (players, games),
+            service.client() as anybody,
+            service.client((await operator.ask(bot_pb2.IssueKeyRequest(bot="a-stranger"))).bot_key) as stranger,
         ):
             session = fresh("nameless")
             bots = [*_NAMES, ""]
             created = await create_session(operator, "relief", bots, session, hold_seeds=True, nameless=True)
-            outsiders: list[bytes] = []
-            stranger_key = (await operator.ask(bot_pb2.IssueKeyRequest(bot="a-stranger"))).bot_key
-            async with service.client(created.seat_tokens[2]) as token, service.client(stranger_key) as stranger:
-                everybody = (anybody, stranger, token, *(player.client for player in players))
-                watching = [asyncio.create_task(_watched(client, session)) for client in (operator, *everybody)]
-                # While it is played: the seats may not resign yet, or there would be no game.
-                assert _bots(created.session) == bots
-                assert _bots(await operator.session(session)) == bots
+            token = service.client(created.seat_tokens[2])
+            everybody = (anybody, stranger, token, *(player.client for player in players))
+            watches = (_watched(client, session) for client in (operator, *everybody))
+            told: list[bytes] = []
+            async with token, _running(watches) as watching:
+                # It is being played: its seats may not resign, or there would be no game.
+                assert _bots(created.session) == bots == _bots(await operator.session(session))
                 for client in everybody:
                     assert _bots(await client.session(session)) == _NOBODY
                 for client in (anybody, stranger):
-                    outsiders += (await _answers(client, session)).values()
-                outsiders += (await _answers(token, session, 2, without=[_RESIGN])).values()
-                for player in players:
-                    answers = await _answers(player.client, session, players.index(player), without=[_RESIGN])
-                    player.received += answers.values()
+                    told += (await _answers(client, session)).values()
+                told += (await _answers(token, session, 2, without=[_RESIGN])).values()
+                for seat, player in enumerate(players):
+                    player.received += (await _answers(player.client, session, seat, without=[_RESIGN])).values()
                 await token.ask(session_pb2.ResignRequest(session=session))
-                await games
-                # It has ended, and its block may not be over.
+                await asyncio.gather(*games)
                 watched = await asyncio.gather(*watching)
+                # It has ended, and other games of its block may be going on.
                 for client in everybody:
                     assert _bots(await client.session(session)) == _NOBODY
                 for client in (anybody, stranger, token):
-                    outsiders += (await _answers(client, session, 2)).values()
-                for player in players:
-                    player.received += (await _answers(player.client, session, player.seat)).values()
+                    told += (await _answers(client, session, 2)).values()
+                for seat, player in enumerate(players):
+                    player.received += (await _answers(player.client, session, seat)).values()
+                    assert {"game_start", "turn", "refused", "game_over"} <= set(player.kinds), "it heard everything"
+                    assert _named(player.received, _NAMES) == [player.name], "a bot is told only its own name"
+                assert _named([*told, *watched, generate_latest(metrics.registry())], _NAMES) == []
+                assert all(len(seen) > 1000 for seen in watched), "there was something to watch"
                 listed = await operator.ask(session_pb2.ListSessionsRequest())
                 ended = await operator.ask(session_pb2.WaitForEndRequest(session=session))
-                for seen in (await operator.session(session), listed.sessions[0], ended.session):
-                    assert _bots(seen) == bots
-                assert _named([*outsiders, *watched], _NAMES) == []
-                for player in players:
-                    assert {"game_start", "turn", "refused", "game_over"} <= set(player.kinds), "it heard everything"
-                    assert _named(player.received, [player.name]) == [player.name], "it is told its own name"
-                    assert _named([*player.received, *watched], player.rivals) == []
-                assert all(len(seen) > 1000 for seen in watched), "there was something to watch"
-                assert _named([generate_latest(metrics.registry())], _NAMES) == [], "metrics are public"
-                # The block is over.
+                for found in (await operator.session(session), listed.sessions[0], ended.session):
+                    assert _bots(found) == bots
+                # Its block is over.
                 await operator.ask(session_pb2.RevealSeedsRequest(session=session))
                 for client in everybody:
                     assert _bots(await client.session(session)) == bots
