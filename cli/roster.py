@@ -3,8 +3,7 @@
 import math
 import os
 import shutil
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli import arguments
-from cli.terminal import complain, console, count_of, own_command, print_json
+from cli import arguments, toml_files
+from cli.terminal import console, count_of, print_json
 from orchestrator.roster import (
     UNPROTECTED,
     BadRoster,
@@ -28,12 +27,10 @@ from orchestrator.roster import (
 from orchestrator.roster.lines import lines_of
 from orchestrator.schedule import BadPlan, Survey, secret_of
 from service.games import all_games
-from service.games.core import AnyGame, BadSetup
+from service.games.core import AnyGame, Option
 from service.games.playing import play_one
 
 GOOD, BAD = 0, 2
-#: The largest file that is read, in bytes.
-LARGEST_FILE = 2**20
 #: Games that built-in players play to estimate the length of a match.
 PILOT_GAMES = 3
 #: Measured with `rubble run`, greedy and random on two busy cores, eight matches at once: 9,002 decisions took 19.5 s, and
@@ -73,19 +70,7 @@ def facts_of(game: AnyGame) -> GameFacts:
 
 def file_text(file: str) -> str:
     """Return the text of a roster file; raises BadSetup if it cannot be read, BadRoster if it is not text."""
-    try:
-        with Path(file).open("rb") as opened:
-            data = opened.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadSetup("FILE", file, f"a roster that can be read ({why})") from None
-    if len(data) > LARGEST_FILE:
-        raise BadSetup("FILE", file, f"a roster of at most {LARGEST_FILE // 2**20} MiB")
-    try:
-        return data.decode().removeprefix("\ufeff")  # byte order mark, which some editors write
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadRoster([Problem(file, line, "", "these bytes are not UTF-8 text")]) from None
+    return toml_files.read_text(file, "roster", BadRoster)
 
 
 def read_text(text: str, file: str = "roster.toml") -> Roster:
@@ -121,7 +106,7 @@ def check(
     pilot, lacking = _pilot(roster), absent(roster, file)
     if json:
         plan = described(roster, survey, pilot)
-        print_json({"file": file, "ok": True, "problems": [], "absent": _listed(lacking), "plan": plan})
+        print_json({"file": file, "ok": True, "problems": [], "absent": toml_files.listed(lacking), "plan": plan})
     else:
         console().print(page(roster, survey, pilot))
         if roster.caution:
@@ -179,17 +164,8 @@ def _missing_program(folder: Path, program: str, searched: str) -> str:
 
 def refuse(file: str, bad: BadRoster, json: bool = False) -> int:
     """Print every problem, one on each line, and return the exit code."""
-    if json:
-        print_json({"file": file, "ok": False, "problems": _listed(bad.problems), "absent": [], "plan": None})
-    else:
-        for problem in bad.problems:
-            print(" ".join(str(problem).split()), file=sys.stderr)
-        complain(f"{file} has {count_of(len(bad.problems), 'problem')}")
+    toml_files.print_problems(file, bad, {"absent": [], "plan": None} if json else None)
     return BAD
-
-
-def _listed(problems: Sequence[Problem]) -> list[dict[str, Any]]:
-    return [{"line": each.line, "key": each.key, "message": each.message} for each in problems]
 
 
 def _pilot(roster: Roster) -> float:
@@ -309,18 +285,7 @@ def new(
     [dim]$[/] rubble roster new --game sf1906-2e night.toml
     """
     text = example(arguments.read_game(game) if game is not None else next(iter(all_games().values())))
-    if file == "-":
-        print(text, end="")
-        return GOOD
-    try:
-        with Path(file).open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise BadSetup("FILE", file, "a file that does not exist yet") from None
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadSetup("FILE", file, f"a file that can be written ({why})") from None
-    print(f"Wrote {file}. Next: {own_command()} roster check {file}")
+    toml_files.write_new(file, text, "roster check")
     return GOOD
 
 
@@ -328,13 +293,22 @@ def example(game: AnyGame) -> str:
     """Return a commented roster for a game."""
     low, high = game.seats[0], game.seats[-1]
     players = max(low, min(2, high))
-    options = []
-    for option in game.options:
-        good = f"{option.range[0]} to {option.range[1]}" if option.range else " | ".join(map(_toml, option.choices))
-        options += [f"# {option.about}: {good}", f"# {option.name} = {_toml(option.default)}"]
     return EXAMPLE.format(
-        title=game.title, id=game.id, seats=f"{low} to {high}", players=players, options="\n".join(options)
+        title=game.title,
+        id=game.id,
+        seats=f"{low} to {high}",
+        players=players,
+        options=commented_options(game.options),
     )
+
+
+def commented_options(options: Iterable[Option]) -> str:
+    """Return the lines of options in a new file: what each means and may be, and its default."""
+    lines = []
+    for option in options:
+        good = f"{option.range[0]} to {option.range[1]}" if option.range else " | ".join(map(_toml, option.choices))
+        lines += [f"# {option.about}: {good}", f"# {option.name} = {_toml(option.default)}"]
+    return "\n".join(lines)
 
 
 def _toml(value: str | int) -> str:

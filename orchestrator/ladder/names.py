@@ -4,6 +4,9 @@ import re
 from hashlib import blake2b
 from typing import Final
 
+#: With a bot and a hash it makes a name that the service allows.
+LADDER: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,19}")
+LADDER_WORDS: Final = "1-20 of [a-z0-9-], a letter or digit first"
 OWNER: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
 OWNER_WORDS: Final = "1-24 of [a-z0-9-], a letter or digit first"
 BOT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,23}")

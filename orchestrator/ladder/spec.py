@@ -1,10 +1,15 @@
 """The specification of a ladder: made once from its file, stored in the book as JSON, and read by everything that runs it."""
 
 from math import comb
+from typing import Final
 
 import msgspec
 
 from orchestrator.roster import TimeControl
+
+DEFAULT_QUALIFICATION_GAMES: Final = 4
+DEFAULT_FINALS_BUILDS: Final = 8
+DEFAULT_FINALS_DEALS: Final = 10
 
 
 class BundledBuild(msgspec.Struct, frozen=True):
@@ -13,7 +18,7 @@ class BundledBuild(msgspec.Struct, frozen=True):
     name: str
     #: random, greedy or mcts.
     bundled: str
-    #: For mcts: simulations for every answer; None: as many as the clock allows.
+    #: For mcts: simulations for every answer.
     simulations: int | None = None
 
 
@@ -44,7 +49,7 @@ class LadderSpec(msgspec.Struct, frozen=True, kw_only=True):
     #: open, invite or closed.
     signup: str = "open"
     #: Games that a build plays without a fault before its games are rated.
-    qualification_games: int = 4
+    qualification_games: int = DEFAULT_QUALIFICATION_GAMES
     bundled: tuple[BundledBuild, ...]
     quotas: Quotas = Quotas()
     #: When the season stops taking builds, in Unix milliseconds; None: when the operator says so.
@@ -52,9 +57,9 @@ class LadderSpec(msgspec.Struct, frozen=True, kw_only=True):
     #: When the finals of the season begin, in Unix milliseconds; None: when the operator says so.
     finals_ms: int | None = None
     #: The number of builds in the finals, at most.
-    finals_builds: int = 8
+    finals_builds: int = DEFAULT_FINALS_BUILDS
     #: Deals for each table of the finals; each is played in every rotation of the seats.
-    finals_deals: int = 10
+    finals_deals: int = DEFAULT_FINALS_DEALS
 
     def to_json(self) -> str:
         """The JSON that the book stores."""
