@@ -20,7 +20,9 @@ from prometheus_client.registry import Collector
 from orchestrator.book import ArenaCounts, Book
 from orchestrator.book.tables import CANCELLED, DONE, PAUSED, PLAYING, QUEUED, RUNNING, WAITING
 from orchestrator.ladder.matchmaking import Rule
+from orchestrator.ladder.model import Kind
 from orchestrator.ladder.spec import Quotas
+from orchestrator.ladder_metrics import ladder_families
 
 WORKER: Final = CollectorRegistry()
 BEAT: Final = CollectorRegistry()
@@ -100,11 +102,14 @@ LADDER_REFIT_SECONDS: Final = Histogram(
     "rubble_ladder_refit_seconds", "Duration of one fit of a ladder's table.", buckets=_FIT, registry=BEAT
 )
 LADDER_TABLES_DRAWN: Final = Counter(
-    "rubble_ladder_tables_drawn_total", "Rated tables that were drawn, by rule.", ["rule"], registry=BEAT
+    "rubble_ladder_tables_drawn_total",
+    "Tables that were drawn, by rule; unrated ones by kind.",
+    ["rule"],
+    registry=BEAT,
 )
 for kind in ("queued", "playing"):
     LEASE_EXPIRIES.labels(kind)  # created at the start, so that a rate includes the first increment
-for rule in Rule:
+for rule in (*Rule, *(kind for kind in Kind if kind is not Kind.RATED)):
     LADDER_TABLES_DRAWN.labels(rule.value)
 for shared in (SESSIONS_FORGOTTEN, ARCHIVE_FAILURES):
     BEAT.register(shared)  # the end of a tournament archives what workers did not
@@ -114,6 +119,7 @@ RPC_SECONDS: Final = Histogram(
     "rubble_rpc_seconds", "Time from request to answer.", ["method", "status"], buckets=_FAST, registry=API
 )
 TOURNAMENT_WATCHERS: Final = Gauge("rubble_tournament_watchers", "Callers following tournaments.", registry=API)
+LADDER_WATCHERS: Final = Gauge("rubble_ladder_watchers", "Callers following ladders.", registry=API)
 API_SERVING: Final = Gauge("rubble_api_serving", "1 while the API has its book.", registry=API)
 #: The reason is the name of the quota, or ``signup`` if the ladder is closed or an invitation is not valid.
 LADDER_REFUSALS: Final = Counter(
@@ -176,20 +182,19 @@ class ArenaCollector(Collector):
             return list(self._families)
 
     def _read(self) -> Iterable[Metric]:
-        arena_counts, waiting = self._arena_counts(), self._messages()
-        yield _gauge("rubble_book_up", "1 while the book answers.", float(arena_counts is not None))
+        families, waiting = self._book_families(), self._messages()
+        yield _gauge("rubble_book_up", "1 while the book answers.", float(families is not None))
         yield _gauge("rubble_broker_up", "1 while the broker answers.", float(waiting is not None))
         yield _gauge("rubble_dispatch_window", "Matches that may be out at once.", self._window)
         if waiting is not None:
             yield _gauge("rubble_queue_messages", "Messages in the broker's queue.", waiting)
-        if arena_counts is not None:
-            yield from _families(arena_counts)
+        yield from families or ()
 
-    def _arena_counts(self) -> ArenaCounts | None:
+    def _book_families(self) -> list[Metric] | None:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            return self._book.arena_counts()
+            return [*_families(self._book.arena_counts()), *ladder_families(self._book.ladder_counts())]
         except SQLAlchemyError:
             return None  # exported as rubble_book_up 0
 
