@@ -8,6 +8,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+def commitment(secret: bytes) -> str:
+    """What is published of a season's secret while the season runs: it proves later that the secret was not changed."""
+    return blake2b(secret, digest_size=32, person=b"rubble-season").hexdigest()
+
+
 class Draws:
     """One stream of random numbers. Its name can be published; without the secret it predicts nothing."""
 

@@ -1,6 +1,7 @@
 """The end of a season: the field of its finals, and how firm each rank is."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -9,7 +10,7 @@ from orchestrator.ladder.ratings import RIDGE, Ratings, Standing
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.results import Results
-from orchestrator.schedule import Plan, PlanInput, plan
+from orchestrator.schedule import Plan, PlanInput, content_id, plan
 
 #: What a difference owes to a block is compared with this many decimals.
 _DECIMALS: Final = 9
@@ -25,6 +26,21 @@ def finals_field(standings: Sequence[Standing], owner: Sequence[str | None], siz
             field.append(line.build)
             owners.add(of_build)
     return tuple(field)
+
+
+def season_id(ladder: str, number: int, secret: bytes) -> str:
+    """The id of a season's tournament."""
+    return content_id(["season", ladder, number, secret.hex()])[:12]
+
+
+def finals_id(tournament: str) -> str:
+    """The id of the finals of a season, by the id of the season's tournament."""
+    return content_id(["finals", tournament])[:12]
+
+
+def finals_secret(secret: bytes) -> bytes:
+    """The secret of the finals of a season, by the season's secret."""
+    return blake2b(b"finals", key=secret, digest_size=32).digest()
 
 
 def finals_plan(id_: str, secret: bytes, rules: str, builds: Sequence[tuple[str, str]], seats: int, deals: int) -> Plan:
