@@ -157,6 +157,7 @@ def _bundled(reader: Reader, data: Mapping[str, Any], players: int | None) -> tu
             f"{len(bots)} bundled bot{'' if len(bots) == 1 else 's'}; expected at least {seats}, one for each seat, "
             "so that every build finds a table at any time",
         )
+        return bots
     strengths = len({(bot.bundled, bot.simulations) for bot in bots})
     if strengths < LEAST_STRENGTHS and not any(problem.key.startswith("bundled[") for problem in reader.problems):
         reader.complain(
@@ -330,8 +331,8 @@ signups_a_day = {quotas.signups_a_day}        # new owners of the whole ladder
 builds = {finals_builds}                 # the best ones, at most one of each owner
 deals = {finals_deals}                 # for each table, each played from every seat
 
-# Bundled bots are always there: they fill tables, and the others are compared to them. Their strength never changes, so mcts
-# has a fixed number of simulations for each answer: more are stronger and slower. Each seat needs one bot, and the ladder
-# three strengths.
+# Bundled bots are always there: they fill tables, and the others are compared to them. At least one for each seat, and of
+# three strengths. Their strength never changes, so mcts has a fixed number of simulations for each answer: with more it is
+# stronger and slower.
 
 {bundled}"""
