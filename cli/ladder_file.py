@@ -111,7 +111,7 @@ def page(spec: LadderSpec) -> Group:
     """Show what a ladder file says, with its defaults."""
     drawn = Table(show_edge=False, pad_edge=False)
     drawn.add_column("bundled bot", style="cyan")
-    drawn.add_column("player")
+    drawn.add_column("plays as")
     drawn.add_column("simulations", justify="right")
     for bot in spec.bundled:
         drawn.add_row(bot.name, bot.bundled, "" if bot.simulations is None else f"{bot.simulations:,}")

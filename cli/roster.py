@@ -307,7 +307,7 @@ def commented_options(options: Iterable[Option]) -> str:
     lines = []
     for option in options:
         good = f"{option.range[0]} to {option.range[1]}" if option.range else " | ".join(map(_toml, option.choices))
-        lines += [f"# {option.about}: {good}", f"# {option.name} = {_toml(option.default)}"]
+        lines += [f"# {option.about.rstrip('.')}: {good}", f"# {option.name} = {_toml(option.default)}"]
     return "\n".join(lines)
 
 
