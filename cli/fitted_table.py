@@ -28,20 +28,42 @@ class Column:
     wraps: bool = False
 
     @property
-    def width(self) -> int:
+    def widest(self) -> int:
+        """The width in which no text is shortened."""
+        cells = (line for cell in self.cells for line in str(cell).split("\n"))
+        return max(len(self.name), *map(cell_len, cells), 0)
+
+    @property
+    def narrowest(self) -> int:
         """The width it needs, at least."""
-        widest = max((cell.cell_len if isinstance(cell, Text) else cell_len(cell) for cell in self.cells), default=0)
-        return max(len(self.name), min(widest, self.least) if self.least else widest)
+        return max(len(self.name), min(self.widest, self.least)) if self.least else self.widest
 
 
-def fitted_table(columns: Sequence[Column], width: int, *, title: str = "") -> Table:
-    """Make a table of the columns that fit into this width. A column without any text is left out."""
+def fitting(columns: Sequence[Column], width: int) -> list[Column]:
+    """The columns that fit into this width. One that may go and has no text is left out anyway."""
     kept = [column for column in columns if not column.goes or any(str(cell) for cell in column.cells)]
-    while sum(column.width + _GAP for column in kept) - _GAP > width:
+    while sum(column.narrowest + _GAP for column in kept) - _GAP > width:
         last = max(kept, key=lambda column: column.goes)
         if not last.goes:
             break
         kept.remove(last)
+    return kept
+
+
+def _widths(columns: Sequence[Column], width: int) -> list[int]:
+    """The width of each column: the widest one that may be shortened gives way first."""
+    found = [column.widest for column in columns]
+    while sum(found) + _GAP * (len(found) - 1) > width:
+        wide = [place for place, column in enumerate(columns) if found[place] > column.narrowest]
+        if not wide:
+            break
+        found[max(wide, key=lambda place: found[place])] -= 1
+    return found
+
+
+def fitted_table(columns: Sequence[Column], width: int, *, title: str = "") -> Table:
+    """Make a table of the columns that fit into this width."""
+    kept = fitting(columns, width)
     table = Table(
         title=Text(title, style="bold") if title else None,
         title_justify="left",
@@ -50,14 +72,13 @@ def fitted_table(columns: Sequence[Column], width: int, *, title: str = "") -> T
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for column in kept:
-        shrinks = bool(column.least)
+    for column, column_width in zip(kept, _widths(kept, width), strict=True):
         table.add_column(
             column.name,
             justify="right" if column.is_number else "left",
-            no_wrap=not shrinks,
+            no_wrap=not column.wraps,
             overflow="fold" if column.wraps else "ellipsis",
-            min_width=column.width,
+            width=column_width,
         )
     for row in range(max((len(column.cells) for column in kept), default=0)):
         table.add_row(*(column.cells[row] for column in kept))

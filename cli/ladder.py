@@ -139,12 +139,11 @@ def _plan(ladder: "ladder_pb2.Ladder") -> list[str]:
     dates = [f"{name} {ago(at)}" for name, at in times if at]
     if season.finals:
         dates.append(f"the finals are tournament {visible(season.finals)}")
-    limits = (
-        f"{count_of(quotas.builds, 'build')}, {quotas.entries_a_day} entries and {quotas.challenges_a_day} challenges"
-    )
     return [
         *([f"season: {', '.join(dates)}"] if dates else []),
-        f"an owner may have {limits} a day; {count_of(ladder.qualification_games, 'game')} to qualify",
+        f"an owner may have {count_of(quotas.builds, 'build')}, and each day "
+        f"{count_of(quotas.entries_a_day, 'entry', 'entries')} and {count_of(quotas.challenges_a_day, 'challenge')}",
+        f"a build qualifies with {count_of(ladder.qualification_games, 'game')} without a fault",
     ]
 
 

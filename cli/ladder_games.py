@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from orchestrator.api.ladder_client import LadderClient
     from rubble.v1 import ladder_pb2
 
+#: Narrower than this, each seat has its own line.
+_NARROW: Final = 110
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until all games are over.")]
 
 
@@ -64,17 +66,13 @@ def _match_table(found: "Sequence[ladder_pb2.LadderMatch]", width: int, build: s
     columns = [
         Column("match", [visible(one.match.id) for one in found]),
         Column("block", [str(one.match.block) for one in found], is_number=True, goes=2),
-        Column("kind", [_kind(one) for one in found], goes=1),
+        Column("kind", [word(one, "kind") for one in found], goes=1),
+        Column("drawn for", [word(one, "rule").replace("_", " ") for one in found], goes=5),
         Column("state", [_state(one) for one in found], goes=3 if all(one.match.ending for one in found) else 0),
-        Column("result", [_result(one, build) for one in found], least=24, wraps=True),
+        Column("result", [_result(one, build, is_narrow=width < _NARROW) for one in found], least=30, wraps=True),
         Column("ending", [Text(visible(one.match.ending).lower(), style="dim") for one in found], goes=4),
     ]
     return fitted_table(columns, width)
-
-
-def _kind(one: "ladder_pb2.LadderMatch") -> str:
-    kind, rule = word(one, "kind"), word(one, "rule").replace("_", " ")
-    return f"{kind}, {rule}" if rule else kind
 
 
 def _state(one: "ladder_pb2.LadderMatch") -> str:
@@ -82,13 +80,13 @@ def _state(one: "ladder_pb2.LadderMatch") -> str:
     return {"recorded": "played", "planned": "waiting", "queued": "waiting"}.get(state, state)
 
 
-def _result(one: "ladder_pb2.LadderMatch", build: str) -> Text:
+def _result(one: "ladder_pb2.LadderMatch", build: str, *, is_narrow: bool) -> Text:
     """The seats from first to last: rank, name, score, fault."""
     text = Text()
     if not any(seat.entrant for seat in one.match.seats):
         return text.append(f"{count_of(len(one.match.seats), 'seat')}, no names yet", style="dim")
     for number, seat in enumerate(sorted(one.match.seats, key=lambda seat: seat.rank)):
-        text.append("  " if number else "")
+        text.append(("\n" if is_narrow else "  ") if number else "")
         text.append(f"{seat.rank}. " if seat.rank else "", style="dim")
         text.append(visible(seat.entrant), style="bold" if seat.entrant == build else "")
         text.append(f" {seat.score}" if seat.rank else "", style="dim")

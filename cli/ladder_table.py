@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.fitted_table import Column, fitted_table
+from cli.fitted_table import Column, fitted_table, fitting
 from cli.ladder_words import about, ago, build_counts, presence, season_words, word
 from cli.terminal import count_of
 from orchestrator.report.words import NOTHING, short, signed, span, visible
@@ -22,20 +22,20 @@ _LEAST_NAME: Final = 16
 def standings_table(standings: "ladder_pb2.LadderStandings", width: int, most: int | None = None) -> Table:
     """The table, with fewer columns if it is narrow; ``most`` limits its lines."""
     lines = standings.lines[:most]
+    owner = Column("owner", [_owner(line) for line in lines], goes=3, least=9)
     columns = [
         Column("rank", [str(line.rank) if line.rank else NOTHING for line in lines], is_number=True),
         Column("set", [_rank_set(line) for line in lines]),
         Column("build", [_build(line) for line in lines], least=_LEAST_NAME),
-        Column("owner", [_owner(line) for line in lines], goes=2, least=9),
-        Column("Elo", [_elo(line) for line in lines], is_number=True),
-        Column("± 95 %", [_half(line) for line in lines], is_number=True),
+        owner,
+        Column("Elo ± 95 %", [_elo(line) for line in lines], is_number=True),
         Column("games", [f"{line.games:,}" for line in lines], is_number=True, goes=1),
-        Column("blocks", [f"{line.blocks:,}" for line in lines], is_number=True, goes=6),
+        Column("blocks", [f"{line.blocks:,}" for line in lines], is_number=True, goes=5),
         Column("faults", [_faults(line) for line in lines], is_number=True, goes=4),
-        Column("to swap", [_swap(line) for line in lines], is_number=True, goes=3),
-        Column("", [_remarks(line) for line in lines], goes=5 if width < _NAME else 0, least=22, wraps=True),
+        Column("to swap", [_swap(line) for line in lines], is_number=True, goes=2),
     ]
-    return fitted_table(columns, width)
+    has_owner = owner in fitting([*columns, _remarks(standings, width, most, has_owner=True)], width)
+    return fitted_table([*columns, _remarks(standings, width, most, has_owner=has_owner)], width)
 
 
 def _rank_set(line: "ladder_pb2.LadderLine") -> str:
@@ -51,11 +51,9 @@ def _owner(line: "ladder_pb2.LadderLine") -> Text:
 
 
 def _elo(line: "ladder_pb2.LadderLine") -> str:
-    return signed(line.elo, 0) if line.HasField("elo") else NOTHING
-
-
-def _half(line: "ladder_pb2.LadderLine") -> str:
-    return f"{line.elo_half_width:.0f}" if line.HasField("elo_half_width") else NOTHING
+    if not line.HasField("elo"):
+        return NOTHING
+    return signed(line.elo, 0) + (f" ±{line.elo_half_width:>3.0f}" if line.HasField("elo_half_width") else "")
 
 
 def _faults(line: "ladder_pb2.LadderLine") -> Text:
@@ -68,23 +66,34 @@ def _swap(line: "ladder_pb2.LadderLine") -> str:
     return f"{line.blocks_to_swap:,}" if line.HasField("blocks_to_swap") else ""
 
 
-def _remarks(line: "ladder_pb2.LadderLine") -> Text:
-    text = Text()
-    remarks = [("provisional", "yellow")] if line.provisional else []
-    state = word(line, "state")
-    style = "red" if state in ("parked", "failed") else "dim"
-    remarks += [(remark, style) for remark in presence(state, line.seen_at_ms)]
-    for number, (remark, colour) in enumerate(remarks):
-        text.append(", " if number else "").append(remark, style=colour)
-    return text
+def _remarks(standings: "ladder_pb2.LadderStandings", width: int, most: int | None, *, has_owner: bool) -> Column:
+    """What else there is to say about a build. In the table of a closed season, its state does not matter any more."""
+    cells = []
+    for line in standings.lines[:most]:
+        state = word(line, "state")
+        remarks = [("provisional", "yellow")] if line.provisional else []
+        remarks += [("bundled", "dim")] if line.bundled and not has_owner else []
+        if not _is_final(standings):
+            style = "red" if state in ("parked", "failed") else "dim"
+            remarks += [(remark, style) for remark in presence(state, line.seen_at_ms)]
+        text = Text()
+        for number, (remark, style) in enumerate(remarks):
+            text.append(", " if number else "").append(remark, style=style)
+        cells.append(text)
+    return Column("", cells, goes=6 if not any(cells) else 0, least=22 if width >= 76 else 12, wraps=most is None)
+
+
+def _is_final(standings: "ladder_pb2.LadderStandings") -> bool:
+    """Whether this is the table of a closed season."""
+    return any(line.HasField("blocks_to_swap") for line in standings.lines)
 
 
 def explanation(standings: "ladder_pb2.LadderStandings") -> list[str]:
     """The lines below the table: what it is based on, what its words mean, and its notes."""
     found = [
         f"{count_of(standings.games, 'game')} in {count_of(standings.blocks, 'block')}"
-        + (f", computed {ago(standings.fitted_at_ms)}" if standings.fitted_at_ms else "")
-        + ". Elo 0 is the mean of the bundled bots.",
+        + (f", computed {ago(standings.fitted_at_ms)}" if standings.fitted_at_ms else ""),
+        "Elo: 0 is the mean of the bundled bots.",
         "set: the ranks that the games do not exclude; all sets together hold with 95 %.",
     ]
     if any(line.provisional for line in standings.lines):
@@ -92,7 +101,7 @@ def explanation(standings: "ladder_pb2.LadderStandings") -> list[str]:
             f"provisional: fewer than {count_of(standings.provisional_games, 'game')}, or a set wider than "
             f"{standings.provisional_share:.0%} of the table.".replace("%", " %")
         )
-    if any(line.HasField("blocks_to_swap") for line in standings.lines):
+    if _is_final(standings):
         found.append("to swap: blocks to remove until the build changes places with the next one.")
     return [*found, *(visible(note) for note in standings.notes)]
 

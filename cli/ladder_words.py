@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rubble.v1 import ladder_pb2
 
 #: A build is away if it was last connected longer ago than this; the API tells it to the minute.
-_AWAY_MS: Final = 150_000
+_AWAY_MS: Final = 300_000
 _UNITS: Final = ((60_000, 1000, "s"), (3_600_000, 60_000, "min"), (48 * 3_600_000, 3_600_000, "h"))
 _DAY_MS: Final = 24 * 3_600_000
 
@@ -102,7 +102,7 @@ def season_words(season: "ladder_pb2.Season") -> str:
     state = word(season, "state")
     parts = [f"season {season.number} {state}"]
     if state == "closed":
-        parts[0] += f" since {ago(season.closed_at_ms)}" if season.closed_at_ms else ""
+        parts[0] += f" {ago(season.closed_at_ms)}" if season.closed_at_ms else ""
     parts.append(f"{count_of(season.games, 'game')} in {count_of(season.blocks, 'block')}")
     if state != "closed":
         parts.append(f"{count_of(season.open_matches, 'match', 'matches')} open")
