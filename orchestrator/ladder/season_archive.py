@@ -165,6 +165,17 @@ class ArchivedFinals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
+class SeasonDocuments:
+    """The files that were computed from the others."""
+
+    table: bytes
+    pairs: bytes
+    verdicts: bytes
+    #: None if there were no finals.
+    finals_table: bytes | None = None
+
+
+@dataclass(frozen=True)
 class SeasonRecord:
     """A closed season as plain values."""
 
@@ -178,21 +189,12 @@ class SeasonRecord:
     events: tuple[ArchivedEvent, ...] = ()
     finals: ArchivedFinals | None = None
     finals_matches: tuple[ArchivedMatch, ...] = ()
+    documents: SeasonDocuments = SeasonDocuments(b"", b"", b"")
 
     @property
     def rules(self) -> str:
         """The rules as match ids have them: the same as ``planning.rules_of``."""
         return content_id([self.ladder.game, self.ladder.game_version, self.ladder.options])
-
-
-@dataclass(frozen=True)
-class SeasonDocuments:
-    """What was computed from a season, as JSON."""
-
-    table: bytes
-    pairs: bytes
-    verdicts: bytes
-    finals_table: bytes | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -208,6 +210,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: str
     #: Matches with a replay, those of the finals included.
     replays: int
+    #: False: they were left out of the export.
+    has_replays: bool
     #: The versions of the libraries that computed the table: others may round differently.
     computed_with: dict[str, str]
     #: BLAKE2b-256 of every other file except replays, as hex.
@@ -218,8 +222,9 @@ class BadArchive(Exception):
     """These files are not those of a season, or one of them cannot be read."""
 
 
-def season_files(record: SeasonRecord, documents: SeasonDocuments) -> Iterator[tuple[str, bytes]]:
+def season_files(record: SeasonRecord, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
     """The files of a season, the manifest last. Replays are added by the caller, as ``replays/ID.jsonl``."""
+    documents = record.documents
     files: dict[str, bytes] = {
         "README.md": README.format(number=record.season.number, ladder=record.ladder.name).encode(),
         "builds.json": _document(record.builds),
@@ -227,14 +232,14 @@ def season_files(record: SeasonRecord, documents: SeasonDocuments) -> Iterator[t
         "tables.jsonl": _lines(record.tables),
         "results.jsonl": _lines(record.matches),
         "events.jsonl": _lines(record.events),
-        "table.json": as_file(documents.table),
-        "pairs.json": as_file(documents.pairs),
-        "verdicts.json": as_file(documents.verdicts),
+        "table.json": documents.table,
+        "pairs.json": documents.pairs,
+        "verdicts.json": documents.verdicts,
     }
-    if record.finals is not None and documents.finals_table is not None:
+    if record.finals is not None:
         files["finals/spec.json"] = _document(record.finals)
         files["finals/results.jsonl"] = _lines(record.finals_matches)
-        files["finals/table.json"] = as_file(documents.finals_table)
+        files["finals/table.json"] = documents.finals_table or b""
     manifest = Manifest(
         format=FORMAT,
         version=VERSION,
@@ -244,6 +249,7 @@ def season_files(record: SeasonRecord, documents: SeasonDocuments) -> Iterator[t
         commitment=commitment(record.secret),
         rules=record.rules,
         replays=sum(match.replay is not None for match in (*record.matches, *record.finals_matches)),
+        has_replays=not without_replays,
         computed_with=libraries(),
         files={name: hash_of(data) for name, data in sorted(files.items())},
     )
@@ -280,6 +286,12 @@ def read_files(manifest: Manifest, files: Mapping[str, bytes]) -> SeasonRecord:
         events=_read_lines("events.jsonl", files, ArchivedEvent),
         finals=_read("finals/spec.json", files["finals/spec.json"], ArchivedFinals) if has_finals else None,
         finals_matches=_read_lines("finals/results.jsonl", files, ArchivedMatch) if has_finals else (),
+        documents=SeasonDocuments(
+            table=_of(files, "table.json"),
+            pairs=_of(files, "pairs.json"),
+            verdicts=_of(files, "verdicts.json"),
+            finals_table=files.get("finals/table.json"),
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from orchestrator.ladder.season_archive import (
     ArchivedTable,
     SeasonDocuments,
     SeasonRecord,
+    as_file,
 )
 from orchestrator.ladder.season_games import SeasonGames
 from orchestrator.ladder.season_table import Entrant, rounded, season_table, trial_verdict
@@ -55,8 +56,14 @@ class VerdictLine(msgspec.Struct, frozen=True):
     sentence: str
 
 
-def season_documents(record: SeasonRecord) -> SeasonDocuments:
-    """Everything that follows from the results of a season. Takes about a minute for 300 builds and 100,000 games."""
+def season_documents(record: SeasonRecord, *, is_published: bool = False) -> SeasonDocuments:
+    """Everything that follows from the results of a season. Takes up to a minute for 300 builds and 100,000 games.
+
+    ``is_published``: the table and the pairs are known, and left empty here.
+    """
+    of_finals = None if record.finals is None else finals_table(record.finals, record.finals_matches)
+    if is_published:
+        return SeasonDocuments(b"", b"", verdicts_file(record), of_finals)
     entrants = [Entrant(build.name, build.owner) for build in record.builds]
     ranked = counted_entrants(record.builds)
     games = SeasonGames(record.ladder.players, rated_games(record))
@@ -65,11 +72,16 @@ def season_documents(record: SeasonRecord) -> SeasonDocuments:
     )  # fmt: skip
     pairs = pairs_document(entrants, ranked, games, record.ladder.players, ratings)
     return SeasonDocuments(
-        table=table.to_json(),
-        pairs=pairs.to_json(),
-        verdicts=msgspec.json.encode([_verdict_line(found) for found in verdicts(record)]),
-        finals_table=None if record.finals is None else finals_table(record.finals, record.finals_matches),
+        table=as_file(table.to_json()),
+        pairs=as_file(pairs.to_json()),
+        verdicts=verdicts_file(record),
+        finals_table=of_finals,
     )
+
+
+def verdicts_file(record: SeasonRecord) -> bytes:
+    """The verdicts of a season as a file."""
+    return as_file(msgspec.json.encode([_verdict_line(found) for found in verdicts(record)]))
 
 
 def counted_entrants(builds: Sequence[ArchivedBuild]) -> list[int]:
@@ -145,12 +157,12 @@ def drawn_table(table: ArchivedTable) -> DrawnTable:
 
 
 def finals_table(finals: ArchivedFinals, matches: Sequence[ArchivedMatch]) -> bytes:
-    """The table of the finals, as JSON."""
+    """The table of the finals as a file."""
     played = (match.game() for match in matches)
     games = [game for game in played if game is not None and not set(finals.removed) & set(game.seats)]
     spec = finals.spec
     table = standings(games, spec.entrants, spec.players, ladder=False)
-    return msgspec.json.encode([_finals_line(line) for line in table.entrants])
+    return as_file(msgspec.json.encode([_finals_line(line) for line in table.entrants]))
 
 
 def _finals_line(line: Standing) -> FinalsLine:

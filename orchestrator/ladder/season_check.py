@@ -1,0 +1,322 @@
+"""Checks the files of a season: everything that follows from something else is computed again and compared. Pure.
+
+Replays are checked by ``cli/ladder_verify.py``, which knows the games.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.ladder.draws import commitment
+from orchestrator.ladder.extension import Past, block_matches, extend
+from orchestrator.ladder.model import UNOPPOSED, BuildState, Kind
+from orchestrator.ladder.season_archive import (
+    ArchivedBuild,
+    ArchivedMatch,
+    ArchivedTable,
+    Manifest,
+    SeasonRecord,
+    expected_files,
+    hash_of,
+    libraries,
+)
+from orchestrator.ladder.season_documents import drawn_table, season_documents, verdicts
+from orchestrator.ladder.season_table import Entrant, TableDocument, finalists
+from orchestrator.ladder.seasons import finals_id, finals_plan, finals_secret, season_id
+from orchestrator.ratings.verdict import Verdict
+from orchestrator.schedule import Seeds, redealt
+
+RECORDED: Final = "recorded"
+DROPPED: Final = "dropped"
+#: A match is void at most this often.
+_MOST_VOIDS: Final = 100
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what was compared, and what does not hold."""
+
+    name: str
+    compared: str
+    problems: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def check_files(manifest: Manifest, files: Mapping[str, bytes]) -> Check:
+    """Whether all files are there and have the hashes of the manifest."""
+    expected = expected_files(manifest)
+    problems = [f"{name} is missing" for name in expected if name not in files]
+    problems += [f"{name} is not in the manifest" for name in expected if name not in manifest.files]
+    problems += [f"{name} does not belong to a season" for name in sorted({*files, *manifest.files} - {*expected})]
+    problems += [
+        f"{name} has the hash {hash_of(data)}, the manifest says {manifest.files[name]}"
+        for name, data in sorted(files.items())
+        if name in manifest.files and hash_of(data) != manifest.files[name]
+    ]
+    return Check("files", f"{len(expected)} files with the hashes in manifest.json", tuple(problems))
+
+
+def check_form(record: SeasonRecord) -> Check:
+    """Whether the numbers in the files refer to each other as they should. Without this the other checks make no sense."""
+    problems: list[str] = []
+    count, seats = len(record.builds), record.ladder.players
+    states = {state.value for state in BuildState}
+    names = {build.name for build in record.builds}
+    if len(names) < count:
+        problems.append("builds.json: a name occurs twice")
+    for build in record.builds:
+        is_known = build.state in states if build.owner is not None else build.state == "bundled"
+        if not is_known or (build.owner is not None and build.name != f"{build.bot}/{build.label}"):
+            problems.append(
+                f"builds.json: {build.name} has state {build.state!r}, bot {build.bot!r}, label {build.label!r}"
+            )
+    for table in record.tables:
+        numbers = [*table.seats, *table.candidates, *([] if table.trial is None else [table.trial])]
+        if not _are_entrants(numbers, count) or len(table.seats) != seats or len(set(table.seats)) != seats:
+            problems.append(
+                f"tables.jsonl: block {table.block} has seats {table.seats}, {count} entrants, {seats} seats"
+            )
+        if table.kind not in {kind.value for kind in Kind}:
+            problems.append(f"tables.jsonl: block {table.block} has kind {table.kind!r}")
+        if table.trial is not None and 0 <= table.trial < count:
+            build = record.builds[table.trial]
+            if table.kind != Kind.RATED or f"{build.bot}/{build.parent}" not in names:
+                problems.append(
+                    f"tables.jsonl: block {table.block} is a trial of {build.name}, which has no parent here"
+                )
+    for draw in record.draws:
+        numbers = [build.number for build in draw.field.builds] + [each for both in draw.field.trials for each in both]
+        if not _are_entrants(numbers, count):
+            problems.append(f"draws.jsonl: draw {draw.number} names an entrant that is not in builds.json")
+    problems += _match_problems("results.jsonl", record.matches, count, seats)
+    if record.finals is not None:
+        finals = len(record.finals.spec.entrants)
+        problems += _match_problems("finals/results.jsonl", record.finals_matches, finals, seats)
+        if record.finals.spec.players != seats or not _are_entrants(record.finals.removed, finals):
+            problems.append("finals/spec.json: its seats or removed entrants do not belong to this season")
+    return Check(
+        "form",
+        f"{count} entrants, {len(record.tables)} tables and {len(record.matches)} matches fit together",
+        tuple(problems),
+    )
+
+
+def _are_entrants(numbers: Sequence[int], count: int) -> bool:
+    return all(0 <= number < count for number in numbers)
+
+
+def _match_problems(file: str, matches: Sequence[ArchivedMatch], count: int, seats: int) -> Iterator[str]:
+    for at, match in enumerate(matches):
+        result = match.result
+        if match.order != at:
+            yield f"{file}: line {at + 1} is match {match.order} of the schedule"
+        if not _are_entrants(match.seats, count) or len(match.seats) != seats or not 0 <= match.voids <= _MOST_VOIDS:
+            yield f"{file}: match {match.id} has seats {match.seats} and {match.voids} voids"
+        if match.state not in (RECORDED, DROPPED) or (result is not None) != (match.state == RECORDED):
+            yield f"{file}: match {match.id} is {match.state} and has {'a' if result else 'no'} result"
+        if result is not None and {
+            len(each) for each in (result.ranks, result.scores, result.faults, result.think_ms)
+        } != {seats}:
+            yield f"{file}: the result of match {match.id} does not have {seats} seats"
+
+
+def check_secret(manifest: Manifest, record: SeasonRecord) -> Check:
+    """Whether the secret is the one that was committed to, and the season's id follows from it."""
+    problems = []
+    if (found := commitment(record.secret)) != manifest.commitment:
+        problems.append(f"the secret has the commitment {found}, the manifest says {manifest.commitment}")
+    season = manifest.season
+    if (id_ := season_id(manifest.ladder.name, season.number, record.secret)) != season.tournament:
+        problems.append(f"the secret gives the season the id {id_}, the manifest says {season.tournament}")
+    if record.rules != manifest.rules:
+        problems.append(f"the game and its options give the rules {record.rules}, the manifest says {manifest.rules}")
+    return Check(
+        "secret", f"it has the commitment {manifest.commitment}; compare that with what was published", tuple(problems)
+    )
+
+
+def check_draws(record: SeasonRecord) -> Check:
+    """Whether the recorded fields give the recorded tables, when they are drawn again."""
+    problems: list[str] = []
+    blocks = [table.block for table in record.tables]
+    if blocks != list(range(len(blocks))):
+        at = next(at for at, block in enumerate(blocks) if block != at)
+        problems.append(f"block {at} is missing, or not at its place")
+    if [draw.number for draw in record.draws] != list(range(len(record.draws))):
+        problems.append("a draw is missing, or not at its place")
+    owners = [build.owner for build in record.builds]
+    rated: dict[int, list[ArchivedTable]] = {}
+    for table in record.tables:
+        if table.kind == Kind.RATED:
+            rated.setdefault(table.draw, []).append(table)
+    if unknown := set(rated) - {draw.number for draw in record.draws}:
+        problems.append(f"the tables of draw {min(unknown)} have no draw")
+    past = Past()
+    following = 0
+    for draw in record.draws:
+        tables = rated.get(draw.number, [])
+        first = tables[0].block if tables else following
+        drawn = extend(draw.field, owners, past, record.ladder.players, record.secret, first, draw.number)
+        recorded = [drawn_table(table) for table in tables]
+        if drawn != recorded:
+            at = next((at for at, both in enumerate(zip(drawn, recorded, strict=False)) if both[0] != both[1]), -1)
+            told = (
+                f"gives {drawn[at]}, not {recorded[at]}"
+                if at >= 0
+                else f"gives {len(drawn)} tables, not {len(recorded)}"
+            )
+            problems.append(f"draw {draw.number}, drawn again, {told}")
+            break  # everything after it depends on it
+        following = first + len(tables)
+    drawn_count = sum(map(len, rated.values()))
+    return Check("draws", f"{len(record.draws)} draws give the same {drawn_count} rated tables again", tuple(problems))
+
+
+def check_matches(record: SeasonRecord) -> Check:
+    """Whether ids, seats and seeds of all matches follow from the tables and the secret."""
+    names = [build.name for build in record.builds]
+    of_block: dict[int, list[ArchivedMatch]] = {}
+    for match in record.matches:
+        of_block.setdefault(match.block, []).append(match)
+    problems = []
+    order = 0
+    for table in record.tables:
+        found = of_block.pop(table.block, [])
+        games = None if table.kind == Kind.RATED else min(len(found), len(table.seats)) or None
+        drawn = drawn_table(table)
+        planned = block_matches(record.season.tournament, record.secret, record.rules, names, drawn, games)
+        if len(found) != len(planned):
+            problems.append(f"block {table.block} has {len(found)} matches, expected {len(planned)}")
+            continue
+        for match, plan in zip(found, planned, strict=True):
+            problems += _differences(match, order, plan.id, plan.seats, plan.seeds)
+            order += 1
+    problems += [f"block {block} has matches, but was not drawn" for block in sorted(of_block)]
+    return Check(
+        "matches", f"ids, seats and seeds of {len(record.matches)} matches follow from the secret", tuple(problems)
+    )
+
+
+def _differences(match: ArchivedMatch, order: int, id_: str, seats: tuple[int, ...], seeds: Seeds) -> Iterator[str]:
+    deck = seeds.deck
+    for void in range(1, match.voids + 1):
+        deck = redealt(deck, id_, void)
+    for what, found, expected in (
+        ("the id", match.id, id_),
+        ("the place in the schedule", match.order, order),
+        ("the seats", match.seats, seats),
+        ("the table seed", match.table_seed, seeds.table.hex()),
+        ("the deck seed", match.deck_seed, deck.hex()),
+    ):
+        if found != expected:
+            yield f"match {match.id}: {what} is {found}, the secret and the table give {expected}"
+
+
+def check_verdicts(record: SeasonRecord) -> Check:
+    """Whether the verdicts by which bots count are those of the trials."""
+    problems = []
+    tried = {found.new: found for found in verdicts(record)}
+    by_name = {build.name: build for build in record.builds}
+    for build in record.builds:
+        found = tried.get(build.name)
+        if build.owner is None or not build.parent:
+            possible = {""}
+        elif found is not None and found.verdict is not Verdict.RUNNING:
+            possible = {found.verdict.value}
+        elif found is not None or record.season.number == 1:
+            possible = {Verdict.RUNNING.value}
+        else:
+            continue  # decided in an earlier season
+        if build.parent and _is_retired(by_name.get(f"{build.bot}/{build.parent}")):
+            possible.add(UNOPPOSED)
+        if build.verdict not in possible:
+            problems.append(f"{build.name} has the verdict {build.verdict!r}, its trials give {min(possible)!r}")
+    return Check("verdicts", f"the verdicts of {len(tried)} builds follow from their trials", tuple(problems))
+
+
+def _is_retired(build: ArchivedBuild | None) -> bool:
+    return build is None or build.state == BuildState.RETIRED
+
+
+def check_documents(manifest: Manifest, record: SeasonRecord) -> Iterator[Check]:
+    """Whether the table, pairs, verdicts and the table of the finals are computed again, to the byte."""
+    found, expected = record.documents, season_documents(record)
+    other = [
+        f"{name} {version}" for name, version in manifest.computed_with.items() if libraries().get(name) != version
+    ]
+    hint = f" (it was computed with {', '.join(other)})" if other else ""
+    for name, file, one, again in (
+        ("table", "table.json", found.table, expected.table),
+        ("pairs", "pairs.json", found.pairs, expected.pairs),
+        ("trials", "verdicts.json", found.verdicts, expected.verdicts),
+        ("finals table", "finals/table.json", found.finals_table, expected.finals_table),
+    ):
+        if again is not None:
+            problem = _first_difference(file, one or b"", again)
+            problems = (f"{problem}{hint}",) if problem else ()
+            yield Check(name, f"{file} computed again from the results is equal to the byte", problems)
+    yield check_finals(record, TableDocument.from_json(expected.table))
+
+
+def _first_difference(file: str, found: bytes, expected: bytes) -> str:
+    if found == expected:
+        return ""
+    lines, again = found.splitlines(), expected.splitlines()
+    for number, (one, other) in enumerate(zip(lines, again, strict=False), start=1):
+        if one != other:
+            there, here = (line.decode(errors="replace").strip() for line in (one, other))
+            return f"{file} line {number} is {there!r:.80}, the results give {here!r:.80}"
+    return f"{file} has {len(lines)} lines, the results give {len(again)}"
+
+
+def check_finals(record: SeasonRecord, table: TableDocument) -> Check:
+    """Whether the finals were played by the right builds, on the cards that follow from the secret."""
+    ladder, season = record.ladder, record.season
+    entrants = [Entrant(build.name, build.owner) for build in record.builds]
+    field = finalists(table, entrants, ladder.finals_builds)
+    if record.finals is None:
+        problems = [] if len(field) < ladder.players else [f"{len(field)} builds qualified, but there are no finals"]
+        return Check("finals", "there are no finals, since too few builds qualified", tuple(problems))
+    problems = []
+    if (id_ := finals_id(season.tournament)) != season.finals:
+        problems.append(f"their id is {season.finals}, the season's gives {id_}")
+    names = tuple(record.builds[entrant].name for entrant in field)
+    spec = record.finals.spec
+    if spec.entrants != names:
+        problems.append(f"their entrants are {', '.join(spec.entrants)}; by the table they are {', '.join(names)}")
+    else:
+        versions = [(record.builds[entrant].name, record.builds[entrant].arena) for entrant in field]
+        plan = finals_plan(
+            id_, finals_secret(record.secret), record.rules, versions, ladder.players, ladder.finals_deals
+        )
+        number = {name: at for at, name in enumerate(names)}
+        planned = [(block.ord, match) for block in plan for match in block.matches]
+        if len(planned) != len(record.finals_matches):
+            problems.append(f"they have {len(record.finals_matches)} matches, expected {len(planned)}")
+        for match, (block, expected) in zip(record.finals_matches, planned, strict=False):
+            seats = tuple(number[entrant.name] for entrant in expected.seats)
+            problems += _differences(match, expected.ord, expected.id, seats, expected.seeds)
+            if match.block != block:
+                problems.append(f"match {match.id} is in block {match.block}, expected {block}")
+    what = f"{len(names)} builds by the table; {len(record.finals_matches)} matches follow from the secret"
+    return Check("finals", what, tuple(problems))
+
+
+def season_checks(manifest: Manifest, record: SeasonRecord) -> Iterator[Check]:
+    """All checks but those of the files themselves and of replays. After a wrong form the others are left out."""
+    form = check_form(record)
+    yield form
+    if not form.holds:
+        return
+    one_by_one: tuple[Callable[[], Check], ...] = (
+        lambda: check_secret(manifest, record),
+        lambda: check_draws(record),
+        lambda: check_matches(record),
+        lambda: check_verdicts(record),
+    )
+    for check in one_by_one:
+        yield check()
+    yield from check_documents(manifest, record)
