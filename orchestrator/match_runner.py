@@ -196,7 +196,7 @@ class MatchRunner:
         coming = [entrant for seat, entrant in enumerate(entrants) if seat not in withdrawn]
 
         def start() -> bool:
-            return self._slots.take(slot) and self._start(bot_pool, coming, match, heartbeat)
+            return self._slots.take(slot) and self._start(tournament, bot_pool, coming, match, heartbeat)
 
         has_bots = start()
 
@@ -231,12 +231,19 @@ class MatchRunner:
         finally:
             bot_pool.stop_after_game(coming, match.session)
 
-    def _start(self, bot_pool: BotPool, entrants: Sequence[str], match: Match, heartbeat: Callable[[], None]) -> bool:
+    def _start(
+        self,
+        tournament: Tournament,
+        bot_pool: BotPool,
+        entrants: Sequence[str],
+        match: Match,
+        heartbeat: Callable[[], None],
+    ) -> bool:
         """Start the bots of a match that can start; False if the service could not be asked and the caller should try again."""
         try:
             bot_pool.wait_until_ready(entrants, match.session, heartbeat=heartbeat)
         except BotCannotStart as error:
-            metrics.BOT_START_FAILURES.labels(metrics.BOT_NAMES.label(error.name)).inc()
+            metrics.BOT_START_FAILURES.labels(_label(tournament, error.name)).inc()
             _LOG.error("%s", error)  # the automaton plays its seat, and it ranks last: see NO_SHOW
             self._book.note(match.tournament, f"Bot {error.name!r} {error.why}; its output is in its worker's log.")
         except ServiceError as error:
@@ -291,8 +298,12 @@ def _count_result(tournament: Tournament, match: Match, recorded: Game) -> None:
     metrics.MATCHES_RECORDED.labels(tournament.spec.game, recorded.ending).inc()
     bots = tournament.spec.bot_names
     for entrant, fault in zip(match.seats, recorded.faults, strict=True):
-        # The counters of a ladder have no names: they rise before the block is over, and until then opponents are nameless.
-        label = metrics.LADDER if tournament.spec.ladder else metrics.BOT_NAMES.label(bots[entrant])
+        label = _label(tournament, bots[entrant])
         metrics.BOT_GAMES.labels(label).inc()
         if fault:
             metrics.BOT_FAULTS.labels(label, fault).inc()
+
+
+def _label(tournament: Tournament, bot: str) -> str:
+    """The bot's label in the counters. Those of a ladder have no names: they rise before a block is over."""
+    return metrics.LADDER if tournament.spec.ladder else metrics.BOT_NAMES.label(bot)

@@ -139,10 +139,10 @@ def play(
         connected = _patiently(end, heartbeat, client.connected)
         if _nobody_came(recorded) and not any(bot in connected for bot in bots):
             raise VoidMatch(f"no bot of match {match.id} is connected")
-        for bot, fault in zip(bots, recorded.faults, strict=True):
+        for seat, (bot, fault) in enumerate(zip(bots, recorded.faults, strict=True)):
             if fault == "NO_SHOW" and bot in connected and connected[bot].since_ms < session.created_at_ms:
                 # A bot that is connected and has capacity is seated without being asked.
-                raise VoidMatch(f"bot {bot} had no capacity for match {match.id}")
+                raise VoidMatch(f"the bot of seat {seat} had no capacity for match {match.id}")
     return Played(recorded, replay)
 
 
