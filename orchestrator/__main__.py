@@ -1,8 +1,8 @@
 """``python -m orchestrator [worker [--beat] | beat | api]``: the processes of the orchestrator.
 
 A worker plays matches. ``beat`` runs Celery's beat, which sends a tick every two seconds, and the control worker, which handles
-the ticks: it hands out matches and maintains tournaments. ``worker --beat`` runs both in one process. ``api`` serves
-TournamentService.
+the ticks: it hands out matches and maintains tournaments and ladders. ``worker --beat`` runs both in one process. ``api`` serves
+TournamentService and LadderService.
 """
 
 import logging
@@ -28,6 +28,8 @@ from service import logs
 _LOG: Final = logging.getLogger(__name__)
 _BAD_SETTING: Final = 2
 _CANNOT_START: Final = 1
+#: One for ticks, and one for the tables of ladders.
+_CONTROL_THREADS: Final = 2
 #: Before beat is started again, in seconds.
 _BEAT_PAUSE_S: Final = 1.0
 
@@ -82,7 +84,7 @@ def _beat() -> None:
     from orchestrator.tasks import app
 
     _start_beat(app)
-    _consume(app, "beat", [CONTROL_QUEUE], 1)
+    _consume(app, "beat", [CONTROL_QUEUE], _CONTROL_THREADS)
 
 
 def _start_beat(app: Celery) -> None:

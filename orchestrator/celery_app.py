@@ -14,6 +14,8 @@ PLAY_MATCH: Final = "rubble.play_match"
 #: Sent by ``rubble run``, whose only worker plays all matches.
 START_BOTS: Final = "rubble.start_bots"
 TICK: Final = "rubble.tick"
+#: Sent by a tick that finds a ladder with results that are not in its table.
+FIT_LADDERS: Final = "rubble.fit_ladders"
 #: Consumed by workers, which play one match per thread.
 MATCH_QUEUE: Final = "matches"
 #: Consumed by the control worker, which handles the ticks of beat.
@@ -37,6 +39,12 @@ def send_tick(app: Celery) -> None:
         app.send_task(TICK, expires=_TICK_EXPIRES_S, retry=False)
 
 
+def send_fit(app: Celery) -> None:
+    """Ask for the tables of ladders to be computed. If the broker is unavailable, a later tick asks again."""
+    with contextlib.suppress(OperationalError):
+        app.send_task(FIT_LADDERS, expires=_TICK_EXPIRES_S, retry=False)
+
+
 def _configuration(broker: str) -> dict[str, Any]:
     return {
         "broker_url": broker,
@@ -46,7 +54,7 @@ def _configuration(broker: str) -> dict[str, Any]:
         "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in (MATCH_QUEUE, CONTROL_QUEUE)],
         "task_default_queue": MATCH_QUEUE,
         "task_routes": {task: {"queue": MATCH_QUEUE} for task in (PLAY_MATCH, START_BOTS)}
-        | {TICK: {"queue": CONTROL_QUEUE}},
+        | {task: {"queue": CONTROL_QUEUE} for task in (TICK, FIT_LADDERS)},
         "task_ignore_result": True,
         # A task is acknowledged when it begins: the lease in the book brings back the match of a worker that dies. A late
         # acknowledgement adds nothing to that, and kombu cannot send it over a connection that was lost meanwhile.

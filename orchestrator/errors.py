@@ -107,4 +107,5 @@ class QuotaReached(TournamentError):
             used=str(used),
             retry_after_s=str(-(-retry_after_ms // 1000)),
         )
+        self.quota = quota
         self.retry_after_ms = retry_after_ms

@@ -28,12 +28,12 @@ def find(book: Book, roster: Roster) -> Tournament | None:
         except UnknownTournament:
             return None
     for known in book.tournaments():
-        if (known.name, known.roster) == (roster.name, roster.text) and _rules(known.spec) == roster.rules:
+        if (known.name, known.roster) == (roster.name, roster.text) and rules_of(known.spec) == roster.rules:
             return known
     return None
 
 
-def _rules(spec: Spec) -> str:
+def rules_of(spec: Spec) -> str:
     """The value of ``Roster.rules`` when the tournament was planned."""
     return schedule.content_id([spec.game, spec.game_version, spec.options])
 
@@ -59,7 +59,7 @@ def enter(book: Book, roster: Roster, state: str = RUNNING, folder: str = "") ->
     plan = roster.plan(id_, secret)
     now = time.time_ns() // 1_000_000
     spec = _spec(roster, plan, secret, folder)
-    book.plan(Tournament(id_, roster.name, roster.text, spec, state, 0, now), _matches(plan))
+    book.plan(Tournament(id_, roster.name, roster.text, spec, state, 0, now), matches_of(plan))
     if roster.caution:
         book.note(id_, roster.caution)
     if roster.reproducible:
@@ -122,7 +122,7 @@ def _cwd(bot: Bot, folder: str) -> str:
     return str(Path(folder, bot.cwd)) if folder and bot.command else bot.cwd
 
 
-def _matches(plan: schedule.Plan) -> Iterator[Match]:
+def matches_of(plan: schedule.Plan) -> Iterator[Match]:
     numbers: Mapping[str, int] = {entrant.name: number for number, entrant in enumerate(plan.entrants)}
     for block in plan:
         for match in block.matches:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.bot_processes.pool import BotCannotStart
 from orchestrator.bot_starts import Started
-from orchestrator.celery_app import PLAY_MATCH, START_BOTS, TICK, make_app, send_tick
+from orchestrator.celery_app import FIT_LADDERS, PLAY_MATCH, START_BOTS, TICK, make_app, send_fit, send_tick
 from orchestrator.control import Control
 from orchestrator.match_runner import MatchRunner
 from orchestrator.settings import BROKER_EXPECTED, read_settings, secret
@@ -71,7 +71,15 @@ class ControlTask(Task):  # type: ignore[type-arg]  # as above
     def __init__(self) -> None:
         self._alone = threading.Lock()
         self._is_due = threading.Event()
+        self._making = threading.Lock()
         self._control: Control | None = None
+
+    @property
+    def control(self) -> Control:
+        with self._making:
+            if self._control is None:
+                self._control = self.control_class(self.app, read_settings())
+            return self._control
 
     def tick(self) -> None:
         """Run one round. Requests that arrive while a round runs in this process are answered by one more round."""
@@ -79,9 +87,8 @@ class ControlTask(Task):  # type: ignore[type-arg]  # as above
         while self._is_due.is_set() and self._alone.acquire(blocking=False):
             try:
                 self._is_due.clear()
-                if self._control is None:
-                    self._control = self.control_class(self.app, read_settings())
-                self._control.tick()
+                if self.control.tick():
+                    send_fit(self.app)
             finally:
                 self._alone.release()
 
@@ -121,6 +128,12 @@ def tick(self: ControlTask) -> None:
     except _AWAY as error:
         _LOG.warning("nothing is handed out: book or broker does not answer (%s); trying again", error)
         raise
+
+
+@app.task(name=FIT_LADDERS, throws=_AWAY)
+def fit_ladders() -> None:
+    """Bring the tables of ladders up to date. Ticks go on meanwhile."""
+    tick.control.fit_ladders()
 
 
 @signals.worker_shutting_down.connect

@@ -14,10 +14,11 @@ from orchestrator.book import Book, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, PAUSED, RUNNING, WAITING
 from orchestrator.client import ArenaClient
 from orchestrator.entrants import remote_bots
-from orchestrator.errors import BadField, NoService, NotRemote, TournamentOver, UnknownEntrant
+from orchestrator.errors import BadField, LadderSeason, NoService, NotRemote, TournamentOver, UnknownEntrant
 from orchestrator.messages import MATCH_STATES, STATES, match_message, standings_message, tournament_message
 from orchestrator.roster import BadRoster, GameFacts, Problem, Roster, plan_problem, read_roster
 from orchestrator.schedule import BadPlan
+from orchestrator.spec import LADDER
 from rubble.v1 import tournament_pb2
 
 LARGEST_ROSTER: Final = 1 << 20
@@ -152,11 +153,11 @@ class Tournaments:
         self, *, state: int = 0, page_size: int = 0, page_token: str = ""
     ) -> tournament_pb2.ListTournamentsResponse:
         """A page of tournaments, the latest first."""
-        size, start = _page(page_size, page_token)
+        size, start = page_of(page_size, page_token)
         if state and state not in STATES.values():
             raise BadField("state", state, "a state of TournamentState")
         wanted = [word for word, value in STATES.items() if value == state]
-        found = self._book.tournaments(wanted, start=start, limit=size + 1)
+        found = self._book.tournaments(wanted, start=start, limit=size + 1, with_seasons=False)
         response = tournament_pb2.ListTournamentsResponse()
         for tournament in found[:size]:
             response.tournaments.append(self._message(tournament, {}, with_roster=False))
@@ -167,8 +168,8 @@ class Tournaments:
     def matches(
         self, name: str, *, state: int = 0, page_size: int = 0, page_token: str = "", is_operator: bool = True
     ) -> tournament_pb2.ListMatchesResponse:
-        """Matches in schedule order. If a block shares its cards, only the operator sees its results before it is over."""
-        size, start = _page(page_size, page_token)
+        """Matches in schedule order. Of some blocks only the operator sees results, or even names, before they are over."""
+        size, start = page_of(page_size, page_token)
         word = next((word for word, value in MATCH_STATES.items() if value == state), "")
         if state and not word:
             raise BadField("state", state, "a state of MatchState")
@@ -177,19 +178,22 @@ class Tournaments:
         names = list(tournament.spec.entrants)
         response = tournament_pb2.ListMatchesResponse()
         hidden: Collection[int] = ()
-        if tournament.has_shared_cards and not is_operator:
+        if tournament.hides_open_blocks and not is_operator:
             hidden = self._book.blocks_under_way(tournament.id, {match.block for match, _ in found})
-        response.matches.extend(
-            match_message(match, None if match.block in hidden else recorded, names) for match, recorded in found[:size]
-        )
+        nameless = [""] * len(names) if tournament.spec.ladder else names
+        for match, recorded in found[:size]:
+            is_hidden = match.block in hidden
+            response.matches.append(
+                match_message(match, None if is_hidden else recorded, nameless if is_hidden else names)
+            )
         if len(found) > size:
             response.next_page_token = str(found[size][0].order)
         return response
 
     def standings(self, name: str, *, is_operator: bool = True) -> tournament_pb2.Standings:
-        """The table so far. If blocks share their cards, only the operator's table includes the games of unfinished blocks."""
+        """The table so far. Of some tournaments only the operator's table includes the games of unfinished blocks."""
         tournament = self._find(name)
-        is_whole = is_operator or not tournament.has_shared_cards
+        is_whole = is_operator or not tournament.hides_open_blocks
         progress = self._book.progress(tournament.id)
         # A dropped match adds no game, but may end its block, whose games are then shown.
         notes = self._book.notes(tournament.id)
@@ -268,7 +272,13 @@ class Tournaments:
     def _find(self, name: str) -> Tournament:
         if not _NAME.fullmatch(name):
             raise BadField("tournament", name, "an id or a name, 1-64 of [A-Za-z0-9._-]")
-        return self._book.tournament(name)
+        found = self._book.tournament(name)
+        if found.spec.format == LADDER:
+            raise LadderSeason(
+                f"{name} is a season of the ladder {found.spec.ladder!r}; see: rubble ladder show {found.spec.ladder}",
+                ladder=found.spec.ladder,
+            )
+        return found
 
 
 def _planned(roster: Roster) -> int:
@@ -280,7 +290,8 @@ def _planned(roster: Roster) -> int:
         raise BadRoster([found]) from None
 
 
-def _page(size: int, token: str) -> tuple[int, int]:
+def page_of(size: int, token: str) -> tuple[int, int]:
+    """The size of a page and where it starts. Raises BadField."""
     if size > _PAGE_LIMIT:
         raise BadField("page_size", size, f"1 to {_PAGE_LIMIT}, or 0 for {_PAGE}")
     if token and not _PAGE_TOKEN.fullmatch(token):

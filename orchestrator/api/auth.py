@@ -1,52 +1,87 @@
-"""Authorization: anyone may read, only the operator may change. One table, one interceptor."""
+"""Authorization: anyone may read, owners manage their own builds, the operator may do everything. One table, one interceptor."""
 
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from typing import Any, Final
 
 import grpc
 
+from orchestrator.api import caller
+from orchestrator.api.caller import Caller
+from orchestrator.api.owner_keys import OwnerKeys
 from service.rpc.auth import Forbidden, Unauthenticated
 
-ANYBODY: Final = "anybody"
-OPERATOR: Final = "operator"
+ANYBODY: Final = frozenset({"anybody", "owner", "operator"})
+OPERATOR: Final = frozenset({"operator"})
+OWNER: Final = frozenset({"owner"})
+OWNER_OR_OPERATOR: Final = OWNER | OPERATOR
 
-_SERVICE: Final = "/rubble.v1.TournamentService"
+_TOURNAMENTS: Final = "/rubble.v1.TournamentService"
+_LADDERS: Final = "/rubble.v1.LadderService"
 #: A method that is not listed cannot be called. The report and the export show the roster, with its commands and environments.
-MAY_CALL: Final[Mapping[str, str]] = {
-    f"{_SERVICE}/CreateTournament": OPERATOR,
-    f"{_SERVICE}/GetTournament": ANYBODY,
-    f"{_SERVICE}/ListTournaments": ANYBODY,
-    f"{_SERVICE}/WatchTournament": ANYBODY,
-    f"{_SERVICE}/PauseTournament": OPERATOR,
-    f"{_SERVICE}/ResumeTournament": OPERATOR,
-    f"{_SERVICE}/CancelTournament": OPERATOR,
-    f"{_SERVICE}/ListMatches": ANYBODY,
-    f"{_SERVICE}/GetStandings": ANYBODY,
-    f"{_SERVICE}/GetReport": OPERATOR,
-    f"{_SERVICE}/ExportTournament": OPERATOR,
-    f"{_SERVICE}/IssueEntrantKey": OPERATOR,
+MAY_CALL: Final[Mapping[str, frozenset[str]]] = {
+    f"{_TOURNAMENTS}/CreateTournament": OPERATOR,
+    f"{_TOURNAMENTS}/GetTournament": ANYBODY,
+    f"{_TOURNAMENTS}/ListTournaments": ANYBODY,
+    f"{_TOURNAMENTS}/WatchTournament": ANYBODY,
+    f"{_TOURNAMENTS}/PauseTournament": OPERATOR,
+    f"{_TOURNAMENTS}/ResumeTournament": OPERATOR,
+    f"{_TOURNAMENTS}/CancelTournament": OPERATOR,
+    f"{_TOURNAMENTS}/ListMatches": ANYBODY,
+    f"{_TOURNAMENTS}/GetStandings": ANYBODY,
+    f"{_TOURNAMENTS}/GetReport": OPERATOR,
+    f"{_TOURNAMENTS}/ExportTournament": OPERATOR,
+    f"{_TOURNAMENTS}/IssueEntrantKey": OPERATOR,
+    f"{_LADDERS}/CreateLadder": OPERATOR,
+    f"{_LADDERS}/ListLadders": ANYBODY,
+    f"{_LADDERS}/GetLadder": ANYBODY,
+    f"{_LADDERS}/WatchLadder": ANYBODY,
+    f"{_LADDERS}/SignUp": ANYBODY,
+    f"{_LADDERS}/CreateInvitations": OPERATOR,
+    f"{_LADDERS}/RotateOwnerKey": OWNER_OR_OPERATOR,
+    f"{_LADDERS}/RevokeOwner": OPERATOR,
+    f"{_LADDERS}/ListOwners": ANYBODY,
+    f"{_LADDERS}/EnterBuild": OWNER,
+    f"{_LADDERS}/IssueBuildKey": OWNER,
+    f"{_LADDERS}/RetireBuild": OWNER_OR_OPERATOR,
+    f"{_LADDERS}/ListBuilds": ANYBODY,
+    f"{_LADDERS}/GetLadderStandings": ANYBODY,
+    f"{_LADDERS}/GetHistory": ANYBODY,
+    f"{_LADDERS}/GetVerdict": ANYBODY,
+    f"{_LADDERS}/GetPairs": ANYBODY,
+    f"{_LADDERS}/ListLadderMatches": ANYBODY,
+    f"{_LADDERS}/GetMatchReplay": ANYBODY,
+    f"{_LADDERS}/ListEvents": ANYBODY,
+    f"{_LADDERS}/RecordDecision": OPERATOR,
+    f"{_LADDERS}/CreateChallenge": OWNER,
+    f"{_LADDERS}/GetChallenge": ANYBODY,
+    f"{_LADDERS}/MoveSeason": OPERATOR,
+    f"{_LADDERS}/ListSeasons": ANYBODY,
+    f"{_LADDERS}/ExportSeason": ANYBODY,
     "/grpc.health.v1.Health/Check": ANYBODY,
     "/grpc.health.v1.Health/List": ANYBODY,
     "/grpc.health.v1.Health/Watch": ANYBODY,
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": ANYBODY,
 }
 
-_is_operator: ContextVar[bool] = ContextVar("is_operator", default=False)
+
+def current_caller() -> Caller:
+    """Who makes the current call."""
+    return caller.current.get()
 
 
 def is_operator() -> bool:
     """Whether the current call is made by the operator."""
-    return _is_operator.get()
+    return current_caller().is_operator
 
 
 class AuthInterceptor(grpc.aio.ServerInterceptor):
-    """Accepts the operator's token only: bots and seats have no access here."""
+    """Accepts the operator's token and the keys of owners: bots and seats have no access here."""
 
-    def __init__(self, operator_token: str) -> None:
+    def __init__(self, operator_token: str, keys: OwnerKeys) -> None:
         self._operator = _digest(operator_token)
+        self._keys = keys
 
     async def intercept_service(
         self,
@@ -59,17 +94,25 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):
             if await continuation(handler_call_details) is not None:
                 raise Forbidden(f"{method} cannot be called", method=method)
             return None
-        token = _bearer(handler_call_details.invocation_metadata)
-        # Equal digests mean equal tokens, and comparing them takes constant time.
-        if token is not None and not hmac.compare_digest(_digest(token), self._operator):
-            raise Unauthenticated(
-                "BAD_TOKEN", "this is not the operator's token; expected the operator's token, or none to read"
+        found = self._caller(_bearer(handler_call_details.invocation_metadata))
+        if found.kind not in allowed:
+            wanted = " or ".join(sorted(allowed))
+            if found == caller.ANYBODY:
+                raise Unauthenticated("NO_TOKEN", f"{method} wants `authorization: Bearer TOKEN` of: {wanted}")
+            raise Forbidden(
+                f"{method} may be called by the {wanted}, not by the {found.kind}", method=method, caller=found.kind
             )
-        if token is None and allowed == OPERATOR:
-            raise Unauthenticated("NO_TOKEN", f"{method} wants `authorization: Bearer TOKEN` of: operator")
-        # gRPC runs each call in its own task, so no other call sees this value.
-        _is_operator.set(token is not None)
+        caller.current.set(found)
         return await continuation(handler_call_details)
+
+    def _caller(self, token: str | None) -> Caller:
+        if token is None:
+            return caller.ANYBODY
+        # Equal digests mean equal tokens, and comparing them takes constant time.
+        if hmac.compare_digest(_digest(token), self._operator):
+            return Caller(is_operator=True)
+        owner, generation = self._keys.read(token)
+        return Caller(owner=owner, generation=generation)
 
 
 def _bearer(metadata: Any) -> str | None:

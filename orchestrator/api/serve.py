@@ -14,13 +14,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from orchestrator import metrics
 from orchestrator.api.auth import AuthInterceptor
 from orchestrator.api.errors import TABLE
+from orchestrator.api.ladder_servicer import LadderServicer
+from orchestrator.api.ladders import Ladders
+from orchestrator.api.owner_keys import SECRET, OwnerKeys
 from orchestrator.api.servicer import TournamentServicer, in_thread
 from orchestrator.api.settings import ApiSettings, read_api_settings
 from orchestrator.book import Book
 from orchestrator.client import ArenaClient
 from orchestrator.errors import BookAway
 from orchestrator.tournaments import LARGEST_ROSTER, Tournaments
-from rubble.v1 import tournament_pb2, tournament_pb2_grpc
+from rubble.v1 import ladder_pb2, ladder_pb2_grpc, tournament_pb2, tournament_pb2_grpc
 from service import logs
 from service.config import BadSetting as BadTls
 from service.config import is_exposed, server_credentials
@@ -31,7 +34,10 @@ from service.rpc.limits import message_options
 from service.rpc.request_reader import RequestReader
 
 _LOG: Final = logging.getLogger(__name__)
-_SERVICE: Final = tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name
+_SERVICES: Final = (
+    tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
+    ladder_pb2.DESCRIPTOR.services_by_name["LadderService"].full_name,
+)
 _HEALTH_S: Final = 2.0
 _DRAIN_S: Final = 5.0
 _BAD_SETTING, _CANNOT_START = 2, 1
@@ -54,16 +60,18 @@ def serve() -> int:
         print(f"WARNING: {settings.listen} can be reached from other machines, and nothing is encrypted", flush=True)
     try:
         with ArenaClient(settings.access) as client:
-            return asyncio.run(_run(settings, book, Tournaments(book, client, bot_address=settings.bot_address)))
+            return asyncio.run(_run(settings, book, client))
     finally:
         book.close()
 
 
-async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> int:
+async def _run(settings: ApiSettings, book: Book, client: ArenaClient) -> int:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    servicer = TournamentServicer(tournaments)
+    keys = OwnerKeys(book.shared_secret(SECRET))
+    tournaments = TournamentServicer(Tournaments(book, client, bot_address=settings.bot_address))
+    ladders = LadderServicer(Ladders(book, client, keys, bot_address=settings.bot_address))
     health_servicer = Health()
     server = grpc.aio.server(
         # The first interceptor is the outermost: errors wrap authentication, and the metrics see what the caller sees.
@@ -71,7 +79,7 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
             logs.RequestIds(),
             CallMetrics(metrics.RPC_SECONDS),
             ErrorInterceptor(TABLE),
-            AuthInterceptor(settings.access.operator_token),
+            AuthInterceptor(settings.access.operator_token, keys),
             RequestReader(),
         ),
         options=[
@@ -81,9 +89,10 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
             ("grpc.keepalive_timeout_ms", 10_000),
         ],
     )
-    tournament_pb2_grpc.add_TournamentServiceServicer_to_server(servicer, server)
+    tournament_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, server)
+    ladder_pb2_grpc.add_LadderServiceServicer_to_server(ladders, server)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    reflection.enable_server_reflection((_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
     credentials = server_credentials(settings)
     try:
         port = (
@@ -105,9 +114,10 @@ async def _run(settings: ApiSettings, book: Book, tournaments: Tournaments) -> i
     looking = asyncio.create_task(_report_health(health_servicer, book))
     await ended.wait()
     looking.cancel()
-    for name in ("", _SERVICE):
+    for name in ("", *_SERVICES):
         await health_servicer.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
-    servicer.end()
+    tournaments.end()
+    ladders.end()
     await server.stop(_DRAIN_S)
     if stop_metrics is not None:
         stop_metrics()
@@ -128,6 +138,6 @@ async def _report_health(health_servicer: health.aio.HealthServicer, book: Book)
         was_well = is_well
         metrics.API_SERVING.set(int(is_well))
         serving = health_pb2.HealthCheckResponse.SERVING if is_well else health_pb2.HealthCheckResponse.NOT_SERVING
-        for name in ("", _SERVICE):
+        for name in ("", *_SERVICES):
             await health_servicer.set(name, serving)
         await asyncio.sleep(_HEALTH_S)

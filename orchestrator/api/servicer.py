@@ -25,9 +25,9 @@ T = TypeVar("T")
 _LOOK_S: Final = 1.0
 _TABLE_S: Final = 5.0
 #: A watcher that has not read a message for this long is disconnected.
-_PATIENCE_S: Final = 15.0
+PATIENCE_S: Final = 15.0
 _WATCHERS: Final = 100
-_PIECE: Final = 64 << 10
+PIECE: Final = 64 << 10
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -127,9 +127,9 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: tournament_pb2.GetReportRequest, context: Any
     ) -> None:
         page = (await in_thread(self._tournaments.report, request.tournament)).encode()
-        for start in range(0, len(page), _PIECE):
-            piece = tournament_pb2.GetReportResponse(data=page[start : start + _PIECE])
-            await write_message(context, piece, asyncio.timeout(_PATIENCE_S))
+        for start in range(0, len(page), PIECE):
+            piece = tournament_pb2.GetReportResponse(data=page[start : start + PIECE])
+            await write_message(context, piece, asyncio.timeout(PATIENCE_S))
 
     async def ExportTournament(  # type: ignore[override]  # see GetReport
         self, request: tournament_pb2.ExportTournamentRequest, context: Any
@@ -137,9 +137,9 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         files = self._tournaments.export(request.tournament, without_replays=request.without_replays)
         while (found := await in_thread(next, files, None)) is not None:
             path, data = found
-            for start in range(0, len(data) or 1, _PIECE):
-                piece = tournament_pb2.ExportTournamentResponse(path=path, data=data[start : start + _PIECE])
-                await write_message(context, piece, asyncio.timeout(_PATIENCE_S))
+            for start in range(0, len(data) or 1, PIECE):
+                piece = tournament_pb2.ExportTournamentResponse(path=path, data=data[start : start + PIECE])
+                await write_message(context, piece, asyncio.timeout(PATIENCE_S))
 
     async def _look(self, tournament: str) -> tournament_pb2.Tournament:
         """The state of a tournament, at most a second old."""
@@ -173,7 +173,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
                         response.standings.CopyFrom(standings)
                 if now != last_sent or response.HasField("standings"):
                     last_sent = now
-                    await write_message(context, response, asyncio.timeout(_PATIENCE_S))
+                    await write_message(context, response, asyncio.timeout(PATIENCE_S))
                 if is_over(now):
                     return
                 try:

@@ -144,6 +144,12 @@ class BookLadderReader(BookClaims):
         with self._engine.begin() as connection:
             return connection.execute(query).first() is not None
 
+    def memberships(self, owner: str) -> list[str]:
+        """The ladders in which an owner may enter builds."""
+        query = select(members.c.ladder).where(members.c.owner == owner)
+        with self._engine.begin() as connection:
+            return sorted(connection.execute(query).scalars())
+
     def bot_owner(self, bot: str) -> str:
         """The owner of a bot; empty if there is no such bot."""
         with self._engine.begin() as connection:

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, func, select
 
+from orchestrator.book.ladder_tables import seasons
 from orchestrator.book.rows import (
     ArenaCounts,
     KeptReplays,
@@ -86,10 +87,15 @@ class BookReader:
         return tournament_of(row)
 
     def tournaments(
-        self, states: Collection[str] = (), *, start: int = 0, limit: int | None = None
+        self, states: Collection[str] = (), *, start: int = 0, limit: int | None = None, with_seasons: bool = True
     ) -> list[Tournament]:
-        """Tournaments, the latest first, optionally only in these states; ``start`` and ``limit`` select a page."""
+        """Tournaments, the latest first, optionally only in these states; ``start`` and ``limit`` select a page.
+
+        A season of a ladder is a tournament too.
+        """
         query = select(tournaments).order_by(tournaments.c.created_ms.desc(), tournaments.c.id).offset(start)
+        if not with_seasons:
+            query = query.where(tournaments.c.id.not_in(select(seasons.c.tournament)))
         if states:
             query = query.where(tournaments.c.state.in_(tuple(states)))
         if limit is not None:

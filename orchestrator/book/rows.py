@@ -33,6 +33,11 @@ class Tournament:
         return self.spec.duplicate == "full"
 
     @property
+    def hides_open_blocks(self) -> bool:
+        """Whether only the operator is told what happens in a block before it is over: it shares its cards, or is nameless."""
+        return self.has_shared_cards or bool(self.spec.ladder)
+
+    @property
     def is_reproducible(self) -> bool:
         """Whether every card follows from the seed in the roster. In books of earlier versions every seed did so."""
         stored = self.spec.reproducible

@@ -1,0 +1,173 @@
+"""The beginning and the end of a season: its tournament in the book, its finals, and when it is closed."""
+
+import logging
+import secrets
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Final
+
+from orchestrator.book import Book, Match, Tournament
+from orchestrator.book.tables import CANCELLED, DONE, PLANNED, RUNNING, WAITING
+from orchestrator.ladder.extension import block_matches
+from orchestrator.ladder.model import Build, BuildState, DrawnTable, Ladder, Season
+from orchestrator.ladder.season_table import Entrant, TableDocument, finalists
+from orchestrator.ladder.seasons import finals_plan
+from orchestrator.ladder.spec import LadderSpec
+from orchestrator.ladder.states import BadMove, SeasonState
+from orchestrator.planning import matches_of, rules_of
+from orchestrator.schedule import content_id
+from orchestrator.spec import LADDER, Entry, Spec
+
+_LOG: Final = logging.getLogger(__name__)
+_SECRET_BYTES: Final = 32
+#: Finals whose builds are not all connected begin after this time without them.
+_FINALS_WAIT_MS: Final = 600_000
+
+
+def remote_entry(build: Build) -> Entry:
+    """A build as an entrant. It keeps its key over all seasons."""
+    return Entry(name=build.name, remote=True, arena=build.id)
+
+
+def entrants_of(spec: Spec, builds: Mapping[str, Build]) -> list[Entrant]:
+    """The entrants of a season by number; ``builds`` are those of its ladder by name."""
+    return [Entrant(entry.name, None if entry.bundled else builds[entry.name].owner) for entry in spec.bots]
+
+
+def _spec(ladder: LadderSpec, format_: str, bots: Sequence[Entry]) -> Spec:
+    return Spec(
+        game=ladder.game,
+        game_version=ladder.game_version,
+        options=dict(ladder.options),
+        players=ladder.players,
+        format=format_,
+        reproducible=False,
+        duplicate="table",
+        time_control=ladder.time_control,
+        match_seconds=ladder.match_seconds,
+        entrants=tuple(entry.name for entry in bots),
+        bots=tuple(bots),
+        ladder=ladder.name,
+    )
+
+
+def new_season(ladder: Ladder, number: int, builds: Iterable[Build] = ()) -> tuple[Tournament, Season]:
+    """A season with the bundled bots and the builds that are not retired, and its tournament. The book opens it."""
+    secret = secrets.token_bytes(_SECRET_BYTES)
+    now = time.time_ns() // 1_000_000
+    id_ = content_id(["season", ladder.name, number, secret.hex()])[:12]
+    bundled = [
+        Entry(
+            name=bot.name,
+            bundled=bot.bundled,
+            simulations=bot.simulations,
+            seed=content_id(["bundled", secret.hex(), bot.name]),
+        )
+        for bot in ladder.spec.bundled
+    ]
+    entered = [remote_entry(build) for build in builds if build.state is not BuildState.RETIRED]
+    spec = _spec(ladder.spec, LADDER, [*bundled, *entered])
+    is_first = number == 1  # the dates of the file are those of the first season
+    season = Season(
+        tournament=id_,
+        ladder=ladder.name,
+        number=number,
+        state=SeasonState.OPEN,
+        secret=secret,
+        opened_ms=now,
+        closing_ms=ladder.spec.closing_ms if is_first else None,
+        finals_ms=ladder.spec.finals_ms if is_first else None,
+        closed_ms=None,
+        finals="",
+        next_block=0,
+        next_order=0,
+        next_draw=0,
+        drawn_ms=0,
+        blocks=0,
+        games=0,
+    )
+    tournament = Tournament(id_, f"{ladder.name}.{number}", ladder.file, spec, RUNNING, 0, now)
+    return tournament, season
+
+
+def planned_matches(
+    season: Season, spec: Spec, tables: Iterable[DrawnTable], games: Mapping[int, int] = MappingProxyType({})
+) -> list[Match]:
+    """The matches of drawn tables: every rotation of the seats, or as many as ``games`` says for a block."""
+    rules = rules_of(spec)
+    planned: list[Match] = []
+    for table in tables:
+        of_block = block_matches(season.tournament, season.secret, rules, spec.entrants, table, games.get(table.block))
+        for match in of_block:
+            planned.append(
+                Match(
+                    id=match.id,
+                    tournament=season.tournament,
+                    order=season.next_order + len(planned),
+                    block=table.block,
+                    seats=match.seats,
+                    table_seed=match.seeds.table,
+                    deck_seed=match.seeds.deck,
+                    state=PLANNED,
+                    deliveries=0,
+                    voids=0,
+                )
+            )
+    return planned
+
+
+class SeasonEnd:
+    """Plays the finals of a season whose tables are all over, and closes it."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    def look_after(self, season: Season, spec: Spec) -> bool:
+        """Take the next step; True if the final table is not computed yet."""
+        final = self._book.document(season.tournament, "final")
+        if final is None:
+            return True
+        if not season.finals:
+            self._begin_finals(season, spec, TableDocument.from_json(final.data))
+            return False
+        finals = self._book.tournament(season.finals)
+        if finals.state == WAITING and _now_ms() - finals.created_ms > _FINALS_WAIT_MS:
+            self._book.set_state(finals.id, RUNNING, only_from=(WAITING,))
+        if finals.state in (DONE, CANCELLED):
+            self._close(season)
+        return False
+
+    def _begin_finals(self, season: Season, spec: Spec, table: TableDocument) -> None:
+        ladder = self._book.ladder(season.ladder)
+        builds = {build.name: build for build in self._book.builds(season.ladder)}
+        field = finalists(table, entrants_of(spec, builds), ladder.spec.finals_builds)
+        if len(field) < ladder.spec.players:
+            words = f"Season {season.number} has no finals: {len(field)} builds of different owners qualified."
+            self._book.tell(season.ladder, "season", words)
+            self._close(season)
+            return
+        bots = [spec.bots[entrant] for entrant in field]
+        secret = blake2b(b"finals", key=season.secret, digest_size=_SECRET_BYTES).digest()
+        id_ = content_id(["finals", season.tournament])[:12]
+        finals = _spec(ladder.spec, "round_robin", bots)
+        versions = [(entry.name, entry.arena) for entry in bots]
+        plan = finals_plan(id_, secret, rules_of(finals), versions, ladder.spec.players, ladder.spec.finals_deals)
+        tournament = Tournament(
+            id_, f"{season.ladder}.{season.number}.finals", ladder.file, finals, WAITING, 0, _now_ms()
+        )
+        self._book.plan(tournament, matches_of(plan))
+        if self._book.set_finals(season, id_):
+            names = ", ".join(entry.name for entry in bots)
+            self._book.tell(season.ladder, "season", f"The finals of season {season.number} begin: {names}.")
+
+    def _close(self, season: Season) -> None:
+        try:
+            self._book.move_season(season, SeasonState.CLOSED)
+        except BadMove:
+            _LOG.info("season %s of %s was closed by another process", season.number, season.ladder)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

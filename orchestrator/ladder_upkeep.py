@@ -1,0 +1,346 @@
+"""Maintains ladders, once per tick: settles blocks, admits builds, draws tables and lets matches begin.
+
+The book decides: two control processes may do this at once, and a killed one leaves nothing half done.
+"""
+
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from orchestrator import metrics
+from orchestrator.archive import Archive
+from orchestrator.book import Book, Match
+from orchestrator.client import ArenaClient, ServiceError
+from orchestrator.ladder.conduct import BuildChange, after_block, changed, may_try, running_trials
+from orchestrator.ladder.draws import Draws
+from orchestrator.ladder.extension import Field, FieldBuild, Past, extend, rounded
+from orchestrator.ladder.model import Build, BuildState, DrawnTable, Kind, Season
+from orchestrator.ladder.season_table import TableDocument
+from orchestrator.ladder.states import BadMove, SeasonState
+from orchestrator.ladder_seasons import SeasonEnd, planned_matches
+from orchestrator.ratings.davidson_luce import ELO
+from orchestrator.spec import Spec
+from rubble.v1.bot_pb2 import ConnectedBot
+
+_LOG: Final = logging.getLogger(__name__)
+#: How often it is written down that a build is connected.
+_SEEN_MS: Final = 60_000
+#: A build that has been gone for this long does not take its seat: its matches begin without it.
+_GONE_S: Final = 30.0
+#: A match that has waited this long for its bots comes before later ones.
+_PATIENT_MS: Final = 20_000
+#: Blocks that a bundled bot plays at once.
+_BUNDLED_BLOCKS: Final = 64
+#: While nobody else is connected, the bundled bots play this many blocks, and then one in each pause.
+_BUNDLED_ALONE: Final = 100
+_BUNDLED_PAUSE_MS: Final = 60_000
+
+Connected = Mapping[str, ConnectedBot]
+
+
+@dataclass
+class SeasonNow:
+    """A season as one tick sees it."""
+
+    season: Season
+    spec: Spec
+    #: By name.
+    builds: dict[str, Build]
+    #: The tables that are not over, by block, and their unfinished matches, each with whether it is held.
+    tables: dict[int, DrawnTable]
+    matches: list[tuple[Match, bool]]
+    now_ms: int
+    numbers: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = {name: number for number, name in enumerate(self.spec.entrants)}
+
+    def build(self, entrant: int) -> Build | None:
+        """The build of an entrant; None for a bundled bot."""
+        return self.builds.get(self.spec.entrants[entrant])
+
+    @property
+    def bundled(self) -> list[int]:
+        return [number for number, entry in enumerate(self.spec.bots) if entry.bundled]
+
+    @property
+    def owners(self) -> list[str | None]:
+        """The owner of each entrant; None for bundled bots."""
+        return [None if entry.bundled else self.builds[entry.name].owner for entry in self.spec.bots]
+
+    def sits(self, entrant: int, *kinds: Kind) -> bool:
+        """Whether an entrant has an open table of these kinds."""
+        return any(entrant in table.seats for table in self.tables.values() if table.kind in kinds)
+
+
+class LadderUpkeep:
+    """Remembers who was there, and the tables so far of each season."""
+
+    def __init__(self, book: Book, client: ArenaClient, window: int) -> None:
+        """``window``: about this many matches of a ladder are open at a time."""
+        self._book = book
+        self._client = client
+        self._archive = Archive(book, client)
+        self._end = SeasonEnd(book)
+        self._window = window
+        #: The rated tables of each season up to a block.
+        self._past: dict[str, tuple[int, Past]] = {}
+        #: When each build was last connected, on the monotonic clock, by arena name.
+        self._here: dict[str, float] = {}
+
+    def look_after_all(self) -> bool:
+        """Maintain all ladders whose season is not closed; True if there are results that are not in a table yet."""
+        seasons = self._book.live_seasons()
+        for gone in self._past.keys() - {season.tournament for season in seasons}:
+            del self._past[gone]
+        if not seasons:
+            return False
+        with metrics.LADDER_TICK_SECONDS.time():
+            try:
+                connected: Connected | None = self._client.connected()
+            except ServiceError as error:
+                _LOG.warning("ladders draw no tables: %s", error)
+                connected = None
+            stale = [self._look_after(season, connected) for season in seasons]
+        return any(stale)
+
+    def _look_after(self, season: Season, connected: Connected | None) -> bool:
+        season = self._move_by_date(season)
+        now = self._read(season)
+        if season.state is SeasonState.FINALS:
+            self._book.drop_planned(season.tournament)
+        self._settle(now)
+        if connected is not None:
+            self._see(now, connected)
+            if season.state is not SeasonState.FINALS:
+                self._admit(now, connected)
+                self._extend(now, connected)
+            self._release(now, connected)
+        if season.state is SeasonState.FINALS and not now.tables:
+            return self._end.look_after(now.season, now.spec)
+        return now.season.blocks > self._book.fitted_blocks(season.tournament)
+
+    def _move_by_date(self, season: Season) -> Season:
+        """Move a season on whose date has come."""
+        planned = {
+            SeasonState.OPEN: (season.closing_ms or season.finals_ms, SeasonState.CLOSING),
+            SeasonState.CLOSING: (season.finals_ms, SeasonState.FINALS),
+        }
+        moment, to = planned.get(season.state, (None, season.state))
+        if moment is None or _now_ms() < moment:
+            return season
+        try:
+            return self._book.move_season(season, to)
+        except BadMove:
+            return self._book.season_of(season.tournament)  # another process was faster
+
+    def _read(self, season: Season) -> SeasonNow:
+        return SeasonNow(
+            season=season,
+            spec=self._book.tournament(season.tournament).spec,
+            builds={build.name: build for build in self._book.builds(season.ladder)},
+            tables={table.block: table for table in self._book.tables(season.tournament, is_open=True)},
+            matches=self._book.open_matches(season.tournament),
+            now_ms=_now_ms(),
+        )
+
+    # ------------------------------------------------------------------------------------------------------ ended blocks
+    def _settle(self, now: SeasonNow) -> None:
+        """Close the tables whose matches are all over, and draw the consequences for their builds."""
+        going_on = {match.block for match, _ in now.matches}
+        ended = [table for block, table in now.tables.items() if block not in going_on]
+        if not ended:
+            return
+        id_ = now.season.tournament
+        lacking = self._book.unfinished(id_, [table.block for table in ended])
+        # A worker adds the seeds at the end of a block, unless it was killed just then.
+        ended = [table for table in ended if table.block not in lacking or self._archive.keep_block(id_, table.block)]
+        games = self._book.games_of(id_, [table.block for table in ended])
+        changes: dict[str, BuildChange] = {}
+        for table in ended:
+            del now.tables[table.block]
+        for table in sorted(ended, key=lambda table: table.block):
+            of_block = [game for game in games if game.block == table.block]
+            names = {match.order: match.id for match in self._book.block(id_, table.block)}
+            for entrant in table.seats:
+                build = now.build(entrant)
+                if build is None:
+                    continue
+                faults = [game.faults[game.seats.index(entrant)] for game in of_block]
+                at = next((names[game.order] for game, fault in zip(of_block, faults, strict=True) if fault), "")
+                is_last = not now.sits(entrant, Kind.QUALIFICATION)
+                change = after_block(build, table.kind, faults, now.now_ms, is_last=is_last, game=at)
+                if change is not None:
+                    now.builds[build.name] = change.build
+                    earlier = changes.get(build.name)
+                    event = change.event or (earlier.event if earlier else None)
+                    changes[build.name] = replace(change, event=event)
+        rated = {table.block for table in ended if table.kind is Kind.RATED}
+        counted = [game for game in games if game.block in rated]
+        blocks = len({game.block for game in counted})
+        if ended and self._book.settle(now.season, ended, blocks, len(counted), changes.values()):
+            now.season = replace(now.season, blocks=now.season.blocks + blocks, games=now.season.games + len(counted))
+
+    # ---------------------------------------------------------------------------------------------------------- presence
+    def _see(self, now: SeasonNow, connected: Connected) -> None:
+        here = [build for build in now.builds.values() if build.id in connected]
+        self._here |= dict.fromkeys((build.id for build in here), time.monotonic())
+        stale = [build.id for build in here if now.now_ms - build.seen_ms >= _SEEN_MS]
+        if stale:
+            self._book.saw(stale, now.now_ms)
+
+    def _admit(self, now: SeasonNow, connected: Connected) -> None:
+        """Begin the qualification of builds that have connected, and the return of parked ones."""
+        states = {Kind.QUALIFICATION: BuildState.QUALIFYING, Kind.RETURN: BuildState.RETURNING}
+        begun: list[BuildChange] = []
+        wanted: list[tuple[int, Kind]] = []
+        for build in now.builds.values():
+            entrant = now.numbers.get(build.name)
+            kind = Kind.RETURN if build.state in (BuildState.PARKED, BuildState.RETURNING) else Kind.QUALIFICATION
+            if entrant is None or build.state in (BuildState.ACTIVE, BuildState.RETIRED):
+                continue
+            if build.state is states[kind]:
+                if not now.sits(entrant, kind):
+                    wanted.append((entrant, kind))  # its state was written, and then this process was killed
+                continue
+            bot = connected.get(build.id)
+            if now.sits(entrant, kind):  # its table was written, and then this process was killed
+                begun.append(BuildChange(changed(build, states[kind], now.now_ms)))
+            elif bot is not None and may_try(build, bot.since_ms, now.now_ms):
+                wanted.append((entrant, kind))
+                begun.append(BuildChange(changed(build, states[kind], now.now_ms)))
+        if wanted and not self._draw(now, None, *self._unrated(now, wanted)):
+            return
+        if begun:
+            self._book.change_builds(now.season.ladder, begun)
+            now.builds |= {change.build.name: change.build for change in begun}
+
+    def _unrated(self, now: SeasonNow, wanted: Sequence[tuple[int, Kind]]) -> tuple[list[DrawnTable], dict[int, int]]:
+        """Tables of these builds against bundled bots, and the number of games of each by its block."""
+        tables: list[DrawnTable] = []
+        games: dict[int, int] = {}
+        for entrant, kind in wanted:
+            left = self._book.ladder(now.season.ladder).spec.qualification_games if kind is Kind.QUALIFICATION else 1
+            while left > 0:
+                block = now.season.next_block + len(tables)
+                draws = Draws(now.season.secret, f"block {block}")
+                opponents = draws.shuffled(now.bundled)[: now.spec.players - 1]
+                seats = tuple(draws.shuffled([entrant, *opponents]))
+                tables.append(DrawnTable(block, kind, "", seats, tuple(now.bundled), draws.name, -1, block))
+                games[block] = min(left, now.spec.players)
+                left -= games[block]
+        return tables, games
+
+    # ------------------------------------------------------------------------------------------------------------ tables
+    def _extend(self, now: SeasonNow, connected: Connected) -> None:
+        """Draw rated tables until the window is full or nobody is free."""
+        drawn_from = self._field(now, connected)
+        if drawn_from.tables <= 0:
+            return
+        id_ = now.season.tournament
+        up_to, past = self._past.pop(id_, (0, Past()))
+        past.add(self._book.tables(id_, since_block=up_to, kind=Kind.RATED))
+        season = now.season
+        tables = extend(
+            drawn_from, now.owners, past, now.spec.players, season.secret, season.next_block, season.next_draw
+        )
+        if not tables or self._draw(now, drawn_from.to_json(), tables):
+            self._past[id_] = (now.season.next_block, past)
+
+    def _field(self, now: SeasonNow, connected: Connected) -> Field:
+        """Everybody who can be drawn now."""
+        players = now.spec.players
+        playing = Counter(entrant for table in now.tables.values() for entrant in table.seats)
+        strengths = self._strengths(now.season)
+        builds = []
+        for entrant in range(len(now.spec.entrants)):
+            build = now.build(entrant)
+            if build is None:
+                places = _BUNDLED_BLOCKS
+            elif build.state is BuildState.ACTIVE and build.id in connected:
+                places = math.ceil(connected[build.id].max_parallel_games / players)
+            else:
+                continue
+            if places > playing[entrant]:
+                builds.append(FieldBuild(entrant, places - playing[entrant], strengths.get(entrant, 0.0)))
+        free = {build.number for build in builds}
+        trials = [
+            (now.numbers[new.name], now.numbers[parent.name])
+            for new, parent in running_trials(list(now.builds.values()))
+            if new.name in now.numbers and parent.name in now.numbers
+        ]
+        trials = [
+            (new, parent)
+            for new, parent in trials
+            if {new, parent} <= free and not any(table.trial == new for table in now.tables.values())
+        ]
+        tables = max(1, self._window // players) - len(now.tables)
+        if all(now.build(build.number) is None for build in builds):
+            tables = 0 if now.tables else 1
+            if now.season.blocks >= _BUNDLED_ALONE and now.now_ms - now.season.drawn_ms < _BUNDLED_PAUSE_MS:
+                tables = 0
+        return Field(tuple(builds), tuple(trials), tables)
+
+    def _strengths(self, season: Season) -> dict[int, float]:
+        """The strengths of the last fit."""
+        known = self._book.document(season.tournament, "standings")
+        if known is None:
+            return {}
+        lines = TableDocument.from_json(known.data).lines
+        return {line.entrant: rounded(line.elo / ELO) for line in lines if line.elo is not None}
+
+    def _draw(
+        self,
+        now: SeasonNow,
+        drawn_from: bytes | None,
+        tables: Sequence[DrawnTable],
+        games: Mapping[int, int] = MappingProxyType({}),
+    ) -> bool:
+        """Write tables and their matches; False if another process has drawn meanwhile."""
+        planned = planned_matches(now.season, now.spec, tables, games)
+        if not self._book.draw(now.season, drawn_from, tables, planned):
+            return False
+        for table in tables:
+            metrics.LADDER_TABLES_DRAWN.labels(table.rule or table.kind.value).inc()
+        now.season = self._book.season_of(now.season.tournament)
+        now.tables |= {table.block: replace(table, drawn_ms=now.now_ms) for table in tables}
+        now.matches += [(match, True) for match in planned]
+        return True
+
+    # ----------------------------------------------------------------------------------------------------------- matches
+    def _release(self, now: SeasonNow, connected: Connected) -> None:
+        """Let the matches begin whose bots are free, in their order."""
+        busy: Counter[int] = Counter(
+            entrant for match, is_held in now.matches if not is_held for entrant in match.seats
+        )
+        released = []
+        for match, is_held in now.matches:
+            if not is_held:
+                continue
+            if all(self._can_begin(now, entrant, busy, connected) for entrant in match.seats):
+                released.append(match.id)
+                busy.update(match.seats)
+            elif match.block in now.tables and now.now_ms - now.tables[match.block].drawn_ms > _PATIENT_MS:
+                busy.update(match.seats)  # the places are kept for it
+        if released:
+            self._book.release(released)
+
+    def _can_begin(self, now: SeasonNow, entrant: int, busy: Counter[int], connected: Connected) -> bool:
+        """Whether a match need not wait for this entrant: it has capacity, or is gone for good."""
+        build = now.build(entrant)
+        if build is None:
+            return True
+        if build.id in connected:
+            return busy[entrant] < connected[build.id].max_parallel_games
+        if build.state in (BuildState.RETIRED, BuildState.PARKED, BuildState.FAILED):
+            return True
+        return time.monotonic() - self._here.setdefault(build.id, time.monotonic()) >= _GONE_S
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
