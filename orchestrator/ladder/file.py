@@ -331,8 +331,8 @@ signups_a_day = {quotas.signups_a_day}        # new owners of the whole ladder
 builds = {finals_builds}                 # the best ones, at most one of each owner
 deals = {finals_deals}                 # for each table, each played from every seat
 
-# Bundled bots are always there: they fill tables, and the others are compared to them. There must be one for each seat
-# at least, and three strengths. A strength never changes, so mcts has a fixed number of simulations for each answer: with
-# more it is stronger and slower.
+# Bundled bots are always there: they fill tables, and the others are compared to them. There must be one for each
+# seat at least, and three strengths. A strength never changes, so mcts has a fixed number of simulations for each
+# answer: with more it is stronger and slower.
 
 {bundled}"""
