@@ -55,6 +55,8 @@ class ArenaSettings:
     tls_cert: str = ""
     tls_key: str = ""
     ca: str = ""
+    #: Whether the ladders of the book go on.
+    ladders: bool = True
     #: Variables that the service takes from this process's environment.
     service_env: tuple[str, ...] = ()
 
@@ -163,6 +165,7 @@ class LocalArena:
             concurrency=wanted.concurrency,
             window=wanted.window,
             metrics=self.metrics.get(name, ""),
+            ladders=wanted.ladders,
             hidden=wanted.hidden,
         )
 

@@ -112,8 +112,17 @@ def command(
     concurrency: Annotated[
         str, typer.Option("--concurrency", metavar="N", help="Number of matches played at once.")
     ] = "16",
+    no_ladder: Annotated[
+        bool,
+        typer.Option(
+            "--no-ladder",
+            help="Create no ladder of bundled bots if there is none, and let no ladder of the book go on.",
+        ),
+    ] = False,
 ) -> int:
     """Run a whole arena on this host: service, worker, beat, API and metrics, until Ctrl-C or SIGTERM.
+
+    A book without a ladder gets a small one of bundled bots, so that there is something to see: `rubble ladder watch bundled`.
 
     A process that dies is restarted; if one keeps dying, everything stops and its last output is shown. `rubble tournament` finds
     the arena by its state folder. On several hosts, start `rubble serve`, `rubble worker`, `rubble beat` and `rubble api` instead.
@@ -154,6 +163,7 @@ def command(
             processes=read_number("--processes", processes, 1, 256),
             concurrency=at_once,
             window=_WINDOW * at_once,
+            ladders=not no_ladder,
             hidden=(*private_paths(os.environ), *private_paths(own)),
             service_env=_SERVICE_KEEPS,
             **files,
@@ -189,7 +199,25 @@ def _start(arena: "LocalArena", wanted: "ArenaSettings") -> None:
     write_address(
         wanted.state_dir, ArenaAddress(os.getpid(), arena.service_address, arena.api_address, arena.metrics, wanted.ca)
     )
-    _print_addresses(arena, wanted)
+    _print_addresses(arena, wanted, _ladder(arena) if wanted.ladders else "")
+
+
+def _ladder(arena: "LocalArena") -> str:
+    """The name of the latest ladder; if the book has none, one of bundled bots is created."""
+    from dataclasses import replace
+
+    from cli.processes import ProcessDied
+    from orchestrator.api.ladder_client import LadderClient
+    from orchestrator.client import ServiceError
+    from orchestrator.ladder.file import default_ladder
+
+    access = replace(arena.access, address=arena.api_address)
+    with LadderClient(access, access.operator_token) as client:
+        try:
+            known = next(client.ladders(), None)
+            return (known or client.create(default_ladder())).name
+        except ServiceError as error:
+            raise ProcessDied(f"the ladder of bundled bots cannot be created: {error}") from None
 
 
 def _check_certificate(arena: "LocalArena", ca: str) -> None:
@@ -209,7 +237,7 @@ def _check_certificate(arena: "LocalArena", ca: str) -> None:
         ) from None
 
 
-def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings") -> None:
+def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings", ladder: str) -> None:
     from rich.table import Table
 
     state = wanted.state_dir
@@ -217,7 +245,7 @@ def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings") -> None:
     redis = without_password(wanted.redis) if wanted.redis else f"embedded, in {state / 'redis'}"
     rows = [
         ("service", arena.service_address, "bots connect here"),
-        ("api", arena.api_address, "rubble.v1.TournamentService"),
+        ("api", arena.api_address, "TournamentService and LadderService"),
         (
             "token",
             "RUBBLE_OPERATOR_TOKEN" if "RUBBLE_OPERATOR_TOKEN" in os.environ else str(token),
@@ -237,6 +265,8 @@ def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings") -> None:
     out.print("[bold]Rubble is up.[/] Ctrl-C stops it.", highlight=False)
     out.print(table, highlight=False, soft_wrap=True)
     at = "" if str(state) == ".rubble" else f" --state-dir {state}"
+    if ladder:
+        out.print(f"Watch the ladder: {own_command()} ladder watch {ladder}{at}", highlight=False, soft_wrap=True)
     out.print(f"Next: {own_command()} tournament create roster.toml{at}", highlight=False, soft_wrap=True)
     out.file.flush()
 

@@ -26,6 +26,7 @@ class Control:
         self._dispatcher = Dispatcher(app, self._book, settings.window)
         self._upkeep = Upkeep(self._book, self._client)
         self._window = settings.window
+        self._has_ladders = settings.ladders
         self._ladders: LadderUpkeep | None = None
         self._fits: LadderFits | None = None
         self._fitting = threading.Lock()
@@ -42,7 +43,7 @@ class Control:
 
     def _look_after_ladders(self) -> bool:
         if self._ladders is None:
-            if not self._book.live_seasons():
+            if not self._has_ladders or not self._book.live_seasons():
                 return False
             from orchestrator.ladder_upkeep import LadderUpkeep
 

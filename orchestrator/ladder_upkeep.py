@@ -34,8 +34,9 @@ _SEEN_MS: Final = 60_000
 _GONE_S: Final = 30.0
 #: A match that has waited this long for its bots comes before later ones.
 _PATIENT_MS: Final = 20_000
-#: Blocks that a bundled bot plays at once.
+#: Blocks that a bundled bot, and any other build, plays at once. Few, so that tables are drawn with recent strengths.
 _BUNDLED_BLOCKS: Final = 64
+_MOST_BLOCKS: Final = 4
 #: While nobody else is connected, the bundled bots play this many blocks, and then one in each pause.
 _BUNDLED_ALONE: Final = 100
 _BUNDLED_PAUSE_MS: Final = 60_000
@@ -263,7 +264,7 @@ class LadderUpkeep:
             if build is None:
                 places = _BUNDLED_BLOCKS
             elif build.state is BuildState.ACTIVE and build.id in connected:
-                places = math.ceil(connected[build.id].max_parallel_games / players)
+                places = min(_MOST_BLOCKS, math.ceil(connected[build.id].max_parallel_games / players))
             else:
                 continue
             if places > playing[entrant]:

@@ -40,6 +40,8 @@ class Settings:
     window: int
     #: host:port where this process serves metrics; empty: nowhere.
     metrics: str = ""
+    #: Whether the ladders of the book go on.
+    ladders: bool = True
     #: Files and folders that no bot may read, as ``private_paths`` lists them.
     hidden: tuple[Path, ...] = ()
 
@@ -60,6 +62,7 @@ class Settings:
             "RUBBLE_CONCURRENCY": str(self.concurrency),
             "RUBBLE_WINDOW": str(self.window),
             "RUBBLE_METRICS": self.metrics,
+            "RUBBLE_LADDERS": "on" if self.ladders else "off",
             "RUBBLE_HIDDEN": write_hidden(self.hidden),
         }
 
@@ -69,6 +72,13 @@ def _number(env: Mapping[str, str], name: str, default: int, low: int, high: int
     if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
         raise BadSetting(name, text, f"a number from {low} to {high}")
     return int(text)
+
+
+def _is_on(env: Mapping[str, str], name: str) -> bool:
+    text = env.get(name, "") or "on"
+    if text not in ("on", "off"):
+        raise BadSetting(name, text, "on or off")
+    return text == "on"
 
 
 def address(env: Mapping[str, str], name: str, default: str) -> str:
@@ -127,6 +137,7 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
         concurrency=concurrency,
         window=_number(env, "RUBBLE_WINDOW", 4 * concurrency, 1, 100_000),
         metrics=address(env, "RUBBLE_METRICS", ""),
+        ladders=_is_on(env, "RUBBLE_LADDERS"),
         hidden=private_paths(env),
     )
 

@@ -21,7 +21,9 @@ _LONGEST_OF: Final = {
     "reason": 16 * 1024,
     "sdk": 16 * 1024,
     "world": 1 << 20,
-    "roster": 16 << 20,  # the tournament service has its own limit
+    "words": 16 * 1024,
+    "roster": 16 << 20,  # the API has its own limits for rosters and ladder files
+    "file": 16 << 20,
 }
 #: Default limit for the elements of a repeated field.
 _MOST: Final = 64

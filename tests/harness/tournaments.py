@@ -241,11 +241,13 @@ def start_roster(folder: Path, roster: str, *arguments: str) -> Run:
 class Host:
     """``rubble up`` as a process, in its own folder."""
 
-    def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] = {}) -> None:
+    def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] = {}, ladder: bool = False) -> None:
+        """``ladder``: as ``rubble up`` does by itself, with a ladder of bundled bots."""
         self.folder = folder
         self.state = folder / "state"
         free = ("--listen", "127.0.0.1:0", "--api", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--concurrency", "4")
-        command = (*RUBBLE, "up", "--state-dir", str(self.state), *free, *arguments)
+        off = () if ladder else ("--no-ladder",)
+        command = (*RUBBLE, "up", "--state-dir", str(self.state), *free, *off, *arguments)
         self.process = Process(*command, log=folder / "up.out", env=clean_env(env, COLUMNS="200"))
 
     def said(self) -> str:
