@@ -41,43 +41,11 @@ from orchestrator.dispatch import RESEND_MS
 from orchestrator.records import Game
 from orchestrator.roster import TimeControl
 from orchestrator.spec import Entry, Spec
+from tests.harness.books import Clock
 
 _MANY: Final = 100_000
 _BLOCK: Final = 2
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a new, empty book."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'book.sqlite'}"
-    address: str = request.getfixturevalue("postgres_book")
-    return address
-
-
 _HOUR_MS: Final = 3_600_000
-
-
-class Clock:
-    """A clock that the test advances."""
-
-    def __init__(self) -> None:
-        self.ms = 1_000_000
-
-    def __call__(self) -> int:
-        return self.ms
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def book(url: str, clock: Clock) -> Iterator[Book]:
-    opened = Book(url, clock)
-    yield opened
-    opened.close()
 
 
 # ------------------------------------------------------------------------------------------------------------ contents

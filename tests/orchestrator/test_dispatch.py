@@ -24,6 +24,7 @@ from orchestrator.settings import BadSetting, Settings, read_settings
 from orchestrator.tasks import ControlTask
 from orchestrator.worker import Worker
 from service.embedded import EmbeddedRedis
+from tests.harness.books import Clock
 from tests.harness.processes import PYTHON, Process, clean_env, run_command
 from tests.harness.tournaments import broker_of, roster_text, settings_for
 from tests.harness.waiting import wait_for
@@ -74,16 +75,6 @@ def test_without_a_seed_every_tournament_is_different(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- dispatching
-class Clock:
-    """A clock that the test advances."""
-
-    def __init__(self) -> None:
-        self.ms = 1_000_000
-
-    def __call__(self) -> int:
-        return self.ms
-
-
 @dataclass
 class IdleBroker:
     """A broker without workers, and a tournament of thirty matches."""

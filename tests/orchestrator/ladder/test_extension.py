@@ -192,8 +192,8 @@ def test_bundled_bots_play_each_other_only_if_nobody_else_is_there() -> None:
     found = drawn(empty, seats=2)
     assert [one.rule for one in found] == [Rule.BUNDLED.value] * 2 and all(set(one.seats) < {0, 1, 2} for one in found)
 
-    with_ann = Field(field().builds[: BUNDLED + 1], (), 2)
-    assert all(BUNDLED in one.seats for one in drawn(with_ann, seats=2))
+    with_ann = Field(field().builds[: BUNDLED + 1], (), 9)
+    assert [BUNDLED in one.seats for one in drawn(with_ann, seats=2)] == [True] * 2, "it has two places"
     two_of_ann = Field((field().builds[3], field().builds[6]), (), 2)
     assert drawn(two_of_ann, seats=2) == [], "neither bundled bots nor another owner"
     assert drawn(Field(())) == []
