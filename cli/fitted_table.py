@@ -81,5 +81,6 @@ def fitted_table(columns: Sequence[Column], width: int, *, title: str = "") -> T
             width=column_width,
         )
     for row in range(max((len(column.cells) for column in kept), default=0)):
-        table.add_row(*(column.cells[row] for column in kept))
+        # A cell is never markup: names and words come from others.
+        table.add_row(*(Text(cell) if isinstance(cell := column.cells[row], str) else cell for column in kept))
     return table

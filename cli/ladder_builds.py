@@ -71,11 +71,11 @@ def enter(
 ) -> int:
     """Enter a build of your bot. Its address and key are written into a file that only you can read.
 
-    The build first qualifies: a few unrated games against bundled bots. If the bot had a build before, the new one is
-    compared with it; `rubble ladder verdict` tells the result.
+    It first qualifies: a few unrated games against bundled bots.
+    A build with a parent is compared with it: see `rubble ladder verdict`.
 
     [dim]$[/] rubble ladder enter spring --bot mybot --build v1 --owner-key anna.owner-key
-    [dim]$[/] rubble ladder enter spring --bot mybot --build $(git rev-parse --short HEAD) --challenges
+    [dim]$[/] rubble ladder enter spring --bot mybot --build v2 --parent v1 --challenges
     """
 
     def work(ladders: "LadderClient") -> None:
@@ -117,7 +117,7 @@ def retire(
 ) -> int:
     """Take a build out of the ladder for good. Its key ends, its games stay. The operator may retire any build.
 
-    [dim]$[/] rubble ladder retire spring mybot/v1 --reason "replaced by v2" --owner-key anna.owner-key
+    [dim]$[/] rubble ladder retire spring mybot/v1 --reason "replaced by v2"
     """
 
     def work(ladders: "LadderClient") -> None:

@@ -70,7 +70,9 @@ def _match_table(found: "Sequence[ladder_pb2.LadderMatch]", width: int, build: s
         Column("drawn for", [word(one, "rule").replace("_", " ") for one in found], goes=5),
         Column("state", [_state(one) for one in found], goes=3 if all(one.match.ending for one in found) else 0),
         Column("result", [_result(one, build, is_narrow=width < _NARROW) for one in found], least=30, wraps=True),
-        Column("ending", [Text(visible(one.match.ending).lower(), style="dim") for one in found], goes=4),
+        Column(
+            "ending", [Text(visible(one.match.ending).lower().replace("_", " "), style="dim") for one in found], goes=4
+        ),
     ]
     return fitted_table(columns, width)
 
@@ -104,7 +106,8 @@ def replay(
 ) -> int:
     """Get the replay of a match whose block is over, as JSON lines.
 
-    [dim]$[/] rubble ladder replay spring 1f2e3d --out game.jsonl && rubble replay show game.jsonl
+    [dim]$[/] rubble ladder replay spring MATCH --out game.jsonl
+    [dim]$[/] rubble replay show game.jsonl
     """
 
     def work(ladders: "LadderClient") -> None:
@@ -140,7 +143,7 @@ def challenge(
 ) -> int:
     """Ask for unrated games of your build against connected builds that accept challenges. Bundled bots fill the table.
 
-    [dim]$[/] rubble ladder challenge spring mybot/v1 bob/v3 --deals 2 --wait --owner-key anna.owner-key
+    [dim]$[/] rubble ladder challenge spring mybot/v1 other/v3 --deals 2 --wait
     """
 
     def work(ladders: "LadderClient") -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from orchestrator.api.ladder_client import LadderClient
 
 STATES: Final = ("open", "closing", "finals", "closed")
+_IS: Final = {"closing": "closing and takes no new builds", "finals": "in its finals"}
 
 app = typer.Typer(no_args_is_help=False, rich_markup_mode="rich", add_completion=False)
 
@@ -44,7 +45,7 @@ def move(
     """Move the season on to its next state. There is no way back.
 
     [dim]$[/] rubble ladder season move spring closing     [dim]# no new builds[/]
-    [dim]$[/] rubble ladder season move spring finals      [dim]# the best play a balanced round robin[/]
+    [dim]$[/] rubble ladder season move spring finals      [dim]# the best play each other[/]
     [dim]$[/] rubble ladder season move spring closed      [dim]# the table is final[/]
     [dim]$[/] rubble ladder season move spring open        [dim]# the next season begins[/]
     """
@@ -58,7 +59,7 @@ def move(
         if json:
             print_json(plain(season))
             return
-        print(f"{visible(season.ladder)}: season {season.number} is {word(season, 'state')}")
+        print(f"{visible(season.ladder)}: season {season.number} is {_IS.get(to, to)}")
         if season.finals and to == "finals":
             print(f"The finals are a tournament: {own_command()} tournament watch {visible(season.finals)}")
         if to == "closed":

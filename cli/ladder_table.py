@@ -71,7 +71,7 @@ def _remarks(standings: "ladder_pb2.LadderStandings", width: int, most: int | No
     cells = []
     for line in standings.lines[:most]:
         state = word(line, "state")
-        remarks = [("provisional", "yellow")] if line.provisional else []
+        remarks = [("provisional", "yellow")] if line.provisional and line.games else []
         remarks += [("bundled", "dim")] if line.bundled and not has_owner else []
         if not _is_final(standings):
             style = "red" if state in ("parked", "failed") else "dim"

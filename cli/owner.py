@@ -151,7 +151,7 @@ def rotate(
     """Get a new owner key; all earlier ones end. The new key replaces the old one in its file, or is written into --out.
 
     [dim]$[/] rubble owner rotate --owner-key anna.owner-key
-    [dim]$[/] rubble owner rotate anna --out keys             [dim]# as the operator, for an owner who lost the key[/]
+    [dim]$[/] rubble owner rotate anna --out keys       [dim]# operator: the key was lost[/]
     """
     file = "" if name or out else owner_key or os.environ.get("RUBBLE_OWNER_KEY_FILE", "")
 

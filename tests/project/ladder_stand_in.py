@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import grpc
 from google.protobuf import any_pb2
@@ -416,7 +416,7 @@ for _name in _ANSWERS:
 @contextmanager
 def stand_in() -> Iterator[tuple[str, StandIn]]:
     """Serve it on a free port; yields its address."""
-    servicer = StandIn()
+    servicer = cast(Any, StandIn)()  # its methods are set above, which the types do not express
     server = grpc.server(ThreadPoolExecutor(4))
     ladder_pb2_grpc.add_LadderServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
