@@ -3,6 +3,7 @@
 Replays are checked by ``cli/ladder_verify.py``, which knows the games.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,7 @@ RECORDED: Final = "recorded"
 DROPPED: Final = "dropped"
 #: A match is void at most this often.
 _MOST_VOIDS: Final = 100
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ def _are_entrants(numbers: Sequence[int], count: int) -> bool:
 def _match_problems(file: str, matches: Sequence[ArchivedMatch], count: int, seats: int) -> Iterator[str]:
     for at, match in enumerate(matches):
         result = match.result
+        if not _ID.fullmatch(match.id):
+            yield f"{file}: line {at + 1} has the match {match.id!r}, expected 32 hexadecimal digits"
         if match.order != at:
             yield f"{file}: line {at + 1} is match {match.order} of the schedule"
         if not _are_entrants(match.seats, count) or len(match.seats) != seats or not 0 <= match.voids <= _MOST_VOIDS:
