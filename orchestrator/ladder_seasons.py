@@ -10,6 +10,7 @@ from typing import Final
 
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, PLANNED, RUNNING, WAITING
+from orchestrator.ladder.draws import Draws
 from orchestrator.ladder.extension import block_matches
 from orchestrator.ladder.model import Build, BuildState, DrawnTable, Ladder, Season
 from orchestrator.ladder.season_table import Entrant, TableDocument, finalists
@@ -152,12 +153,13 @@ class SeasonEnd:
         secret = blake2b(b"finals", key=season.secret, digest_size=_SECRET_BYTES).digest()
         id_ = content_id(["finals", season.tournament])[:12]
         finals = _spec(ladder.spec, "round_robin", bots)
-        versions = [(entry.name, entry.arena) for entry in bots]
+        # The schedule follows from the order of the builds: a secret order, so that nobody knows who plays which match.
+        versions = Draws(secret, "order").shuffled([(entry.name, entry.arena) for entry in bots])
         plan = finals_plan(id_, secret, rules_of(finals), versions, ladder.spec.players, ladder.spec.finals_deals)
         tournament = Tournament(
             id_, f"{season.ladder}.{season.number}.finals", ladder.file, finals, WAITING, 0, _now_ms()
         )
-        self._book.plan(tournament, matches_of(plan))
+        self._book.plan(tournament, matches_of(plan, finals.entrants))
         if self._book.set_finals(season, id_):
             names = ", ".join(entry.name for entry in bots)
             self._book.tell(season.ladder, "season", f"The finals of season {season.number} begin: {names}.")

@@ -154,12 +154,14 @@ class LadderUpkeep:
     def _settle(self, now: SeasonNow) -> None:
         """Close the tables whose matches are all over, and draw the consequences for their builds."""
         going_on = {match.block for match, _ in now.matches}
-        ended = [table for block, table in now.tables.items() if block not in going_on]
+        # The two tables of a trial have the same opponents and opening cards: the names of both are told when both are over.
+        deals = {table.deal for block, table in now.tables.items() if block in going_on}
+        ended = [table for table in now.tables.values() if table.deal not in deals]
         if not ended:
             return
         id_ = now.season.tournament
         lacking = self._book.unfinished(id_, [table.block for table in ended])
-        # A worker adds the seeds at the end of a block, unless it was killed just then.
+        # A worker adds the seeds at the end of a block, unless it was killed just then or the block is one of a trial.
         ended = [table for table in ended if table.block not in lacking or self._archive.keep_block(id_, table.block)]
         games = self._book.games_of(id_, [table.block for table in ended])
         changes: dict[str, BuildChange] = {}

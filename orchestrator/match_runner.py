@@ -142,7 +142,9 @@ class MatchRunner:
             return
         metrics.MATCH_SECONDS.labels(game).observe(time.monotonic() - began)
         _count_result(tournament, match, played.recorded)
-        if not self._book.open_blocks(match.tournament, match.block):
+        is_trial = bool(tournament.spec.ladder) and self._book.is_trial(match.tournament, match.block)
+        # The seeds of a trial, and with them its names, are published when both of its blocks are over.
+        if not is_trial and not self._book.open_blocks(match.tournament, match.block):
             self._archive.keep_block(match.tournament, match.block)
 
     # ---------------------------------------------------------------------------------------------------------- trouble

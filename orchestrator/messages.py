@@ -111,9 +111,9 @@ def tournament_message(
     )
 
 
-def match_message(match: Match, recorded: Game | None, names: list[str]) -> tournament_pb2.Match:
-    """One match, with its result if there is one and the caller may see it."""
-    seats = [tournament_pb2.MatchSeat(entrant=names[entrant]) for entrant in match.seats]
+def match_message(match: Match, recorded: Game | None, names: Sequence[str]) -> tournament_pb2.Match:
+    """One match, with its result if there is one and the caller may see it. Without ``names`` its seats have none."""
+    seats = [tournament_pb2.MatchSeat(entrant=names[entrant] if names else "") for entrant in match.seats]
     if recorded is not None:
         columns = zip(seats, recorded.ranks, recorded.scores, recorded.faults, recorded.think_ms, strict=True)
         for seat, rank, score, fault, think_ms in columns:
@@ -129,6 +129,13 @@ def match_message(match: Match, recorded: Game | None, names: list[str]) -> tour
         voids=match.voids,
         reason=match.reason,
     )
+
+
+def hidden_match_message(match: Match) -> tournament_pb2.Match:
+    """A match of a nameless block that is not over: neither names nor anything that suggests them."""
+    found = match_message(match, None, [])
+    found.ClearField("reason")
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------ standings

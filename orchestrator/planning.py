@@ -3,7 +3,7 @@
 import logging
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -122,8 +122,10 @@ def _cwd(bot: Bot, folder: str) -> str:
     return str(Path(folder, bot.cwd)) if folder and bot.command else bot.cwd
 
 
-def matches_of(plan: schedule.Plan) -> Iterator[Match]:
-    numbers: Mapping[str, int] = {entrant.name: number for number, entrant in enumerate(plan.entrants)}
+def matches_of(plan: schedule.Plan, entrants: Sequence[str] = ()) -> Iterator[Match]:
+    """The matches of a plan. ``entrants`` are the names by number, if they are numbered otherwise than in the plan."""
+    names = entrants or [entrant.name for entrant in plan.entrants]
+    numbers: Mapping[str, int] = {name: number for number, name in enumerate(names)}
     for block in plan:
         for match in block.matches:
             yield Match(

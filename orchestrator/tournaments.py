@@ -15,7 +15,14 @@ from orchestrator.book.tables import CANCELLED, DONE, PAUSED, RUNNING, WAITING
 from orchestrator.client import ArenaClient
 from orchestrator.entrants import remote_bots
 from orchestrator.errors import BadField, LadderSeason, NoService, NotRemote, TournamentOver, UnknownEntrant
-from orchestrator.messages import MATCH_STATES, STATES, match_message, standings_message, tournament_message
+from orchestrator.messages import (
+    MATCH_STATES,
+    STATES,
+    hidden_match_message,
+    match_message,
+    standings_message,
+    tournament_message,
+)
 from orchestrator.roster import BadRoster, GameFacts, Problem, Roster, plan_problem, read_roster
 from orchestrator.schedule import BadPlan
 from orchestrator.spec import LADDER
@@ -180,12 +187,12 @@ class Tournaments:
         hidden: Collection[int] = ()
         if tournament.hides_open_blocks and not is_operator:
             hidden = self._book.blocks_under_way(tournament.id, {match.block for match, _ in found})
-        nameless = [""] * len(names) if tournament.spec.ladder else names
         for match, recorded in found[:size]:
             is_hidden = match.block in hidden
-            response.matches.append(
-                match_message(match, None if is_hidden else recorded, nameless if is_hidden else names)
-            )
+            if is_hidden and tournament.spec.ladder:
+                response.matches.append(hidden_match_message(match))
+            else:
+                response.matches.append(match_message(match, None if is_hidden else recorded, names))
         if len(found) > size:
             response.next_page_token = str(found[size][0].order)
         return response

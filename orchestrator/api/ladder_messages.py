@@ -13,7 +13,7 @@ from orchestrator.ladder.ratings import FEW_GAMES, WIDE
 from orchestrator.ladder.season_table import TableDocument
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder.verdicts import BuildVerdict
-from orchestrator.messages import match_message
+from orchestrator.messages import hidden_match_message, match_message
 from orchestrator.records import Game
 from orchestrator.spec import Entry, Spec
 from rubble.v1 import ladder_pb2, tournament_pb2
@@ -193,10 +193,11 @@ def pairs_message(pairs: PairsDocument, at_ms: int, *, only_flagged: bool) -> la
 def ladder_match_message(
     match: Match, game: Game | None, table: DrawnTable, names: Sequence[str], *, is_named: bool
 ) -> ladder_pb2.LadderMatch:
-    """One match. Without names its result is hidden too, until its block is over."""
-    shown = list(names) if is_named else [""] * len(names)
+    """One match. Until its block is over, nothing is told that would give away who sits in it."""
+    if not is_named:
+        return ladder_pb2.LadderMatch(match=hidden_match_message(match))
     return ladder_pb2.LadderMatch(
-        match=match_message(match, game if is_named else None, shown),
+        match=match_message(match, game, names),
         kind=_KINDS[table.kind],
         rule=_RULES.get(table.rule, ladder_pb2.DRAW_RULE_UNSPECIFIED),
     )

@@ -246,6 +246,14 @@ class BookLadderReader(BookClaims):
         with self._engine.begin() as connection:
             return [(match_of(row), bool(row.held)) for row in connection.execute(query.order_by(matches.c.ord))]
 
+    def is_trial(self, tournament: str, block: int) -> bool:
+        """Whether a block compares a new build with its parent."""
+        query = select(drawn_tables.c.trial).where(
+            drawn_tables.c.tournament == tournament, drawn_tables.c.block == block
+        )
+        with self._engine.begin() as connection:
+            return connection.execute(query).scalar_one_or_none() is not None
+
     def trial_tables(self, tournament: str, new: int) -> list[DrawnTable]:
         """The tables that compare a new build with its parent and are over."""
         query = select(drawn_tables).where(

@@ -84,9 +84,9 @@ class _BuildStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BuildState
     BUILD_STATE_ACTIVE: _BuildState.ValueType  # 4
     """Plays rated games whenever it is connected."""
     BUILD_STATE_PARKED: _BuildState.ValueType  # 5
-    """It forfeited three games in a row. When it connects again it plays one unrated block, and returns if that has no fault."""
+    """It forfeited three games in a row. When it connects again it plays one unrated game, and returns if that has no fault."""
     BUILD_STATE_RETURNING: _BuildState.ValueType  # 6
-    """Plays that block."""
+    """Plays that game."""
     BUILD_STATE_RETIRED: _BuildState.ValueType  # 7
     BUILD_STATE_BUNDLED: _BuildState.ValueType  # 8
     """A bundled bot: always there, belongs to nobody."""
@@ -104,9 +104,9 @@ BUILD_STATE_FAILED: BuildState.ValueType  # 3
 BUILD_STATE_ACTIVE: BuildState.ValueType  # 4
 """Plays rated games whenever it is connected."""
 BUILD_STATE_PARKED: BuildState.ValueType  # 5
-"""It forfeited three games in a row. When it connects again it plays one unrated block, and returns if that has no fault."""
+"""It forfeited three games in a row. When it connects again it plays one unrated game, and returns if that has no fault."""
 BUILD_STATE_RETURNING: BuildState.ValueType  # 6
-"""Plays that block."""
+"""Plays that game."""
 BUILD_STATE_RETIRED: BuildState.ValueType  # 7
 BUILD_STATE_BUNDLED: BuildState.ValueType  # 8
 """A bundled bot: always there, belongs to nobody."""
@@ -1710,8 +1710,9 @@ class LadderMatch(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     RULE_FIELD_NUMBER: _builtins.int
     kind: Global___LadderMatchKind.ValueType
+    """Unspecified while its block is not over, except for the operator."""
     rule: Global___DrawRule.ValueType
-    """Unspecified for matches that are not rated."""
+    """Unspecified for matches that are not rated, and as above."""
     @_builtins.property
     def match(self) -> _tournament_pb2.Match:
         """The entrants of its seats are empty while its block is not over."""
