@@ -30,10 +30,11 @@ Limit = Annotated[str, typer.Option("--limit", metavar="N", help="Show at most t
 def _ladder(context: typer.Context) -> None:
     """Host a ladder, a tournament that never ends; enter builds of your bot, and see where they stand.
 
-    [dim]$[/] rubble ladder new ladder.toml && rubble ladder create ladder.toml    [dim]# organiser[/]
-    [dim]$[/] rubble owner signup spring anna                                      [dim]# author[/]
-    [dim]$[/] rubble ladder enter spring --bot mybot --build v1 --owner-key anna.owner-key
-    [dim]$[/] rubble ladder watch spring                                           [dim]# everybody[/]
+    [dim]$[/] rubble ladder create ladder.toml                       [dim]# organiser[/]
+    [dim]$[/] rubble owner signup spring anna                        [dim]# author[/]
+    [dim]$[/] export RUBBLE_OWNER_KEY_FILE=anna.owner-key
+    [dim]$[/] rubble ladder enter spring --bot mybot --build v1
+    [dim]$[/] rubble ladder watch spring                             [dim]# everybody[/]
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -207,7 +208,7 @@ def decide(
 ) -> int:
     """Record a decision of the operator for everybody to read, about a flagged pair, say. It changes nothing else.
 
-    [dim]$[/] rubble ladder decide spring "anna/v3 and bob/v1 were compared by hand; no action" --build anna/v3
+    [dim]$[/] rubble ladder decide spring "looked at by hand; no action" --build mybot/v3
     """
 
     def work(ladders: "LadderClient") -> None:
@@ -343,10 +344,7 @@ def _register() -> None:
     for panel, commands in _PANELS.items():
         for name, at in commands.items():
             module, _, attribute = at.partition(":")
-            try:
-                found = globals()[attribute] if module == __name__ else getattr(import_module(module), attribute)
-            except ModuleNotFoundError:
-                continue
+            found = globals()[attribute] if module == __name__ else getattr(import_module(module), attribute)
             if isinstance(found, typer.Typer):
                 app.add_typer(found, name=name, rich_help_panel=panel)
             else:
