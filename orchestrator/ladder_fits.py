@@ -91,21 +91,24 @@ class LadderFits:
         self._judge(season, blocks)
         field = self._field(season)
         table, known.ratings = season_table(
-            field.entrants, field.counted, known.games, field.spec.players, season.secret, known.ratings
+            field.entrants,
+            field.counted,
+            known.games,
+            field.spec.players,
+            season.secret,
+            known.ratings,
+            is_final=is_final,
         )
-        self._book.keep_document(id_, "standings", blocks, table.to_json())
-        self._book.keep_points(id_, history_points(table, self._book.last_points(id_), time.time_ns() // 1_000_000))
         began = time.monotonic()
         if known.ratings is not None and (began >= known.pairs_due or is_final):
             pairs = pairs_document(field.entrants, field.counted, known.games, field.spec.players, known.ratings)
             self._book.keep_document(id_, "pairs", blocks, pairs.to_json())
             ended = time.monotonic()
             known.pairs_due = ended + max(_PAIRS_PAUSE_S, (ended - began) / _PAIRS_SHARE)
+        self._book.keep_points(id_, history_points(table, self._book.last_points(id_), time.time_ns() // 1_000_000))
+        self._book.keep_document(id_, "standings", blocks, table.to_json())
         if is_final:
-            final, _ = season_table(
-                field.entrants, field.counted, known.games, field.spec.players, season.secret, is_final=True
-            )
-            self._book.keep_document(id_, "final", blocks, final.to_json())
+            self._book.keep_document(id_, "final", blocks, table.to_json())
 
     def _field(self, season: Season) -> _Field:
         spec = self._book.tournament(season.tournament).spec

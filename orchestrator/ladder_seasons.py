@@ -4,17 +4,15 @@ import logging
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Final
 
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, PLANNED, RUNNING, WAITING
-from orchestrator.ladder.draws import Draws
 from orchestrator.ladder.extension import block_matches
 from orchestrator.ladder.model import Build, BuildState, DrawnTable, Ladder, Season
 from orchestrator.ladder.season_table import Entrant, TableDocument, finalists
-from orchestrator.ladder.seasons import finals_plan
+from orchestrator.ladder.seasons import finals_id, finals_plan, finals_secret, season_id
 from orchestrator.ladder.spec import LadderSpec
 from orchestrator.ladder.states import BadMove, SeasonState
 from orchestrator.planning import matches_of, rules_of
@@ -58,7 +56,7 @@ def new_season(ladder: Ladder, number: int, builds: Iterable[Build] = ()) -> tup
     """A season with the bundled bots and the builds that are not retired, and its tournament. The book opens it."""
     secret = secrets.token_bytes(_SECRET_BYTES)
     now = time.time_ns() // 1_000_000
-    id_ = content_id(["season", ladder.name, number, secret.hex()])[:12]
+    id_ = season_id(ladder.name, number, secret)
     bundled = [
         Entry(
             name=bot.name,
@@ -150,12 +148,17 @@ class SeasonEnd:
             self._close(season)
             return
         bots = [spec.bots[entrant] for entrant in field]
-        secret = blake2b(b"finals", key=season.secret, digest_size=_SECRET_BYTES).digest()
-        id_ = content_id(["finals", season.tournament])[:12]
+        id_ = finals_id(season.tournament)
         finals = _spec(ladder.spec, "round_robin", bots)
-        # The schedule follows from the order of the builds: a secret order, so that nobody knows who plays which match.
-        versions = Draws(secret, "order").shuffled([(entry.name, entry.arena) for entry in bots])
-        plan = finals_plan(id_, secret, rules_of(finals), versions, ladder.spec.players, ladder.spec.finals_deals)
+        versions = [(entry.name, entry.arena) for entry in bots]
+        plan = finals_plan(
+            id_,
+            finals_secret(season.secret),
+            rules_of(finals),
+            versions,
+            ladder.spec.players,
+            ladder.spec.finals_deals,
+        )
         tournament = Tournament(
             id_, f"{season.ladder}.{season.number}.finals", ladder.file, finals, WAITING, 0, _now_ms()
         )

@@ -25,6 +25,7 @@ from orchestrator.ladder.pairs_table import PairsDocument
 from orchestrator.ladder.season_table import TableDocument
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder.verdicts import SETTINGS, BuildVerdict, judge
+from orchestrator.ladder_export import export
 from orchestrator.ladder_fits import read_verdicts
 from orchestrator.spec import Spec
 from orchestrator.tournaments import PACE_MS, page_of
@@ -270,9 +271,6 @@ class LadderQueries:
 
     def export(self, name: str, number: int = 0, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
         """A closed season as files, one by one; by default the latest that is closed."""
-        from orchestrator.ladder.season_archive import season_files
-        from orchestrator.ladder_export import read_record
-
         seasons = self._book.seasons(name)
         if not number:
             number = next((one.number for one in seasons if one.state is SeasonState.CLOSED), 0)
@@ -282,7 +280,4 @@ class LadderQueries:
                 f"season {season.number} of {name} is {season.state}; only closed seasons can be exported",
                 state=season.state.value,
             )
-        yield from season_files(read_record(self._book, season), without_replays=without_replays)
-        for tournament in () if without_replays else filter(None, (season.tournament, season.finals)):
-            for match, replay in self._book.replays(tournament):
-                yield f"replays/{match}.jsonl", replay.encode()
+        yield from export(self._book, season, without_replays=without_replays)

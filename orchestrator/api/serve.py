@@ -87,6 +87,8 @@ async def _run(settings: ApiSettings, book: Book, client: ArenaClient) -> int:
             ("grpc.so_reuseport", 0),
             ("grpc.keepalive_time_ms", 30_000),
             ("grpc.keepalive_timeout_ms", 10_000),
+            # Clients ping every 30 s. By default the server ends a watch stream on which nothing happens after two minutes.
+            ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
         ],
     )
     tournament_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, server)

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from orchestrator.ladder.draws import Draws
 from orchestrator.ladder.ratings import RIDGE, Ratings, Standing
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.points import Floats
@@ -44,8 +45,12 @@ def finals_secret(secret: bytes) -> bytes:
 
 
 def finals_plan(id_: str, secret: bytes, rules: str, builds: Sequence[tuple[str, str]], seats: int, deals: int) -> Plan:
-    """The schedule of the finals: every combination of builds, (name, version) each, on equally many deals."""
-    return plan(PlanInput(id=id_, secret=secret, rules=rules, bots=tuple(builds), players=seats, deals=deals))
+    """The schedule of the finals: every combination of builds, (name, version) each, on equally many deals.
+
+    The schedule follows from the order of the builds, which is public, so they are shuffled with the secret first.
+    """
+    shuffled = tuple(Draws(secret, "order").shuffled(builds))
+    return plan(PlanInput(id=id_, secret=secret, rules=rules, bots=shuffled, players=seats, deals=deals))
 
 
 def blocks_to_swap(results: Results, ratings: Ratings, better: int, worse: int, *, is_exact: bool = True) -> int | None:
@@ -53,7 +58,7 @@ def blocks_to_swap(results: Results, ratings: Ratings, better: int, worse: int, 
 
     The blocks are removed in the order of what the difference owes to them, and the strengths are fitted again without them. A
     cleverer choice might need fewer, so this is an upper bound. Without ``is_exact`` nothing is fitted again, and the number is
-    an estimate to first order: it may be too high or too low, and costs a thousandth.
+    an estimate to first order: near if few of all blocks decide, and a thousand times as fast.
     """
     owed = np.round(_owed(ratings, better, worse), _DECIMALS)  # equal blocks keep their order on every machine
     order = np.argsort(-owed, kind="stable")

@@ -16,8 +16,8 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from orchestrator.book.tables import CANCELLED
-from orchestrator.ratings.verdict import Verdict
 from orchestrator.ratings.table import Pair
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.report import plots, words
 from orchestrator.report.drawing import draw
 from orchestrator.report.report_data import ReportData, causes_of
