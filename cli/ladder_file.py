@@ -120,9 +120,7 @@ def page(spec: LadderSpec) -> Group:
     matches = finals_matches(spec.finals_builds, spec.players, spec.finals_deals)
     notes = [
         f"sign-up: {_SIGNUPS[spec.signup]}",
-        f"qualification: {count_of(spec.qualification_games, 'unrated game')} without a fault"
-        if spec.qualification_games
-        else "qualification: none",
+        f"qualification: {count_of(spec.qualification_games, 'unrated game')} without a fault",
         f"options: {options or 'none'}",
         f"clocks: {control.move_ms:,} ms for each answer, {control.bank_ms:,} ms in reserve, "
         f"{control.increment_ms:,} ms more after each answer; a match may last {spec.match_seconds:,.0f} s",

@@ -82,7 +82,9 @@ def _read(reader: Reader, data: Mapping[str, Any], games: Mapping[str, GameFacts
     control = read_time_control(reader, data)
     match_seconds = read_match_seconds(reader, data, (), control, players)
     signup = reader.one_of(data, (), "signup", "open", SIGNUPS)
-    qualification_games = _qualification_games(reader, data, signup)
+    qualification_games = reader.number(
+        data, (), "qualification_games", DEFAULT_QUALIFICATION_GAMES, 1, MOST_QUALIFICATION_GAMES
+    )
     bundled = _bundled(reader, data, players)
     quotas = _quotas(reader, data)
     closing_ms, finals_ms = _season(reader, data, now_ms)
@@ -125,15 +127,6 @@ def _players(reader: Reader, data: Mapping[str, Any], game: GameFacts | None) ->
         f"a whole number from {low} to {most}{why}",
     )
     return players
-
-
-def _qualification_games(reader: Reader, data: Mapping[str, Any], signup: str) -> int:
-    """The number of unrated games before the rated ones: a ladder for everybody has at least one."""
-    key = "qualification_games"
-    games: int = reader.number(data, (), key, DEFAULT_QUALIFICATION_GAMES, 0, MOST_QUALIFICATION_GAMES)
-    if games == 0 and data.get("signup", "open") == signup == "open":
-        reader.wrong((key,), games, "at least 1: with signup = 'open' anybody can enter a build that was never tried")
-    return games
 
 
 def _bundled(reader: Reader, data: Mapping[str, Any], players: int | None) -> tuple[BundledBuild, ...]:

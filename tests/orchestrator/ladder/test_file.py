@@ -110,7 +110,7 @@ def test_a_long_file_is_read_completely_and_survives_the_book() -> None:
         time_control = { move_ms = 50, bank_ms = 1000, increment_ms = 5, seating_ms = 2000 }
         match_seconds = 120
         signup = "invite"
-        qualification_games = 0
+        qualification_games = 1
         quotas = { builds = 2, entries_a_day = 1, challenges_a_day = 0, signups_a_day = 7 }
         season = { closing = 2026-06-23T18:00:00Z, finals = 2026-06-30T18:00:00.250+02:00 }
         finals = { builds = 4, deals = 3 }
@@ -140,7 +140,7 @@ def test_a_long_file_is_read_completely_and_survives_the_book() -> None:
         time_control=TimeControl(50, 1000, 5, 2000),
         match_seconds=120.0,
         signup="invite",
-        qualification_games=0,
+        qualification_games=1,
         bundled=(
             BundledBuild("anchor_low", "random"),
             BundledBuild("anchor-4", "mcts", 4),
@@ -160,11 +160,6 @@ def test_a_time_is_the_same_whatever_the_offset_it_is_written_with(offset: str) 
     there = read(HEAD + "[season]\nclosing = 2026-03-01T01:30:00+05:30\n")
 
     assert read(HEAD + f"[season]\nclosing = 2026-02-28T20:00:00{offset}\n").closing_ms == there.closing_ms
-
-
-def test_a_closed_or_invited_ladder_may_do_without_qualification() -> None:
-    for signup in ("invite", "closed"):
-        assert read(HEAD + f'signup = "{signup}"\nqualification_games = 0\n').qualification_games == 0
 
 
 def test_a_match_may_last_as_long_as_its_clocks_and_at_least_an_hour() -> None:
@@ -213,11 +208,8 @@ def with_bots(*lines: str) -> str:
         (HEAD + "sign_up = 1\n", "4: unknown key sign_up; did you mean signup?"),
         (HEAD + "colour = 1\n", "4: unknown key colour; expected one of name, game, players, options, "),
         (HEAD + 'signup = "anybody"\n', "4: signup = 'anybody'; expected one of open, invite, closed"),
-        (HEAD + "qualification_games = 101\n", "4: qualification_games = 101; expected a whole number from 0 to 100"),
-        (
-            HEAD + "qualification_games = 0\n",
-            "4: qualification_games = 0; expected at least 1: with signup = 'open' anybody can enter a build that was",
-        ),
+        (HEAD + "qualification_games = 101\n", "4: qualification_games = 101; expected a whole number from 1 to 100"),
+        (HEAD + "qualification_games = 0\n", "4: qualification_games = 0; expected a whole number from 1 to 100"),
         (HEAD + "match_seconds = 129\n", "4: match_seconds = 129; expected at least 130: by time_control one seat may take"),
         (HEAD + "match_seconds = 1.5\n", "4: match_seconds = 1.5; expected a whole number from 1 to 1000000000"),
         (HEAD + "[options]\ntyde = 1\n", "5: unknown key options.tyde; did you mean tide?"),
