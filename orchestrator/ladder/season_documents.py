@@ -161,7 +161,7 @@ def finals_table(finals: ArchivedFinals, matches: Sequence[ArchivedMatch]) -> by
     played = (match.game() for match in matches)
     games = [game for game in played if game is not None and not set(finals.removed) & set(game.seats)]
     spec = finals.spec
-    table = standings(games, spec.entrants, spec.players, ladder=False, resamples=1)
+    table = standings(games, spec.entrants, spec.players, ladder=False, resamples=0)
     return as_file(msgspec.json.encode([_finals_line(line) for line in table.entrants]))
 
 

@@ -177,7 +177,7 @@ class SeasonInABook:
         id_ = finals_id(self.season.tournament)
         versions = [(bot.name, bot.arena) for bot in bots]
         plan = finals_plan(id_, finals_secret(SECRET), rules_of(spec), versions, 2, SPEC.finals_deals)
-        planned = list(matches_of(plan))
+        planned = list(matches_of(plan, spec.entrants))
         self.book.plan(Tournament(id_, "spring.1.finals", "", spec, RUNNING, 0, self.now), planned)
         assert self.book.set_finals(self.season, id_)
         for match in planned:
