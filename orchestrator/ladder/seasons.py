@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from orchestrator.ladder.draws import Draws
-from orchestrator.ladder.ratings import RIDGE, Ratings, Standing
+from orchestrator.ladder.ratings import FEW_GAMES, RIDGE, Ratings, Standing
 from orchestrator.ratings import davidson_luce
 from orchestrator.ratings.points import Floats
 from orchestrator.ratings.results import Results
@@ -18,12 +18,15 @@ _DECIMALS: Final = 9
 
 
 def finals_field(standings: Sequence[Standing], owner: Sequence[str | None], size: int) -> tuple[int, ...]:
-    """The builds of the finals, the best first: not provisional, not bundled, and the best one of each owner."""
+    """The builds of the finals, the best first: the best one of each owner, none with few games, none bundled.
+
+    A wide rank set keeps nobody out: the finals are there to narrow it.
+    """
     field: list[int] = []
     owners: set[str] = set()
     for line in sorted(standings, key=lambda line: (line.rank, line.build)):
         of_build = owner[line.build]
-        if of_build is not None and of_build not in owners and not line.is_provisional and len(field) < size:
+        if of_build is not None and of_build not in owners and line.games >= FEW_GAMES and len(field) < size:
             field.append(line.build)
             owners.add(of_build)
     return tuple(field)

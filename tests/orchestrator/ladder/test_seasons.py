@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.ladder_field import blocks_of, play
-from orchestrator.ladder.ratings import Standing, rate
+from orchestrator.ladder.ratings import FEW_GAMES, Standing, rate
 from orchestrator.ladder.seasons import blocks_to_swap, finals_field, finals_plan
 from orchestrator.ladder.states import BadMove, SeasonState, move
 
@@ -21,16 +21,16 @@ def test_a_season_goes_through_its_states_in_order_and_never_back() -> None:
                 move(one, other)
 
 
-def line(build: int, rank: int, provisional: bool = False) -> Standing:
-    return Standing(build, rank, (rank, rank), 0.0, 0.0, 100, 25, provisional)
+def line(build: int, rank: int, games: int = 100) -> Standing:
+    return Standing(build, rank, (1, 6), 0.0, 0.0, games, games // 4, is_provisional=True)
 
 
 def test_the_finals_take_the_best_build_of_each_owner() -> None:
     owner = ["ann", "ann", "bob", None, "cleo", "dan"]
-    lines = [line(4, 5), line(0, 1), line(1, 2), line(3, 3), line(2, 4, provisional=True), line(5, 6)]
+    lines = [line(4, 5), line(0, 1), line(1, 2), line(3, 3), line(2, 4, FEW_GAMES - 1), line(5, 6, FEW_GAMES)]
 
-    assert finals_field(lines, owner, 2) == (0, 4), "1 is ann's second, 3 bundled, 2 provisional"
-    assert finals_field(lines, owner, 9) == (0, 4, 5)
+    assert finals_field(lines, owner, 2) == (0, 4), "1 is ann's second, 3 bundled, 2 has few games"
+    assert finals_field(lines, owner, 9) == (0, 4, 5), "a wide rank set keeps nobody out"
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4])
