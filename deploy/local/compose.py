@@ -17,6 +17,8 @@ HERE: Final = Path(__file__).parent
 COMPOSE: Final = HERE.parent / "compose" / "compose.yaml"
 _VARIABLE: Final = re.compile(r"\$\{([A-Z_]+):-([^}]*)\}")
 _OWN: Final = re.compile(r"\b(?:0\.0\.0\.0|127\.0\.0\.1):(\d+)")
+#: A port that a container publishes on its machine.
+_PUBLISHED: Final = re.compile(r"\blocalhost:(\d+)\b")
 
 
 def free_port() -> int:
@@ -53,6 +55,12 @@ class Compose:
         self._names = sorted(self._plain["services"], key=len, reverse=True)
         self._hosts = re.compile(r"\b(" + "|".join(map(re.escape, self._names)) + r"):(\d+)\b")
         self._ports: dict[tuple[str, int], int] = {}
+        #: Port of the machine -> the service that publishes it, and its port there.
+        self._published: dict[str, tuple[str, int]] = {}
+        for name, plain in self._plain["services"].items():
+            for port in plain.get("ports", []):
+                _, outside, inside = port.rsplit(":", 2)
+                self._published[outside] = (name, int(inside))
 
     def address(self, service: str, port: int) -> str:
         """Returns the local address of that port of that service."""
@@ -107,6 +115,7 @@ class Compose:
     def _here(self, text: str, service: str) -> str:
         """Returns the text with the addresses and folders of this machine."""
         text = self._hosts.sub(lambda found: self.address(found[1], int(found[2])), text)
+        text = _PUBLISHED.sub(lambda found: self.address(*self._published[found[1]]), text)
         text = _OWN.sub(
             lambda found: found[0] if self._is_here(found[0]) else self.address(service, int(found[1])), text
         )

@@ -80,6 +80,15 @@ def test_only_the_public_ports_are_open(compose: Any) -> None:
             assert service["networks"] == ["arena"] and "ports" not in service, name
 
 
+def test_authors_are_told_an_address_that_is_published(compose: Any) -> None:
+    """The name of the balancer in the internal network would mean nothing to them."""
+    told = re.fullmatch(
+        r"\$\{RUBBLE_BOT_ADDRESS:-localhost:(\d+)\}", ours(compose)["api"]["environment"]["RUBBLE_BOT_ADDRESS"]
+    )
+    assert told is not None
+    assert [port for port in compose["services"]["balancer"]["ports"] if port.endswith(f":{told[1]}:50051")]
+
+
 def test_every_setting_of_the_example_is_used() -> None:
     text = COMPOSE.read_text(encoding="utf-8")
     used = dict(re.findall(r"\$\{([A-Z_]+):-([^}]*)\}", text))

@@ -92,7 +92,7 @@ def test_servers_have_a_grpc_readiness_probe(overlay: Path) -> None:
 def test_it_runs_the_processes_of_compose_with_the_same_settings(overlay: Path) -> None:
     kinds = _by_kind(overlay)
     compose = read_yaml(DEPLOY / "compose" / "compose.yaml")["services"]
-    differ = {"RUBBLE_ADDRESS", "RUBBLE_CONCURRENCY", "RUBBLE_WINDOW"}  # by design
+    differ = {"RUBBLE_ADDRESS", "RUBBLE_BOT_ADDRESS", "RUBBLE_CONCURRENCY", "RUBBLE_WINDOW"}  # by design
     for component, service in OURS.items():
         deployment = kinds["Deployment"][f"rubble-{component}"]
         (container,) = _pod(deployment)["containers"]
