@@ -20,10 +20,13 @@ from orchestrator.ladder.draws import Draws
 from orchestrator.ladder.matchmaking import PLACEMENT_GAMES, draw_table, pair
 from orchestrator.ladder.pairs import gains
 from orchestrator.ladder.ratings import rate, standings
+from orchestrator.ladder.season_games import SeasonGames
+from orchestrator.ladder.season_table import Entrant, season_table
 from orchestrator.ladder.verdicts import SETTINGS, judge, trial_values
 from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import tables
 from orchestrator.ratings.verdict import Verdict
+from orchestrator.records import Game
 
 PAGE = Path(__file__).parents[1] / "docs" / "ladder.md"
 BEGIN, END = "<!-- figures: make ladder-figures ARGS=--write -->", "<!-- end of figures -->"
@@ -294,6 +297,22 @@ def speed(seed: int = 10) -> Iterator[Measured]:
     ratings = rate(results, [0, 1, 2], earlier)
     sets = _seconds(lambda: standings(ratings, range(300), np.random.default_rng(1)))
     yield between("speed", "s: rank sets of 300 builds", sets, high=1)
+    entrants = [Entrant(name(at), None if at < 3 else f"owner {at % 100}") for at in range(300)]
+    seats, ranks = results.entrant.tolist(), results.places.tolist()
+    games = [
+        Game(at, at // 4, tuple(seats[at]), tuple(ranks[at]), (0,) * 4, ("",) * 4, (0,) * 4) for at in range(100_000)
+    ]
+    kept = SeasonGames(4, games[:-400])
+    yield between("speed", "s: 100,000 games read once", _seconds(lambda: SeasonGames(4, games)), high=1)
+    kept.add(games[-400:])
+    table = _seconds(lambda: season_table(entrants, range(300), kept, 4, b"speed", earlier))
+    yield between(
+        "speed", "s: the table of 300 builds, 400 games after an earlier one: fit, rank sets, rounding", table, high=1
+    )
+    start = time.process_time()
+    season_table(entrants, range(300), kept, 4, b"speed", is_final=True)
+    final = time.process_time() - start
+    yield between("speed", "s: the final table, with the blocks to swap of 300 ranks", final, high=60)
     ladder = new_ladder([seed], strength[:297], 100, refit=10**9)
     ladder.window, ladder.capacity, ladder.ratings = 250, 6, ratings
     while len(ladder.drawn) < 2000:

@@ -18,6 +18,7 @@ from orchestrator.ladder.season_games import SeasonGames
 from orchestrator.ladder.season_table import Entrant, history_points, season_table, trial_verdict
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder.verdicts import BuildVerdict
+from orchestrator.ladder_export import BUILDS, builds_document
 from orchestrator.ladder_seasons import entrants_of
 from orchestrator.ratings.verdict import Verdict
 from orchestrator.spec import Spec
@@ -108,6 +109,7 @@ class LadderFits:
         self._book.keep_points(id_, history_points(table, self._book.last_points(id_), time.time_ns() // 1_000_000))
         self._book.keep_document(id_, "standings", blocks, table.to_json())
         if is_final:
+            self._book.keep_document(id_, BUILDS, blocks, builds_document(field.spec, field.builds))
             self._book.keep_document(id_, "final", blocks, table.to_json())
 
     def _field(self, season: Season) -> _Field:
