@@ -3,7 +3,7 @@
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -120,8 +120,9 @@ def planned_matches(
 class SeasonEnd:
     """Plays the finals of a season whose tables are all over, and closes it."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, now_ms: Callable[[], int]) -> None:
         self._book = book
+        self._now_ms = now_ms
 
     def look_after(self, season: Season, spec: Spec) -> bool:
         """Take the next step; True if the final table is not computed yet."""
@@ -132,7 +133,7 @@ class SeasonEnd:
             self._begin_finals(season, spec, TableDocument.from_json(final.data))
             return False
         finals = self._book.tournament(season.finals)
-        if finals.state == WAITING and _now_ms() - finals.created_ms > _FINALS_WAIT_MS:
+        if finals.state == WAITING and self._now_ms() - finals.created_ms > _FINALS_WAIT_MS:
             self._book.set_state(finals.id, RUNNING, only_from=(WAITING,))
         if finals.state in (DONE, CANCELLED):
             self._close(season)
@@ -143,9 +144,10 @@ class SeasonEnd:
         builds = {build.name: build for build in self._book.builds(season.ladder)}
         field = finalists(table, entrants_of(spec, builds), ladder.spec.finals_builds)
         if len(field) < ladder.spec.players:
-            words = f"Season {season.number} has no finals: {len(field)} builds of different owners qualified."
-            self._book.tell(season.ladder, "season", words)
-            self._close(season)
+            qualified = (
+                f"{len(field)} builds of different owners qualified, and a table has {ladder.spec.players} seats"
+            )
+            self._close(season, f"Season {season.number} has no finals: {qualified}.")
             return
         bots = [spec.bots[entrant] for entrant in field]
         id_ = finals_id(season.tournament)
@@ -160,19 +162,14 @@ class SeasonEnd:
             ladder.spec.finals_deals,
         )
         tournament = Tournament(
-            id_, f"{season.ladder}.{season.number}.finals", ladder.file, finals, WAITING, 0, _now_ms()
+            id_, f"{season.ladder}.{season.number}.finals", ladder.file, finals, WAITING, 0, self._now_ms()
         )
         self._book.plan(tournament, matches_of(plan, finals.entrants))
-        if self._book.set_finals(season, id_):
-            names = ", ".join(entry.name for entry in bots)
-            self._book.tell(season.ladder, "season", f"The finals of season {season.number} begin: {names}.")
+        names = ", ".join(entry.name for entry in bots)
+        self._book.set_finals(season, id_, f"The finals of season {season.number} begin: {names}.")
 
-    def _close(self, season: Season) -> None:
+    def _close(self, season: Season, told: str = "") -> None:
         try:
-            self._book.move_season(season, SeasonState.CLOSED)
+            self._book.move_season(season, SeasonState.CLOSED, told)
         except BadMove:
             _LOG.info("season %s of %s was closed by another process", season.number, season.ladder)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
@@ -31,7 +31,7 @@ _LOG: Final = logging.getLogger(__name__)
 #: How often it is written down that a build is connected.
 _SEEN_MS: Final = 60_000
 #: A build that has been gone for this long does not take its seat: its matches begin without it.
-_GONE_S: Final = 30.0
+_GONE_MS: Final = 30_000
 #: A match that has waited this long for its bots comes before later ones.
 _PATIENT_MS: Final = 20_000
 #: Blocks that a bundled bot, and any other build, plays at once. Few, so that tables are drawn with recent strengths.
@@ -42,6 +42,14 @@ _BUNDLED_ALONE: Final = 100
 _BUNDLED_PAUSE_MS: Final = 60_000
 
 Connected = Mapping[str, ConnectedBot]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _steady_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 @dataclass
@@ -82,17 +90,26 @@ class SeasonNow:
 class LadderUpkeep:
     """Remembers who was there, and the tables so far of each season."""
 
-    def __init__(self, book: Book, client: ArenaClient, window: int) -> None:
-        """``window``: about this many matches of a ladder are open at a time."""
+    def __init__(
+        self,
+        book: Book,
+        client: ArenaClient,
+        window: int,
+        now_ms: Callable[[], int] = _now_ms,
+        steady_ms: Callable[[], int] = _steady_ms,
+    ) -> None:
+        """``window``: about this many matches of a ladder are open at a time. The clocks are those of the book."""
         self._book = book
         self._client = client
         self._archive = Archive(book, client)
-        self._end = SeasonEnd(book)
+        self._end = SeasonEnd(book, now_ms)
         self._window = window
+        self._now_ms = now_ms
+        self._steady_ms = steady_ms
         #: The rated tables of each season up to a block.
         self._past: dict[str, tuple[int, Past]] = {}
-        #: When each build was last connected, on the monotonic clock, by arena name.
-        self._here: dict[str, float] = {}
+        #: When each build was last connected, on the steady clock, by arena name.
+        self._here: dict[str, int] = {}
 
     def look_after_all(self) -> bool:
         """Maintain all ladders whose season is not closed; True if there are results that are not in a table yet."""
@@ -112,10 +129,13 @@ class LadderUpkeep:
 
     def _look_after(self, season: Season, connected: Connected | None) -> bool:
         season = self._move_by_date(season)
-        now = self._read(season)
+        if season.state is SeasonState.CLOSED:
+            return False  # another process was faster
         if season.state is SeasonState.FINALS:
             self._book.drop_planned(season.tournament)
-        self._settle(now)
+        now = self._read(season)
+        if not self._settle(now):
+            return True  # another process settles: its states are read in the next tick
         if connected is not None:
             self._see(now, connected)
             if season.state is not SeasonState.FINALS:
@@ -133,7 +153,7 @@ class LadderUpkeep:
             SeasonState.CLOSING: (season.finals_ms, SeasonState.FINALS),
         }
         moment, to = planned.get(season.state, (None, season.state))
-        if moment is None or _now_ms() < moment:
+        if moment is None or self._now_ms() < moment:
             return season
         try:
             return self._book.move_season(season, to)
@@ -147,37 +167,42 @@ class LadderUpkeep:
             builds={build.name: build for build in self._book.builds(season.ladder)},
             tables={table.block: table for table in self._book.tables(season.tournament, is_open=True)},
             matches=self._book.open_matches(season.tournament),
-            now_ms=_now_ms(),
+            now_ms=self._now_ms(),
         )
 
     # ------------------------------------------------------------------------------------------------------ ended blocks
-    def _settle(self, now: SeasonNow) -> None:
-        """Close the tables whose matches are all over, and draw the consequences for their builds."""
+    def _settle(self, now: SeasonNow) -> bool:
+        """Close the tables whose matches are all over, and draw the consequences for their builds.
+
+        Returns False if another process has written meanwhile.
+        """
         going_on = {match.block for match, _ in now.matches}
         # The two tables of a trial have the same opponents and opening cards: the names of both are told when both are over.
         deals = {table.deal for block, table in now.tables.items() if block in going_on}
         ended = [table for table in now.tables.values() if table.deal not in deals]
         if not ended:
-            return
+            return True
         id_ = now.season.tournament
-        lacking = self._book.unfinished(id_, [table.block for table in ended])
         # A worker adds the seeds at the end of a block, unless it was killed just then or the block is one of a trial.
-        ended = [table for table in ended if table.block not in lacking or self._archive.keep_block(id_, table.block)]
+        lacking = self._book.unfinished(id_, [table.block for table in ended])
+        unkept = {
+            table.deal for table in ended if table.block in lacking and not self._archive.keep_block(id_, table.block)
+        }
+        ended = [table for table in ended if table.deal not in unkept]
         games = self._book.games_of(id_, [table.block for table in ended])
         changes: dict[str, BuildChange] = {}
-        for table in ended:
-            del now.tables[table.block]
         for table in sorted(ended, key=lambda table: table.block):
+            del now.tables[table.block]
             of_block = [game for game in games if game.block == table.block]
             names = {match.order: match.id for match in self._book.block(id_, table.block)}
             for entrant in table.seats:
                 build = now.build(entrant)
-                if build is None:
-                    continue
+                if build is None or not (of_block or build.reason):
+                    continue  # matches that were dropped show nothing, but a fault before them counts
                 faults = [game.faults[game.seats.index(entrant)] for game in of_block]
-                at = next((names[game.order] for game, fault in zip(of_block, faults, strict=True) if fault), "")
+                at = [names[game.order] for game, fault in zip(of_block, faults, strict=True) if fault]
                 is_last = not now.sits(entrant, Kind.QUALIFICATION)
-                change = after_block(build, table.kind, faults, now.now_ms, is_last=is_last, game=at)
+                change = after_block(build, table.kind, faults, now.now_ms, is_last=is_last, game=at[-1] if at else "")
                 if change is not None:
                     now.builds[build.name] = change.build
                     earlier = changes.get(build.name)
@@ -186,13 +211,17 @@ class LadderUpkeep:
         rated = {table.block for table in ended if table.kind is Kind.RATED}
         counted = [game for game in games if game.block in rated]
         blocks = len({game.block for game in counted})
-        if ended and self._book.settle(now.season, ended, blocks, len(counted), changes.values()):
-            now.season = replace(now.season, blocks=now.season.blocks + blocks, games=now.season.games + len(counted))
+        if not ended:
+            return True
+        if not self._book.settle(now.season, ended, blocks, len(counted), changes.values()):
+            return False
+        now.season = replace(now.season, blocks=now.season.blocks + blocks, games=now.season.games + len(counted))
+        return True
 
     # ---------------------------------------------------------------------------------------------------------- presence
     def _see(self, now: SeasonNow, connected: Connected) -> None:
         here = [build for build in now.builds.values() if build.id in connected]
-        self._here |= dict.fromkeys((build.id for build in here), time.monotonic())
+        self._here |= dict.fromkeys((build.id for build in here), self._steady_ms())
         stale = [build.id for build in here if now.now_ms - build.seen_ms >= _SEEN_MS]
         if stale:
             self._book.saw(stale, now.now_ms)
@@ -207,11 +236,11 @@ class LadderUpkeep:
             kind = Kind.RETURN if build.state in (BuildState.PARKED, BuildState.RETURNING) else Kind.QUALIFICATION
             if entrant is None or build.state in (BuildState.ACTIVE, BuildState.RETIRED):
                 continue
-            if build.state is states[kind]:
-                if not now.sits(entrant, kind):
-                    wanted.append((entrant, kind))  # its state was written, and then this process was killed
-                continue
             bot = connected.get(build.id)
+            if build.state is states[kind]:
+                if bot is not None and not now.sits(entrant, kind):
+                    wanted.append((entrant, kind))  # its tables were dropped with the season before
+                continue
             if now.sits(entrant, kind):  # its table was written, and then this process was killed
                 begun.append(BuildChange(changed(build, states[kind], now.now_ms)))
             elif bot is not None and may_try(build, bot.since_ms, now.now_ms):
@@ -247,12 +276,15 @@ class LadderUpkeep:
             return
         id_ = now.season.tournament
         up_to, past = self._past.pop(id_, (0, Past()))
-        past.add(self._book.tables(id_, since_block=up_to, kind=Kind.RATED))
+        drawn = self._book.tables(id_, since_block=up_to, kind=Kind.RATED)
+        past.add(drawn)
         season = now.season
         tables = extend(
             drawn_from, now.owners, past, now.spec.players, season.secret, season.next_block, season.next_draw
         )
-        if not tables or self._draw(now, drawn_from.to_json(), tables):
+        if not tables:
+            self._past[id_] = (drawn[-1].block + 1 if drawn else up_to, past)
+        elif self._draw(now, drawn_from.to_json(), tables):
             self._past[id_] = (now.season.next_block, past)
 
     def _field(self, now: SeasonNow, connected: Connected) -> Field:
@@ -342,8 +374,4 @@ class LadderUpkeep:
             return busy[entrant] < connected[build.id].max_parallel_games
         if build.state in (BuildState.RETIRED, BuildState.PARKED, BuildState.FAILED):
             return True
-        return time.monotonic() - self._here.setdefault(build.id, time.monotonic()) >= _GONE_S
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+        return self._steady_ms() - self._here.setdefault(build.id, self._steady_ms()) >= _GONE_MS

@@ -122,8 +122,11 @@ class BookLadders(BookLadderReader):
         )
         _add_event(connection, season.ladder, self._event("season", f"Season {season.number} is open."))
 
-    def move_season(self, season: Season, to: SeasonState) -> Season:
-        """Move a season to its next state. Raises BadMove if another process was faster, or it is not the next one."""
+    def move_season(self, season: Season, to: SeasonState, told: str = "") -> Season:
+        """Move a season to its next state. Raises BadMove if another process was faster, or it is not the next one.
+
+        ``told``: what is told before, if there is more to say.
+        """
         move(season.state, to)
         now = self._now_ms()
         moment = {SeasonState.CLOSING: "closing_ms", SeasonState.FINALS: "finals_ms", SeasonState.CLOSED: "closed_ms"}
@@ -143,14 +146,18 @@ class BookLadders(BookLadderReader):
             if to is SeasonState.CLOSED:
                 is_live = (tournaments.c.id == season.tournament) & (tournaments.c.state == RUNNING)
                 connection.execute(update(tournaments).where(is_live).values(state=DONE, ended_ms=now))
-            _add_event(connection, season.ladder, self._event("season", f"Season {season.number} {words[to]}."))
+            for said in filter(None, (told, f"Season {season.number} {words[to]}.")):
+                _add_event(connection, season.ladder, self._event("season", said))
         return season_of(row)
 
-    def set_finals(self, season: Season, tournament: str) -> bool:
-        """Record the tournament of a season's finals; False if it has one."""
+    def set_finals(self, season: Season, tournament: str, told: str = "") -> bool:
+        """Record the tournament of a season's finals, and tell it; False if it has one."""
         here = (seasons.c.tournament == season.tournament) & (seasons.c.finals == "")
         with self._engine.begin() as connection:
-            return bool(connection.execute(update(seasons).where(here).values(finals=tournament)).rowcount)
+            is_first = bool(connection.execute(update(seasons).where(here).values(finals=tournament)).rowcount)
+            if is_first and told:
+                _add_event(connection, season.ladder, self._event("season", told))
+        return is_first
 
     # ----------------------------------------------------------------------------------------------------------- owners
     def shared_secret(self, name: str) -> str:

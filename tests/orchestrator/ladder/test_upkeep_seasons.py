@@ -1,0 +1,193 @@
+"""How ticks move a season: by its dates, through its finals, to its end; and what the next season takes over."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.book.tables import CANCELLED, DONE, DROPPED, RECORDED, RUNNING, WAITING
+from orchestrator.ladder.model import BuildState, Kind
+from orchestrator.ladder.season_table import TableDocument
+from orchestrator.ladder.states import SeasonState
+from orchestrator.ladder_fits import LadderFits
+from orchestrator.ladder_seasons import new_season
+from tests.orchestrator.ladder.small_ladder import draw
+from tests.orchestrator.ladder.ticking import Ticking, ticking
+
+_WAIT_MS = 600_000
+
+
+def _move(cup: Ticking, *states: SeasonState) -> None:
+    for state in states:
+        cup.book.move_season(cup.season, state)
+
+
+def _number(cup: Ticking, name: str) -> int:
+    return cup.book.tournament(cup.season.tournament).spec.entrants.index(name)
+
+
+def _played(cup: Ticking, *builds: tuple[str, str], games: int = 20) -> None:
+    """These builds (name, owner) have met each other in as many rated games each."""
+    for name, owner in builds:
+        cup.enter(name, owner, games=0)
+    pairs = list(combinations([_number(cup, name) for name, _ in builds], 2))
+    rounds = -(-games // (2 * (len(builds) - 1)))
+    draw(cup.book, *(pairs * rounds))
+    cup.book.release([match.id for match, _ in cup.open_matches()])
+    cup.play()
+
+
+def in_finals(folder: Path, *owners: str, **changes: Any) -> Ticking:
+    """A season in finals whose builds of these owners have 20 games each; its final table is computed."""
+    cup = ticking(folder, finals_deals=1, **changes)
+    _played(cup, *((f"{owner}{at}/v1", owner) for at, owner in enumerate(owners)))
+    _move(cup, SeasonState.CLOSING, SeasonState.FINALS)
+    assert cup.tick(), "the final table is not computed yet"
+    LadderFits(cup.book).fit_all()
+    return cup
+
+
+# ----------------------------------------------------------------------------------------------------------------- dates
+def test_a_season_moves_on_when_its_dates_come(tmp_path: Path) -> None:
+    cup = ticking(tmp_path, closing_ms=1_000_001_000, finals_ms=1_000_002_000)
+    cup.tick(999)
+    assert cup.season.state is SeasonState.OPEN
+    cup.tick(1)
+    assert cup.season.state is SeasonState.CLOSING
+    cup.tick(999)
+    assert cup.season.state is SeasonState.CLOSING
+    cup.tick(1)
+    assert cup.season.state is SeasonState.FINALS
+
+
+def test_a_date_of_the_finals_alone_also_ends_the_entries(tmp_path: Path) -> None:
+    cup = ticking(tmp_path, finals_ms=1_000_002_000)
+    cup.tick(2000)
+    cup.tick()
+    assert cup.season.state is SeasonState.FINALS
+    assert cup.events()[-2:] == ["Season 1 takes no more builds.", "Season 1 draws no more tables; its finals follow."]
+
+
+def test_a_closing_season_goes_on_playing(tmp_path: Path) -> None:
+    cup = ticking(tmp_path)
+    cup.enter("quick/v1", "ann", BuildState.ENTERED)
+    _move(cup, SeasonState.CLOSING)
+    cup.tick()
+    cup.play()
+    cup.tick()
+    assert cup.state("quick/v1") == "active" and cup.tables(Kind.RATED)
+
+
+# ---------------------------------------------------------------------------------------------------------------- finals
+def test_finals_drop_blocks_that_have_not_begun_and_wait_for_those_that_have(tmp_path: Path) -> None:
+    cup = ticking(tmp_path)
+    cup.enter("quick/v1", "ann", games=3)
+    cup.tick()
+    begun, unbegun = [table.block for table in cup.tables()][:2]
+    cup.book.hand_out(1, 60_000)
+    _move(cup, SeasonState.CLOSING, SeasonState.FINALS)
+
+    cup.tick()
+    states = {match.block: match.state for match, _ in cup.book.matches(cup.season.tournament, limit=100)}
+    assert states[unbegun] == DROPPED and [table.block for table in cup.tables(is_open=True)] == [begun]
+    assert not LadderFits(cup.book).fit_all() and cup.book.document(cup.season.tournament, "final") is None
+    cup.play()
+    cup.tick()
+    assert not cup.tables(is_open=True) and cup.season.blocks == 1
+    assert [match.state for match in cup.book.block(cup.season.tournament, begun)] == [RECORDED] * 2
+
+
+def test_a_qualification_that_was_dropped_with_the_season_is_not_passed(tmp_path: Path) -> None:
+    cup = ticking(tmp_path)
+    cup.enter("quick/v1", "ann", BuildState.ENTERED)
+    cup.enter("gone/v1", "bob", BuildState.PARKED, games=0)
+    cup.clock.ms += 15_000
+    cup.connect("gone/v1")
+    cup.tick()
+    assert (cup.state("quick/v1"), cup.state("gone/v1")) == ("qualifying", "returning")
+    _move(cup, SeasonState.CLOSING, SeasonState.FINALS)
+    cup.tick()
+    assert not cup.tables(is_open=True)
+    assert (cup.state("quick/v1"), cup.state("gone/v1")) == ("qualifying", "returning"), "nothing was played"
+
+
+def test_the_best_builds_of_different_owners_play_the_finals(tmp_path: Path) -> None:
+    cup = in_finals(tmp_path, "ann", "ann", "bob", "cleo", "dan", finals_builds=3)
+    final = cup.book.document(cup.season.tournament, "final")
+    assert final is not None and TableDocument.from_json(final.data).is_final
+    cup.tick()
+    finals = cup.book.tournament(cup.season.finals)
+    assert set(finals.spec.entrants) == {"ann0/v1", "bob2/v1", "cleo3/v1"}, "ann1 is the second one of ann"
+    assert finals.state == WAITING and finals.spec.ladder == "cup" and finals.planned == 3 * 2
+    assert cup.events()[-1].startswith("The finals of season 1 begin: ")
+    cup.tick()
+    assert cup.book.tournament(cup.season.finals).state == WAITING and cup.season.state is SeasonState.FINALS
+
+
+@pytest.mark.parametrize("end", [DONE, CANCELLED])
+def test_finals_start_after_a_while_without_those_who_are_absent_and_close_the_season(tmp_path: Path, end: str) -> None:
+    cup = in_finals(tmp_path, "ann", "bob")
+    cup.tick()
+    cup.tick(_WAIT_MS)
+    assert cup.book.tournament(cup.season.finals).state == WAITING
+    cup.tick(1)
+    assert cup.book.tournament(cup.season.finals).state == RUNNING
+    cup.tick()
+    assert cup.season.state is SeasonState.FINALS
+    cup.book.set_state(cup.season.finals, end)
+    cup.tick()
+    assert cup.season.state is SeasonState.CLOSED and cup.season.closed_ms == cup.clock.ms
+    assert cup.book.tournament(cup.season.tournament).state == DONE
+    assert cup.events()[-1] == "Season 1 is closed."
+    assert not cup.tick() and not cup.tables(is_open=True), "a closed season draws nothing"
+
+
+def test_a_season_with_too_few_builds_is_closed_without_finals(tmp_path: Path) -> None:
+    cup = in_finals(tmp_path, "ann", "ann")
+    cup.tick()
+    assert cup.season.state is SeasonState.CLOSED and not cup.season.finals
+    assert cup.events()[-2:] == [
+        "Season 1 has no finals: 1 builds of different owners qualified, and a table has 2 seats.",
+        "Season 1 is closed.",
+    ]
+
+
+def test_a_season_without_any_game_is_closed(tmp_path: Path) -> None:
+    cup = ticking(tmp_path)
+    _move(cup, SeasonState.CLOSING, SeasonState.FINALS)
+    assert cup.tick()
+    LadderFits(cup.book).fit_all()
+    cup.tick()
+    assert cup.season.state is SeasonState.CLOSED
+
+
+# ----------------------------------------------------------------------------------------------------------- next season
+def test_the_next_season_keeps_builds_and_their_states(tmp_path: Path) -> None:
+    cup = ticking(tmp_path)
+    cup.enter("quick/v1", "ann", BuildState.ENTERED)
+    cup.enter("good/v1", "bob")
+    cup.enter("old/v1", "cleo")
+    cup.enter("gone/v1", "dan", BuildState.PARKED, games=0)
+    cup.tick()
+    cup.book.retire(cup.build("old/v1"), "")
+    _move(cup, SeasonState.CLOSING, SeasonState.FINALS)
+    cup.tick()
+    LadderFits(cup.book).fit_all()
+    cup.tick()
+    assert cup.season.state is SeasonState.CLOSED
+    assert cup.book.open_season(*new_season(cup.book.ladder("cup"), 2, cup.book.builds("cup")))
+
+    assert cup.season.number == 2 and cup.season.closing_ms is None
+    assert cup.names(range(6)) == ["bundled-0", "bundled-1", "bundled-2", "gone/v1", "good/v1", "quick/v1"]
+    states = {build.name: build.state.value for build in cup.book.builds("cup")}
+    assert states == {"quick/v1": "qualifying", "good/v1": "active", "gone/v1": "parked", "old/v1": "retired"}
+    cup.leave("quick/v1")
+    cup.tick()
+    assert not cup.tables(Kind.QUALIFICATION), "it is not connected"
+    cup.connect("quick/v1")
+    cup.tick()
+    cup.play()
+    cup.tick()
+    assert cup.state("quick/v1") == "active", "it began again"
+    assert any("good/v1" in cup.names(table.seats) for table in cup.tables(Kind.RATED))
