@@ -253,7 +253,9 @@ _NOT_PRIVATE: Final = {
     "LIVE_SESSIONS", "REQUEST_BYTES_PER_CALLER", "SESSIONS_PER_CALLER", "SIMULATION_MS_PER_SECOND", "STREAMS_PER_BOT",
     "TEST_POSTGRES", "TEST_RABBITMQ", "THERE", "WATCHERS_PER_CALLER", "WATCHERS_PER_SESSION", "WINDOW",
     # secrets that are not paths: a bot's environment has only its own key and seed
-    "BOT_KEY", "BOT_SEED", "OPERATOR_TOKEN", "SECRETS",
+    "BOT_KEY", "BOT_SEED", "OPERATOR_TOKEN", "OWNER_KEY", "SECRETS",
+    # a switch
+    "LADDERS",
     # certificates, and the Python that runs everything
     "CA", "TLS_CERT", "TLS_CLIENT_CA", "PYTHON",
 }  # fmt: skip
@@ -280,10 +282,10 @@ def test_every_setting_that_names_a_private_path_is_hidden_from_bots(tmp_path: P
 
 
 def test_every_flag_that_names_a_secret_file_has_a_variable() -> None:
-    """Otherwise private_paths would miss it: --tls-key is RUBBLE_TLS_KEY."""
+    """Otherwise private_paths would miss it: --tls-key is RUBBLE_TLS_KEY, --owner-key is RUBBLE_OWNER_KEY_FILE."""
     text = "\n".join(file.read_text() for file in (HOME / "cli").glob("*.py"))
     flags = set(re.findall(r'"--([a-z-]*(?:key|secret|token|password|file)[a-z-]*)"', text))
-    assert flags == {"key", "keys", "tls-key"}  # --key is a text, --keys is an output folder
+    assert flags == {"key", "keys", "owner-key", "tls-key"}  # --key is a text, --keys is an output folder
 
 
 @pytest.mark.parametrize(
