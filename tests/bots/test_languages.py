@@ -4,50 +4,30 @@ A language is a folder of bots/ with the two scripts ``build`` and ``run``. If i
 missing), its tests are skipped with the script's message.
 """
 
-import fcntl
 import functools
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from rubble.v1 import session_pb2
 from service.games import all_games
-from tests.harness.bot_processes import BotArena, bot_env
-from tests.harness.processes import HOME, Process, run_command
+from tests.harness.bot_processes import BotArena
+from tests.harness.languages import LANGUAGES, ToolMissing, build_starter, run_script
+from tests.harness.processes import HOME, Process
 from tests.harness.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
-
-#: The first time a build fetches and compiles everything.
-BUILD_S = 1800
-MISSING = 3
-LANGUAGES = sorted(
-    folder.name
-    for folder in (HOME / "bots").iterdir()
-    if os.access(folder / "build", os.X_OK) and os.access(folder / "run", os.X_OK)
-)
-
-
-def script(language: str, name: str) -> subprocess.CompletedProcess[str]:
-    """Runs one of a folder's scripts; only one at a time on this machine."""
-    lock = HOME / ".rubble" / f"build-{language}.lock"
-    lock.parent.mkdir(exist_ok=True)
-    with lock.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        return run_command(HOME / "bots" / language / name, env=bot_env(), patience_s=BUILD_S)
 
 
 @functools.cache
 def built(language: str) -> Path:
     """Builds the bot and returns its start script; skips the test if a tool is missing."""
-    made = script(language, "build")
-    if made.returncode == MISSING:
-        pytest.skip(f"bots/{language} was not built: {made.stderr.strip()}")
-    assert made.returncode == 0, made.stdout + made.stderr
-    return HOME / "bots" / language / "run"
+    try:
+        return build_starter(language)
+    except ToolMissing as missing:
+        pytest.skip(str(missing))
 
 
 class LanguageBots:
@@ -82,11 +62,11 @@ def bots_alone(request: pytest.FixtureRequest, own_arena: BotArena) -> LanguageB
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_second_build_has_nothing_to_do_and_the_folders_own_tests_pass(language: str) -> None:
     built(language)
-    assert script(language, "build").returncode == 0
+    assert run_script(language, "build").returncode == 0
     if not os.access(HOME / "bots" / language / "test", os.X_OK):
         pytest.skip(f"bots/{language} has no script called test")
 
-    tested = script(language, "test")
+    tested = run_script(language, "test")
 
     assert tested.returncode == 0, tested.stdout + tested.stderr
 

@@ -1,0 +1,1 @@
+"""Bots for ladders: colluders, one that crashes, and one of any strength."""
