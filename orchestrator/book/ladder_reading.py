@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
 from orchestrator.book.claims import BookClaims
 from orchestrator.book.ladder_rows import Document, LadderCounts, build_of, ladder_of, season_of, table_of
@@ -197,9 +197,12 @@ class BookLadderReader(BookClaims):
         kind: Kind | None = None,
         since_block: int = 0,
         challenge: str = "",
+        with_candidates: bool = True,
     ) -> list[DrawnTable]:
-        """Drawn tables in the order of their blocks."""
-        query = select(drawn_tables).where(drawn_tables.c.tournament == tournament)
+        """Drawn tables in the order of their blocks; without their candidates they are read several times as fast."""
+        unread = literal("[]").label("candidates")
+        columns = [column if with_candidates or column.name != "candidates" else unread for column in drawn_tables.c]
+        query = select(*columns).where(drawn_tables.c.tournament == tournament)
         if since_block:
             query = query.where(drawn_tables.c.block >= since_block)
         if is_open is not None:
@@ -208,8 +211,13 @@ class BookLadderReader(BookClaims):
             query = query.where(drawn_tables.c.kind == kind.value)
         if challenge:
             query = query.where(drawn_tables.c.challenge == challenge)
+        return self._in_order(query)
+
+    def _in_order(self, query: Select[Any]) -> list[DrawnTable]:
+        """Tables in the order of their blocks. SQLite would read all tables of the season to get them sorted."""
         with self._engine.begin() as connection:
-            return [table_of(row) for row in connection.execute(query.order_by(drawn_tables.c.block))]
+            found = [table_of(row) for row in connection.execute(query)]
+        return sorted(found, key=lambda table: table.block)
 
     def tables_of(self, tournament: str, blocks: Collection[int]) -> dict[int, DrawnTable]:
         """The drawn tables of these blocks."""
@@ -244,7 +252,8 @@ class BookLadderReader(BookClaims):
         """The matches that are not over, in schedule order, and whether each is held."""
         query = select(matches).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
         with self._engine.begin() as connection:
-            return [(match_of(row), bool(row.held)) for row in connection.execute(query.order_by(matches.c.ord))]
+            found = [(match_of(row), bool(row.held)) for row in connection.execute(query)]
+        return sorted(found, key=lambda one: one[0].order)  # SQLite would read all matches to get them sorted
 
     def is_trial(self, tournament: str, block: int) -> bool:
         """Whether a block compares a new build with its parent."""
@@ -259,8 +268,13 @@ class BookLadderReader(BookClaims):
         query = select(drawn_tables).where(
             drawn_tables.c.tournament == tournament, drawn_tables.c.state == OVER, drawn_tables.c.trial == new
         )
+        return self._in_order(query)
+
+    def open_match_count(self, tournament: str) -> int:
+        """The number of matches that are not over. Unlike ``progress`` it does not read those that are."""
+        query = select(func.count()).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
         with self._engine.begin() as connection:
-            return [table_of(row) for row in connection.execute(query.order_by(drawn_tables.c.block))]
+            return int(connection.execute(query).scalar_one())
 
     def unfinished(self, tournament: str, blocks: Collection[int]) -> set[int]:
         """Those of these blocks that have an unfinished match, or a result whose seeds are not archived."""

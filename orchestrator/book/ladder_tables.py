@@ -114,7 +114,7 @@ drawn_tables: Final = Table(
     Column("state", String(8), nullable=False),
     Column("drawn_ms", BigInteger, nullable=False),
     Column("over_ms", BigInteger),
-    Index("drawn_tables_by_state", "tournament", "state", "kind", "over_ms"),
+    Index("drawn_tables_by_state", "tournament", "state", "kind", "over_ms", "block"),
     Index("drawn_tables_by_challenge", "tournament", "challenge"),
     Index("drawn_tables_by_trial", "tournament", "trial"),
 )

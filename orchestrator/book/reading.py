@@ -211,13 +211,12 @@ class BookReader:
             by_state = connection.execute(select(tournaments.c.state, func.count()).group_by(tournaments.c.state))
             tournament_counts = {str(state): int(count) for state, count in by_state}
             live = select(tournaments.c.id).where(tournaments.c.state.in_((RUNNING, PAUSED, WAITING)))
-            rows = connection.execute(
-                select(matches.c.state, func.count(), func.min(matches.c.queued_ms))
-                .where(matches.c.tournament.in_(live))
-                .group_by(matches.c.state)
-            ).all()
-            counts = {str(state): int(count) for state, count, _ in rows}
-            oldest = next((queued_ms for state, _, queued_ms in rows if state == QUEUED), None)
+            # Two queries, each of which an index answers: the season of a ladder may have a hundred thousand matches.
+            of_live = select(matches.c.state, func.count()).where(matches.c.tournament.in_(live))
+            rows = connection.execute(of_live.group_by(matches.c.state))
+            counts = {str(state): int(count) for state, count in rows}
+            is_waiting = (matches.c.state == QUEUED) & matches.c.tournament.in_(live)
+            oldest = connection.execute(select(func.min(matches.c.queued_ms)).where(is_waiting)).scalar_one()
             withdrawn = connection.execute(
                 select(func.count()).select_from(withdrawals).where(withdrawals.c.tournament.in_(live))
             ).scalar_one()
@@ -259,7 +258,8 @@ class BookReader:
         """The matches of a block."""
         with self._engine.begin() as connection:
             query = select(matches).where(matches.c.tournament == tournament, matches.c.block == block)
-            return [match_of(row) for row in connection.execute(query.order_by(matches.c.ord))]
+            found = [match_of(row) for row in connection.execute(query)]
+        return sorted(found, key=lambda match: match.order)  # SQLite would read all matches to get them sorted
 
     def match_ids(self, tournament: str) -> dict[int, str]:
         """The ids of all matches, by position in the schedule."""

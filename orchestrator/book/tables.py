@@ -64,6 +64,7 @@ matches: Final = Table(
         "held", Integer, nullable=False, server_default=text("0")
     ),  # 1: it is not handed out before its remote bots have capacity
     Index("matches_by_state", "tournament", "state", "ord"),
+    Index("matches_by_ord", "tournament", "ord"),
     Index("matches_by_block", "tournament", "block"),
     Index("matches_by_lease", "state", "lease_until_ms"),
 )
@@ -79,6 +80,8 @@ results: Final = Table(
     Column("recorded_ms", BigInteger, nullable=False),
     Column("faults", Integer, nullable=False, server_default=text("0")),  # how many seats were forfeited
     Index("results_by_ord", "tournament", "ord"),
+    Index("results_by_block", "tournament", "block"),
+    Index("results_by_time", "tournament", "recorded_ms"),
 )
 
 replays: Final = Table(

@@ -29,6 +29,10 @@ def _season() -> sa.Column[str]:
 
 def upgrade() -> None:
     op.add_column("matches", sa.Column("held", sa.Integer, nullable=False, server_default=sa.text("0")))
+    # A season has many more matches than are read at a time.
+    op.create_index("matches_by_ord", "matches", ["tournament", "ord"])
+    op.create_index("results_by_block", "results", ["tournament", "block"])
+    op.create_index("results_by_time", "results", ["tournament", "recorded_ms"])
     op.create_table(
         "owners", _text("name", 24, primary_key=True), _number("generation"), _number("revoked"), _time("created_ms")
     )
@@ -99,7 +103,7 @@ def upgrade() -> None:
         _time("drawn_ms"),
         sa.Column("over_ms", _BIG),
     )
-    op.create_index("drawn_tables_by_state", "drawn_tables", ["tournament", "state", "kind", "over_ms"])
+    op.create_index("drawn_tables_by_state", "drawn_tables", ["tournament", "state", "kind", "over_ms", "block"])
     op.create_index("drawn_tables_by_challenge", "drawn_tables", ["tournament", "challenge"])
     op.create_index("drawn_tables_by_trial", "drawn_tables", ["tournament", "trial"])
     op.create_table(
@@ -158,4 +162,7 @@ def downgrade() -> None:
         "invitations", "members", "ladders", "owners",
     ):  # fmt: skip
         op.drop_table(name)
+    op.drop_index("results_by_time", "results")
+    op.drop_index("results_by_block", "results")
+    op.drop_index("matches_by_ord", "matches")
     op.drop_column("matches", "held")
