@@ -15,6 +15,8 @@ from tests.harness.bot_processes import remote_bot
 from tests.harness.processes import RUBBLE, Process, check_output, clean_env
 from tests.harness.tournaments import Host
 
+pytestmark = pytest.mark.slow
+
 LADDER = """name = "spring"
 game = "relief"
 players = 2

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from cli import ladder_file
 from cli.roster import facts_of
 from orchestrator.ladder.file import (
+    BUNDLED_BOT,
     FINALS,
     QUOTAS,
     SEASON,
@@ -563,3 +564,9 @@ def test_a_check_says_why_a_file_cannot_be_read(tmp_path: Path) -> None:
     file.write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(BadSetup, match="expected a ladder file of at most 1 MiB"):
         command("check", str(file))
+
+
+def test_the_manual_names_every_key() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "ladder.md").read_text(encoding="utf-8")
+    names = {*TOP, *BUNDLED_BOT, *QUOTAS, *SEASON, *FINALS}
+    assert [name for name in sorted(names) if f"`{name}`" not in text] == []
