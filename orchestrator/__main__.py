@@ -142,7 +142,9 @@ def _serve_metrics(settings: Settings, role: str) -> Callable[[], None]:
         from orchestrator.tasks import app
 
         book = Book(settings.book)
-        metrics.BEAT.register(metrics.ArenaCollector(book, settings.window, lambda: queue_length(app)))
+        metrics.BEAT.register(
+            metrics.ArenaCollector(book, settings.window, lambda: queue_length(app), has_ladders=settings.ladders)
+        )
     try:
         address, stop = metrics.serve(settings.metrics, role)
     except OSError as error:

@@ -161,8 +161,10 @@ class ArenaCollector(Collector):
     #: A scrape within this time gets the values of the scrape before, in seconds.
     FRESH_S: Final = 2.0
 
-    def __init__(self, book: Book, window: int, queue_length: Callable[[], int]) -> None:
+    def __init__(self, book: Book, window: int, queue_length: Callable[[], int], *, has_ladders: bool = True) -> None:
+        """Without ``has_ladders`` the ladders of the book are not maintained, and there is nothing to say about them."""
         self._book = book
+        self._has_ladders = has_ladders
         self._window = window
         self._queue_length = queue_length
         self._lock = threading.Lock()
@@ -194,7 +196,8 @@ class ArenaCollector(Collector):
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            return [*_families(self._book.arena_counts()), *ladder_families(self._book.ladder_counts())]
+            ladders = self._book.ladder_counts() if self._has_ladders else []
+            return [*_families(self._book.arena_counts()), *ladder_families(ladders)]
         except SQLAlchemyError:
             return None  # exported as rubble_book_up 0
 

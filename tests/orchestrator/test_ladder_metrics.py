@@ -24,9 +24,9 @@ def book(tmp_path: Path) -> Iterator[Book]:
     opened.close()
 
 
-def _text(book: Book) -> str:
+def _text(book: Book, *, has_ladders: bool = True) -> str:
     registry = CollectorRegistry()
-    registry.register(ArenaCollector(book, 64, lambda: 0))
+    registry.register(ArenaCollector(book, 64, lambda: 0, has_ladders=has_ladders))
     return generate_latest(registry).decode()
 
 
@@ -94,6 +94,13 @@ def test_a_season_that_draws_no_tables_is_not_without_tables_and_a_closed_one_ha
     book.move_season(season, SeasonState.CLOSED)
 
     assert not [name for name, _ in _scrape(book) if name.startswith("rubble_ladder")]
+
+
+def test_ladders_that_are_not_maintained_have_no_gauges(book: Book) -> None:
+    make_ladder(book, "open")
+
+    assert 'ladder="open"' in _text(book)
+    assert 'ladder="open"' not in _text(book, has_ladders=False)
 
 
 def test_beyond_the_limit_ladders_share_a_label(book: Book) -> None:
