@@ -20,13 +20,16 @@ from orchestrator.book import Book
 from orchestrator.book import book as book_module
 from orchestrator.book.rows import Match, Tournament
 from orchestrator.book.tables import PLANNED, RUNNING
+from orchestrator.ladder.model import BuildState, RatingPoint
 from orchestrator.spec import Spec
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
+from service.rpc.auth import Unauthenticated
 from tests.deploy.tools import DEPLOY
 from tests.harness.bots import Bot
 from tests.harness.client import Client
 from tests.harness.games import create_session
+from tests.harness.ladders import draw, enter, make_ladder, owner_keys, play, sign_up
 from tests.harness.processes import run_command
 from tests.harness.service import Copy
 from tests.harness.waiting import until
@@ -125,6 +128,96 @@ def test_a_postgresql_book_is_backed_up_and_restored(databases: list[str], tmp_p
     _record(restored, 5)
     assert restored.progress("cup").recorded == 16, "a restored book can be continued"
     restored.close()
+
+
+def _fill_ladder(book: Book) -> str:
+    """A ladder with two owners, one of them revoked, a parked build, two blocks that are over and one that is open."""
+    make_ladder(book, "spring")
+    keys = {owner: sign_up(book, "spring", owner) for owner in ("ada", "bob")}
+    enter(book, "spring", "ada", "swift")
+    enter(book, "spring", "bob", "shaky", BuildState.PARKED)
+    draw(book, "spring", tables=2)
+    play(book, "spring")
+    draw(book, "spring")
+    tournament = book.season("spring").tournament
+    book.keep_document(tournament, "standings", 2, b'{"lines": []}')
+    book.keep_points(tournament, [RatingPoint(3, 2, 5, 12.0, 90.0, 1, 4)])
+    book.rotate_owner("bob", is_revoked=True)
+    return keys["ada"]
+
+
+def _ladder_facts(book: Book) -> list[object]:
+    """Everything that the book says about the ladder."""
+    season = book.season("spring")
+    id_ = season.tournament
+    return [
+        book.ladder("spring"),
+        season,
+        book.tournament(id_),
+        book.members("spring"),
+        book.builds("spring"),
+        book.tables(id_),
+        book.open_matches(id_),
+        book.games_of(id_, book.over_blocks(id_)),
+        sorted(book.replays(id_)),
+        book.draws(id_),
+        book.document(id_, "standings"),
+        book.history(id_, 3),
+        book.events("spring"),
+    ]
+
+
+def _continue_ladder(book: Book) -> None:
+    """The open table is played, the next one drawn, and another build entered."""
+    before = book.season("spring")
+    play(book, "spring")
+    assert draw(book, "spring") == [before.next_block]
+    enter(book, "spring", "ada", "second")
+    now = book.season("spring")
+    assert (now.blocks, now.next_draw) == (before.blocks + 1, before.next_draw + 1)
+    assert book.events("spring")[0].words.startswith("second/v1 of ada is entered")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_ladder_survives_and_the_keys_of_its_owners_still_work(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    if kind == "sqlite":
+        first, second = f"sqlite:///{tmp_path / 'book.sqlite'}", f"sqlite:///{tmp_path / 'copy'}"
+    else:
+        if shutil.which("pg_dump") is None or shutil.which("pg_restore") is None:
+            pytest.skip("pg_dump and pg_restore are not on the PATH (Debian's package is postgresql-client)")
+        first, second = request.getfixturevalue("databases")
+    book = Book(first)
+    key = _fill_ladder(book)
+    expected = _ladder_facts(book)
+    (tmp_path / "url").write_text(first)
+    saved = run_command(DEPLOY / "book-backup", f"@{tmp_path / 'url'}", tmp_path / "copy")
+    assert saved.returncode == 0, saved.stderr
+    book.close()
+    if kind == "postgresql":
+        loaded = run_command("pg_restore", "--no-owner", "--dbname", second.replace("+psycopg", ""), tmp_path / "copy")
+        assert loaded.returncode == 0, loaded.stderr
+
+    restored = Book(second)
+
+    assert _ladder_facts(restored) == expected
+    assert owner_keys(restored).read(key) == ("ada", 1)
+    ada, bob = restored.owner("ada"), restored.owner("bob")
+    assert ada is not None and ada.generation == 1 and not ada.is_revoked
+    assert bob is not None and bob.is_revoked
+    _continue_ladder(restored)
+    restored.close()
+
+
+def test_a_key_of_an_owner_is_worth_nothing_in_another_book(tmp_path: Path) -> None:
+    """The secret that signs it is in the book: a book that is begun anew does not know its owners."""
+    first, second = (Book(f"sqlite:///{tmp_path / name}") for name in ("first", "second"))
+    key = _fill_ladder(first)
+    with pytest.raises(Unauthenticated):
+        owner_keys(second).read(key)
+    first.close()
+    second.close()
 
 
 def test_a_backup_never_overwrites_a_file_and_a_wrong_address_is_named(tmp_path: Path) -> None:
