@@ -16,6 +16,7 @@ from orchestrator.api.ladder_messages import (
     verdict_message,
 )
 from orchestrator.book import Book
+from orchestrator.book.ladder_reading import UnknownLadder
 from orchestrator.book.ladder_rows import Document
 from orchestrator.errors import BadSeason, NotReady, UnknownName
 from orchestrator.ladder.conduct import counted
@@ -107,6 +108,11 @@ class LadderQueries:
             response.next_page_token = str(start + size)
         return response
 
+    def _build(self, ladder: str, name: str) -> Build:
+        """One build by its name. Raises UnknownLadder if there is no such ladder or build."""
+        self._book.ladder(ladder)
+        return self._book.build(ladder, name)
+
     def build(self, build: Build) -> ladder_pb2.Build:
         """One build."""
         season = self._book.season(build.ladder)
@@ -171,7 +177,7 @@ class LadderQueries:
 
     def verdict(self, name: str, build: str) -> ladder_pb2.BuildVerdict:
         """Whether a build is better than its parent."""
-        found = self._book.build(name, build)
+        found = self._build(name, build)
         if not found.parent:
             raise NotReady(
                 f"{build} has no parent: it is the first build of its bot, and counts without a comparison", build=build
@@ -251,7 +257,12 @@ class LadderQueries:
 
     def challenge(self, id_: str) -> ladder_pb2.Challenge:
         """A challenge and its games."""
-        found = self._book.challenge(id_)
+        try:
+            found = self._book.challenge(id_)
+        except UnknownLadder:
+            raise UnknownName(
+                f"there is no challenge {id_!r}; expected the id that CreateChallenge returned", challenge=id_
+            ) from None
         tables = self._book.tables(found.tournament, challenge=id_)
         names = self._book.tournament(found.tournament).spec.entrants
         message = ladder_pb2.Challenge(

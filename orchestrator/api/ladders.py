@@ -76,7 +76,7 @@ class Ladders(LadderQueries):
         """End all keys of an owner and retire its builds; returns how many."""
         self._check_words("reason", reason, least=0)
         if self._book.rotate_owner(owner, is_revoked=True) is None:
-            raise UnknownName(f"there is no owner {owner!r}", owner=owner)
+            raise _unknown_owner(owner)
         retired = 0
         for build in self._book.owned_builds(owner):
             self._client.revoke_key(build.id)
@@ -110,7 +110,8 @@ class Ladders(LadderQueries):
         try:
             moved = self._book.move_season(season, wanted)
         except BadMove as error:
-            raise BadSeason(f"season {season.number} of {name}: {error}", state=season.state.value) from None
+            begin = "; OPEN begins the next one" if season.state is SeasonState.CLOSED else ""
+            raise BadSeason(f"season {season.number} of {name}: {error}{begin}", state=season.state.value) from None
         return self._season_message(ladder, moved)
 
     def _stop_finals(self, season: Season) -> None:
@@ -160,10 +161,7 @@ class Ladders(LadderQueries):
         """The name of the owner who calls. Raises Unauthenticated if its key was revoked or rotated."""
         known = self._book.owner(caller.owner)
         if known is None or known.is_revoked or known.generation != caller.generation:
-            raise Unauthenticated(
-                "KEY_REVOKED",
-                f"this key of {caller.owner!r} was revoked or replaced by a newer one; use the newest key",
-            )
+            raise _ended_key(caller.owner)
         return known.name
 
     def rotate_key(self, owner: str, caller: Caller) -> tuple[str, str]:
@@ -171,14 +169,17 @@ class Ladders(LadderQueries):
         if caller.is_operator:
             if not owner:
                 raise BadField("owner", owner, "the name of an owner, because the operator has no key of its own")
+            generation = self._book.rotate_owner(owner)
+            if generation is None:
+                raise _unknown_owner(owner)
         else:
             own = self._owner(caller)
             if owner not in ("", own):
                 raise NotAllowed(f"{own} cannot rotate the key of {owner!r}; only the operator can", owner=owner)
             owner = own
-        generation = self._book.rotate_owner(owner)
-        if generation is None:
-            raise UnknownName(f"there is no owner {owner!r}", owner=owner)
+            generation = self._book.rotate_owner(owner, only_from=caller.generation)
+            if generation is None:
+                raise _ended_key(owner)  # another call was faster
         return owner, self._keys.key(owner, generation)
 
     # ------------------------------------------------------------------------------------------------------------ builds
@@ -244,16 +245,16 @@ class Ladders(LadderQueries):
     def retire(self, name: str, build: str, reason: str, caller: Caller) -> ladder_pb2.Build:
         """Take a build out of the ladder. Calling it again changes nothing."""
         self._check_words("reason", reason, least=0)
-        found = self._book.build(name, build) if caller.is_operator else self._own_build(name, build, caller)
+        found = self._build(name, build) if caller.is_operator else self._own_build(name, build, caller)
         self._book.retire(found, reason)
         self._client.revoke_key(found.id)
         return self.build(self._book.build(name, build))
 
     def _own_build(self, name: str, build: str, caller: Caller) -> Build:
         owner = self._owner(caller)
-        found = self._book.build(name, build)
+        found = self._build(name, build)
         if found.owner != owner:
-            raise NotAllowed(f"{build} belongs to {found.owner}, not to {owner}", build=build)
+            raise NotAllowed(f"{build} belongs to {found.owner}, not to {owner}; name a build of your own", build=build)
         return found
 
     # -------------------------------------------------------------------------------------------------------- challenges
@@ -280,9 +281,12 @@ class Ladders(LadderQueries):
         for opponent in opponents:
             if opponent in bundled:
                 continue
-            other = self._book.build(name, opponent)
+            other = self._build(name, opponent)
             if not other.accepts_challenges and other.owner != own.owner:
-                raise NotAllowed(f"{opponent} does not accept challenges", build=opponent)
+                raise NotAllowed(
+                    f"{opponent} does not accept challenges; `rubble ladder builds {name}` shows which do",
+                    build=opponent,
+                )
             self._check_connected(other, connected)
         draws = Draws(secrets.token_bytes(32), "challenge")
         rest = draws.shuffled([bot for bot in bundled if bot not in opponents])
@@ -324,6 +328,15 @@ class Ladders(LadderQueries):
     def _check_words(self, field: str, words: str, least: int = 1) -> None:
         if not least <= len(words.strip()) <= _LONGEST_WORDS or (words and not words.isprintable()):
             raise BadField(field, words, f"{least} to {_LONGEST_WORDS} printable characters on one line")
+
+
+def _unknown_owner(owner: str) -> UnknownName:
+    return UnknownName(f"there is no owner {owner!r}; `rubble owner list LADDER` lists those of a ladder", owner=owner)
+
+
+def _ended_key(owner: str) -> Unauthenticated:
+    words = f"this key of {owner!r} was revoked or replaced by a newer one; use the newest key"
+    return Unauthenticated("KEY_REVOKED", words)
 
 
 def _now_ms() -> int:

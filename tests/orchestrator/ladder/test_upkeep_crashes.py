@@ -10,7 +10,6 @@ import pytest
 
 from orchestrator.book import Book
 from orchestrator.ladder.model import BuildState, Kind
-from orchestrator.ladder.states import SeasonState
 from tests.orchestrator.ladder.test_upkeep_seasons import in_finals
 from tests.orchestrator.ladder.ticking import Ticking, ticking
 
@@ -149,5 +148,5 @@ def test_two_processes_close_a_season_once(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert cup.season.state is SeasonState.CLOSED and cup.events().count("Season 1 is closed.") == 1
+    assert cup.season_state() == "closed" and cup.events().count("Season 1 is closed.") == 1
     other.close()

@@ -52,20 +52,20 @@ def in_finals(folder: Path, *owners: str, **changes: Any) -> Ticking:
 def test_a_season_moves_on_when_its_dates_come(tmp_path: Path) -> None:
     cup = ticking(tmp_path, closing_ms=1_000_001_000, finals_ms=1_000_002_000)
     cup.tick(999)
-    assert cup.season.state is SeasonState.OPEN
+    assert cup.season_state() == "open"
     cup.tick(1)
-    assert cup.season.state is SeasonState.CLOSING
+    assert cup.season_state() == "closing"
     cup.tick(999)
-    assert cup.season.state is SeasonState.CLOSING
+    assert cup.season_state() == "closing"
     cup.tick(1)
-    assert cup.season.state is SeasonState.FINALS
+    assert cup.season_state() == "finals"
 
 
 def test_a_date_of_the_finals_alone_also_ends_the_entries(tmp_path: Path) -> None:
     cup = ticking(tmp_path, finals_ms=1_000_002_000)
     cup.tick(2000)
     cup.tick()
-    assert cup.season.state is SeasonState.FINALS
+    assert cup.season_state() == "finals"
     assert cup.events()[-2:] == ["Season 1 takes no more builds.", "Season 1 draws no more tables; its finals follow."]
 
 
@@ -91,7 +91,8 @@ def test_finals_drop_blocks_that_have_not_begun_and_wait_for_those_that_have(tmp
     cup.tick()
     states = {match.block: match.state for match, _ in cup.book.matches(cup.season.tournament, limit=100)}
     assert states[unbegun] == DROPPED and [table.block for table in cup.tables(is_open=True)] == [begun]
-    assert not LadderFits(cup.book).fit_all() and cup.book.document(cup.season.tournament, "final") is None
+    LadderFits(cup.book).fit_all()
+    assert cup.book.document(cup.season.tournament, "final") is None
     cup.play()
     cup.tick()
     assert not cup.tables(is_open=True) and cup.season.blocks == 1
@@ -122,7 +123,7 @@ def test_the_best_builds_of_different_owners_play_the_finals(tmp_path: Path) -> 
     assert finals.state == WAITING and finals.spec.ladder == "cup" and finals.planned == 3 * 2
     assert cup.events()[-1].startswith("The finals of season 1 begin: ")
     cup.tick()
-    assert cup.book.tournament(cup.season.finals).state == WAITING and cup.season.state is SeasonState.FINALS
+    assert cup.book.tournament(cup.season.finals).state == WAITING and cup.season_state() == "finals"
 
 
 @pytest.mark.parametrize("end", [DONE, CANCELLED])
@@ -134,10 +135,10 @@ def test_finals_start_after_a_while_without_those_who_are_absent_and_close_the_s
     cup.tick(1)
     assert cup.book.tournament(cup.season.finals).state == RUNNING
     cup.tick()
-    assert cup.season.state is SeasonState.FINALS
+    assert cup.season_state() == "finals"
     cup.book.set_state(cup.season.finals, end)
     cup.tick()
-    assert cup.season.state is SeasonState.CLOSED and cup.season.closed_ms == cup.clock.ms
+    assert cup.season_state() == "closed" and cup.season.closed_ms == cup.clock.ms
     assert cup.book.tournament(cup.season.tournament).state == DONE
     assert cup.events()[-1] == "Season 1 is closed."
     assert not cup.tick() and not cup.tables(is_open=True), "a closed season draws nothing"
@@ -146,7 +147,7 @@ def test_finals_start_after_a_while_without_those_who_are_absent_and_close_the_s
 def test_a_season_with_too_few_builds_is_closed_without_finals(tmp_path: Path) -> None:
     cup = in_finals(tmp_path, "ann", "ann")
     cup.tick()
-    assert cup.season.state is SeasonState.CLOSED and not cup.season.finals
+    assert cup.season_state() == "closed" and not cup.season.finals
     assert cup.events()[-2:] == [
         "Season 1 has no finals: 1 builds of different owners qualified, and a table has 2 seats.",
         "Season 1 is closed.",
@@ -159,7 +160,7 @@ def test_a_season_without_any_game_is_closed(tmp_path: Path) -> None:
     assert cup.tick()
     LadderFits(cup.book).fit_all()
     cup.tick()
-    assert cup.season.state is SeasonState.CLOSED
+    assert cup.season_state() == "closed"
 
 
 # ----------------------------------------------------------------------------------------------------------- next season
@@ -175,7 +176,7 @@ def test_the_next_season_keeps_builds_and_their_states(tmp_path: Path) -> None:
     cup.tick()
     LadderFits(cup.book).fit_all()
     cup.tick()
-    assert cup.season.state is SeasonState.CLOSED
+    assert cup.season_state() == "closed"
     assert cup.book.open_season(*new_season(cup.book.ladder("cup"), 2, cup.book.builds("cup")))
 
     assert cup.season.number == 2 and cup.season.closing_ms is None

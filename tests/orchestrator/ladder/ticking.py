@@ -140,6 +140,9 @@ class Ticking:
     def season(self) -> Season:
         return self.book.season("cup")
 
+    def season_state(self) -> str:
+        return self.season.state.value
+
     def build(self, name: str) -> Build:
         return self.book.build("cup", name)
 
