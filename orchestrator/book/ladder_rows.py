@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.book.rows import read_numbers
 from orchestrator.ladder.model import Build, BuildState, DrawnTable, Kind, Ladder, Season
 from orchestrator.ladder.spec import LadderSpec
 from orchestrator.ladder.states import SeasonState
@@ -93,8 +94,8 @@ def table_of(row: Any) -> DrawnTable:
         row.block,
         Kind(row.kind),
         row.rule,
-        tuple(json.loads(row.seats)),
-        tuple(json.loads(row.candidates)),
+        read_numbers(row.seats),
+        read_numbers(row.candidates),
         row.stream,
         row.draw,
         row.deal,

@@ -2,13 +2,16 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from orchestrator.book.tables import PLANNED
 from orchestrator.records import Game
 from orchestrator.spec import Spec
+
+#: Reads a JSON list of entrants.
+read_numbers: Final = msgspec.json.Decoder(tuple[int, ...]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def match_of(row: Any) -> Match:
         row.tournament,
         row.ord,
         row.block,
-        tuple(json.loads(row.seats)),
+        read_numbers(row.seats),
         bytes.fromhex(row.table_seed),
         bytes.fromhex(row.deck_seed),
         row.state,
@@ -216,3 +219,6 @@ class KeptReplays:
     ended_ms: int
     replays: int
     size: int
+    #: The ladder and the number of the season, if it is a closed season of a ladder or its finals; empty and 0 otherwise.
+    ladder: str = ""
+    season: int = 0
