@@ -11,7 +11,7 @@ from orchestrator.ladder.states import SeasonState
 from rubble.v1 import ladder_pb2, tournament_pb2
 from tests.harness.client import Refusal
 from tests.harness.tournaments import TournamentArena
-from tests.orchestrator.api.ladder_api import BUNDLED, LadderApi, ladder_api
+from tests.orchestrator.api.ladder_api import BUNDLED, TOURNAMENTS, LadderApi, ladder_api
 
 _CODE = grpc.StatusCode
 _DAY_S = 86_400
@@ -374,8 +374,8 @@ def test_the_service_of_tournaments_knows_no_seasons(api: LadderApi) -> None:
     tournament = api.book.season(ladder).tournament
     listed = api.call(tournament_pb2.ListTournamentsRequest(), api.operator).tournaments
     assert tournament not in {one.id for one in listed}
-    for method in tournament_pb2.DESCRIPTOR.services_by_name["TournamentService"].methods:
-        request: Any = method.input_type._concrete_class()
+    for method in TOURNAMENTS.methods:
+        request: Any = getattr(tournament_pb2, method.input_type.name)()
         if hasattr(request, "tournament"):
             for name in (tournament, "season.1"):
                 request.tournament = name
