@@ -405,6 +405,8 @@ def prune(
 ) -> int:
     """Remove the replays of old tournaments from a book. Results, tables and reports stay; export what you want to keep first.
 
+    Closed seasons of ladders are listed too: [bold]rubble ladder export[/] keeps one. Seasons that are not closed stay as they are.
+
     [dim]$[/] rubble tournament prune                                    [dim]# lists what would be removed[/]
     [dim]$[/] rubble tournament prune --book runs/first --days 90 --yes
     """
@@ -413,6 +415,7 @@ def prune(
     from cli.arena_address import secret_address
     from cli.arguments import read_number
     from orchestrator.book import Book
+    from orchestrator.report.words import visible
     from orchestrator.settings import BadSetting
 
     kept_days = read_number("--days", days, 0, 100_000)
@@ -456,6 +459,12 @@ def prune(
         console().print(
             f"removed: {total}" if yes else f"would be removed: {total}; --yes removes them", highlight=False
         )
+        if not yes:
+            for ladder, season in dict.fromkeys((kept.ladder, kept.season) for kept in found if kept.ladder):
+                export = f"{own_command()} ladder export {visible(ladder)} --season {season} --out DIR"
+                print(
+                    f"season {season} of {visible(ladder)} can be verified only with its replays; keep them with: {export}"
+                )
     return 0
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from orchestrator.book.claims import AT_REST
 from orchestrator.book.ladder_book import BookLadders
+from orchestrator.book.reading import of_live_seasons
 from orchestrator.book.rows import Match, Tournament, match_row, payload_of
 from orchestrator.book.tables import (
     CANCELLED,
@@ -209,10 +210,15 @@ class Book(BookLadders):
             self._keep_replay(connection, match, text, has_seeds=has_seeds)
 
     def drop_replays(self, tournament: str, words: str) -> int:
-        """Delete the replays of a finished tournament and return their number. Its results stay, with ``words`` as a note."""
+        """Delete the replays of a finished tournament and return their number. Its results stay, with ``words`` as a note.
+
+        Those of a ladder's season that is not closed stay.
+        """
         with self._engine.begin() as connection:
             is_over = select(tournaments.c.id).where(
-                tournaments.c.id == tournament, tournaments.c.state.in_((DONE, CANCELLED))
+                tournaments.c.id == tournament,
+                tournaments.c.state.in_((DONE, CANCELLED)),
+                tournaments.c.id.not_in(of_live_seasons()),
             )
             removed = connection.execute(delete(replays).where(replays.c.tournament.in_(is_over))).rowcount
         if removed:

@@ -4,9 +4,9 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import CompoundSelect, Connection, Engine, func, select
 
 from orchestrator.book.ladder_tables import seasons
 from orchestrator.book.rows import (
@@ -40,6 +40,7 @@ from orchestrator.book.tables import (
     tournaments,
     withdrawals,
 )
+from orchestrator.ladder.states import SeasonState
 from orchestrator.records import Game
 
 _STATES: Final = (PLANNED, QUEUED, PLAYING, RECORDED, DROPPED)
@@ -314,7 +315,10 @@ class BookReader:
             return bool(connection.execute(query).scalar_one_or_none())
 
     def kept_replays(self, ended_before_ms: int) -> list[KeptReplays]:
-        """The stored replays of tournaments that ended before this time, the oldest first; tournaments without any are left out."""
+        """The stored replays of tournaments that ended before this time, the oldest first; tournaments without any are left out.
+
+        A season of a ladder and its finals count as ended when the season is closed.
+        """
         query = (
             select(
                 tournaments.c.id,
@@ -322,15 +326,23 @@ class BookReader:
                 tournaments.c.ended_ms,
                 func.count(),
                 func.sum(func.length(replays.c.data)),
+                func.coalesce(seasons.c.ladder, ""),
+                func.coalesce(seasons.c.number, 0),
             )
             .join(replays, replays.c.tournament == tournaments.c.id)
-            .where(tournaments.c.state.in_((DONE, CANCELLED)), tournaments.c.ended_ms <= ended_before_ms)
-            .group_by(tournaments.c.id, tournaments.c.name, tournaments.c.ended_ms)
+            .outerjoin(seasons, tournaments.c.id.in_((seasons.c.tournament, seasons.c.finals)))
+            .where(
+                tournaments.c.state.in_((DONE, CANCELLED)),
+                tournaments.c.ended_ms <= ended_before_ms,
+                tournaments.c.id.not_in(of_live_seasons()),
+            )
+            .group_by(tournaments.c.id, tournaments.c.name, tournaments.c.ended_ms, seasons.c.ladder, seasons.c.number)
             .order_by(tournaments.c.ended_ms, tournaments.c.id)
         )
         with self._engine.connect() as connection:
             return [
-                KeptReplays(id_, name, at, count, int(size)) for id_, name, at, count, size in connection.execute(query)
+                KeptReplays(id_, name, at, count, int(size), ladder, number)
+                for id_, name, at, count, size, ladder, number in connection.execute(query)
             ]
 
     def replay(self, match: str) -> str | None:
@@ -344,6 +356,12 @@ class BookReader:
         with self._engine.begin() as connection:
             for row in connection.execute(select(replays).where(replays.c.tournament == tournament)):
                 yield row.match, zlib.decompress(row.data).decode()
+
+
+def of_live_seasons() -> CompoundSelect[Any]:
+    """The tournaments of ladders' seasons that are not closed, and of their finals."""
+    is_live = seasons.c.state != SeasonState.CLOSED.value
+    return select(seasons.c.tournament).where(is_live).union(select(seasons.c.finals).where(is_live))
 
 
 def _removed(connection: Connection, tournament: str) -> set[int]:

@@ -21,6 +21,7 @@ from orchestrator.book import book as book_module
 from orchestrator.book.rows import Match, Tournament
 from orchestrator.book.tables import PLANNED, RUNNING
 from orchestrator.ladder.model import BuildState, RatingPoint
+from orchestrator.ladder.states import SeasonState
 from orchestrator.spec import Spec
 from rubble.v1 import bot_pb2
 from service.embedded import EmbeddedRedis
@@ -29,7 +30,7 @@ from tests.deploy.tools import DEPLOY
 from tests.harness.bots import Bot
 from tests.harness.client import Client
 from tests.harness.games import create_session
-from tests.harness.ladders import draw, enter, make_ladder, owner_keys, play, sign_up
+from tests.harness.ladders import draw, enter, make_ladder, now_ms, owner_keys, play, sign_up
 from tests.harness.processes import run_command
 from tests.harness.service import Copy
 from tests.harness.waiting import until
@@ -207,6 +208,12 @@ def test_a_ladder_survives_and_the_keys_of_its_owners_still_work(
     assert ada is not None and ada.generation == 1 and not ada.is_revoked
     assert bob is not None and bob.is_revoked
     _continue_ladder(restored)
+    assert restored.kept_replays(now_ms()) == [], "nothing of a live season is removed"
+    season = restored.season("spring")
+    for state in (SeasonState.CLOSING, SeasonState.FINALS, SeasonState.CLOSED):
+        season = restored.move_season(season, state)
+    (kept,) = restored.kept_replays(now_ms())
+    assert (kept.ladder, kept.season, kept.replays) == ("spring", 1, 6)
     restored.close()
 
 

@@ -1,15 +1,18 @@
 """``rubble tournament`` with a book: commands and their output."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli.app import run
 from orchestrator.api.client import TournamentClient
-from orchestrator.book import Book
-from orchestrator.book.tables import DONE
+from orchestrator.book import Book, Match
+from orchestrator.book.tables import DONE, PLANNED, RUNNING
 from orchestrator.client import ServiceError
+from orchestrator.ladder.states import SeasonState
+from tests.harness.ladders import draw, make_ladder, play
 
 ROSTER = """name = "small"
 game = "relief"
@@ -197,6 +200,36 @@ def test_prune_removes_the_replays_of_ended_tournaments_and_keeps_their_results(
     assert opened.archived(tournament.id) == []
     assert len(opened.games(tournament.id)) == 4
     assert any("replays of this tournament were removed" in words for words in opened.notes(tournament.id))
+    opened.close()
+
+
+def test_prune_touches_a_season_of_a_ladder_only_when_it_is_closed_and_says_how_to_keep_it(
+    book: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = Book(book)
+    season = make_ladder(opened, "spring")
+    draw(opened, "spring")
+    play(opened, "spring")
+    prune = ["tournament", "prune", "--days", "0", "--book", book]
+    finals = replace(opened.tournament(season.tournament), id="finals", name="spring.1.finals", state=RUNNING)
+    opened.plan(finals, [Match("f1", "finals", 0, 0, (0, 1), b"t" * 32, b"d" * 32, PLANNED, 0, 0)])
+    season = opened.move_season(opened.move_season(season, SeasonState.CLOSING), SeasonState.FINALS)
+    assert opened.set_finals(season, "finals")
+    (final,) = (match for match, _ in opened.matches("finals"))
+    opened.keep_replay(final, "{}", has_seeds=True)
+    opened.set_state("finals", DONE)
+
+    assert run([*prune, "--yes"]) == 0
+    assert "no replays of tournaments that ended" in capsys.readouterr().out
+    assert opened.drop_replays("finals", "") == opened.drop_replays(season.tournament, "") == 0
+    opened.move_season(season, SeasonState.CLOSED)
+    assert run(prune) == 0
+    said = capsys.readouterr().out
+    assert "would be removed: 3 replays" in said
+    assert said.count("ladder export spring --season 1 --out DIR") == 1
+    assert run([*prune, "--yes"]) == 0
+    assert opened.archived(season.tournament) == opened.archived("finals") == []
+    assert opened.season("spring").games == len(opened.games(season.tournament)) == 2, "results stay"
     opened.close()
 
 
