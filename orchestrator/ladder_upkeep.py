@@ -292,6 +292,7 @@ class LadderUpkeep:
         players = now.spec.players
         playing = Counter(entrant for table in now.tables.values() for entrant in table.seats)
         strengths = self._strengths(now.season)
+        here = set()
         builds = []
         for entrant in range(len(now.spec.entrants)):
             build = now.build(entrant)
@@ -301,9 +302,9 @@ class LadderUpkeep:
                 places = min(_MOST_BLOCKS, math.ceil(connected[build.id].max_parallel_games / players))
             else:
                 continue
+            here.add(entrant)
             if places > playing[entrant]:
                 builds.append(FieldBuild(entrant, places - playing[entrant], strengths.get(entrant, 0.0)))
-        free = {build.number for build in builds}
         trials = [
             (now.numbers[new.name], now.numbers[parent.name])
             for new, parent in running_trials(list(now.builds.values()))
@@ -312,7 +313,7 @@ class LadderUpkeep:
         trials = [
             (new, parent)
             for new, parent in trials
-            if {new, parent} <= free and not any(table.trial == new for table in now.tables.values())
+            if {new, parent} <= here and not any(table.trial == new for table in now.tables.values())
         ]
         tables = max(1, self._window // players) - len(now.tables)
         if all(now.build(build.number) is None for build in builds):

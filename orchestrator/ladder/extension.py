@@ -31,9 +31,9 @@ class Field(msgspec.Struct, frozen=True):
     """Everything that one draw depends on, besides the tables before and the season's secret."""
 
     builds: tuple[FieldBuild, ...]
-    #: The running trials without an open table: new build and parent, by number.
+    #: The running trials without an open table whose builds are connected, free or not: new build and parent, by number.
     trials: tuple[tuple[int, int], ...] = ()
-    #: At most this many tables are drawn.
+    #: At most this many tables are drawn, or one more if a trial comes last.
     tables: int = 1
 
     def to_json(self) -> bytes:
@@ -80,7 +80,8 @@ def extend(
     """The tables of one draw, in the order of their blocks. ``past`` is brought up to date with them.
 
     ``owners`` gives the owner of each entrant; None for bundled bots. A trial is two tables with the same opening cards and
-    opponents; an opponent with one place left plays them one after the other.
+    opponents; an opponent with one place left plays them one after the other. Trials come first: while one waits, a
+    place of each of its builds is kept for it.
     """
     places = {build.number: build.places for build in drawn_from.builds}
     tables: list[DrawnTable] = []
@@ -105,9 +106,12 @@ def extend(
         block = first_block + len(tables)
         draws = Draws(secret, _stream(block))
         both = trial_tables(free(), past.met, seats, draws, _name(new), _name(parent))
-        if both is not None and len(tables) + 2 <= drawn_from.tables:
+        if both is not None and len(tables) < drawn_from.tables:
             for table in both:
                 seat(table, Rule.TRIAL, block, new)
+        else:
+            for entrant in {new, parent} & places.keys():
+                places[entrant] -= 1
     is_empty = all(owners[build.number] is None for build in drawn_from.builds)
     while len(tables) < drawn_from.tables:
         block = first_block + len(tables)

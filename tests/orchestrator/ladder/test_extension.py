@@ -121,7 +121,7 @@ def test_a_draw_keeps_to_its_places_its_owners_and_its_number_of_tables(one: Fie
     sits = Counter(entrant for each in found for entrant in each.seats)
     in_trials = {entrant for each in found if each.trial is not None for entrant in each.seats}
 
-    assert len(found) <= one.tables
+    assert len(found) <= one.tables + bool(found and found[-1].trial is not None)
     assert [each.block for each in found] == list(range(10, 10 + len(found)))
     for each in found:
         assert len(set(each.seats)) == seats and set(each.seats) <= places.keys()
@@ -150,12 +150,21 @@ def test_trials_come_in_pairs_with_the_same_deal_and_opponents(one: Field, past:
         assert (each.trial, each.deal, each.stream) == (None, each.block, f"block {each.block}")
 
 
-def test_a_trial_needs_room_for_both_tables_and_both_builds() -> None:
+def test_a_trial_needs_room_for_one_table_and_both_builds() -> None:
     assert [one.trial for one in drawn(field(tables=2, trials=((6, 3),)))] == [6, 6]
-    assert [one.trial for one in drawn(field(tables=1, trials=((6, 3),)))] == [None]
+    assert [one.trial for one in drawn(field(tables=1, trials=((6, 3),)))] == [6, 6], "tables often end one by one"
     alone = Field(tuple(build for build in field().builds if build.number != 3), ((6, 3),), 4)
     assert {one.trial for one in drawn(alone)} == {None}
     assert [one.trial for one in drawn(field(tables=5, trials=((6, 3), (7, 4))))] == [6, 6, 7, 7, None]
+
+
+def test_a_build_that_waits_for_its_trial_keeps_a_place_for_it() -> None:
+    for places in (1, 2):
+        builds = tuple(build for build in field(places=places).builds if build.number != 3)
+        sits = Counter(entrant for one in drawn(Field(builds, ((6, 3),), 12)) for entrant in one.seats)
+        assert sits[6] <= places - 1, "its parent, 3, has no place yet"
+        without = Counter(entrant for one in drawn(Field(builds, (), 12)) for entrant in one.seats)
+        assert without[6] == places
 
 
 def test_two_trials_of_one_parent_need_a_place_of_it_each() -> None:
