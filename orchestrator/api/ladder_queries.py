@@ -20,7 +20,7 @@ from orchestrator.book.ladder_reading import UnknownLadder
 from orchestrator.book.ladder_rows import Document
 from orchestrator.errors import BadSeason, NotReady, UnknownName
 from orchestrator.ladder.conduct import counted
-from orchestrator.ladder.model import Build, Ladder, Season
+from orchestrator.ladder.model import UNOPPOSED, Build, Ladder, Season
 from orchestrator.ladder.pairs import LEAST_BLOCKS
 from orchestrator.ladder.pairs_table import PairsDocument
 from orchestrator.ladder.season_table import TableDocument
@@ -98,7 +98,7 @@ class LadderQueries:
         games = self._games(season, spec)
         builds = self._book.builds(name)
         names = {build.name for build in counted(builds).values()}
-        verdicts = self._verdicts(season)
+        verdicts = self._verdicts(name)
         shown = [build for build in builds if owner in ("", build.owner)]
         bundled = [] if owner else [entry for entry in spec.bots if entry.bundled]
         messages = [bundled_message(entry, games.get(entry.name, 0)) for entry in bundled]
@@ -117,21 +117,26 @@ class LadderQueries:
         """One build."""
         season = self._book.season(build.ladder)
         names = {one.name for one in counted(self._book.builds(build.ladder)).values()}
-        return self._build_message(build, names, self._verdicts(season), self._games(season, self._spec(season)))
+        return self._build_message(build, names, self._verdicts(build.ladder), self._games(season, self._spec(season)))
 
     def _build_message(
         self, build: Build, names: set[str], verdicts: dict[str, BuildVerdict], games: dict[str, int]
     ) -> ladder_pb2.Build:
-        verdict = self._verdict_of(build, verdicts) if build.parent else None
+        is_compared = build.parent and build.verdict != UNOPPOSED
+        verdict = self._verdict_of(build, verdicts) if is_compared else None
         return build_message(build, names, verdict, games.get(build.name, 0))
 
     def _verdict_of(self, build: Build, verdicts: dict[str, BuildVerdict]) -> BuildVerdict:
         known = verdicts.get(build.name)
         return known or judge(build.name, f"{build.bot}/{build.parent}", [], SETTINGS)
 
-    def _verdicts(self, season: Season) -> dict[str, BuildVerdict]:
-        known = self._book.document(season.tournament, "verdicts")
-        return {} if known is None else read_verdicts(known.data)
+    def _verdicts(self, ladder: str) -> dict[str, BuildVerdict]:
+        """The verdicts by build; those of a build that was decided in an earlier season stay."""
+        found: dict[str, BuildVerdict] = {}
+        for season in reversed(self._book.seasons(ladder)):
+            known = self._book.document(season.tournament, "verdicts")
+            found |= {} if known is None else read_verdicts(known.data)
+        return found
 
     def _games(self, season: Season, spec: Spec) -> dict[str, int]:
         """The games of each entrant in the last table."""
@@ -182,7 +187,12 @@ class LadderQueries:
             raise NotReady(
                 f"{build} has no parent: it is the first build of its bot, and counts without a comparison", build=build
             )
-        return verdict_message(self._verdict_of(found, self._verdicts(self._book.season(name))))
+        if found.verdict == UNOPPOSED:
+            raise NotReady(
+                f"{build} counts without a comparison: its parent {found.bot}/{found.parent} was retired before the verdict",
+                build=build,
+            )
+        return verdict_message(self._verdict_of(found, self._verdicts(name)))
 
     def pairs(self, name: str, number: int = 0, *, flagged: bool = False) -> ladder_pb2.GetPairsResponse:
         """Who gains when who is at the table."""

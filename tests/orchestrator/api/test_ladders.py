@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import grpc
+import msgspec
 import pytest
 
 from orchestrator.api.owner_keys import OwnerKeys
 from orchestrator.ladder.states import SeasonState
+from orchestrator.ladder.verdicts import judge
 from rubble.v1 import ladder_pb2, tournament_pb2
 from tests.harness.client import Refusal
 from tests.harness.tournaments import TournamentArena
@@ -284,6 +286,39 @@ def test_what_is_unknown_is_named_with_what_there_is(api: LadderApi) -> None:
     _is(api.refused(child, key), not_found, "UNKNOWN_NAME", "'v0'", "there is v1")
     replay = ladder_pb2.GetMatchReplayRequest(ladder=ladder, match="nothing")
     _is(api.refused(replay), not_found, "UNKNOWN_NAME", "'nothing'", "rubble ladder matches known")
+
+
+# -------------------------------------------------------------------------------------------------------------- verdicts
+def test_a_verdict_holds_in_later_seasons(api: LadderApi) -> None:
+    ladder = api.ladder("verdict")
+    key = api.sign_up(ladder, "verdict-ann")
+    for label in ("v1", "v2"):
+        api.enter(ladder, f"verdict-bot/{label}", key)
+    ask = ladder_pb2.GetVerdictRequest(ladder=ladder, build="verdict-bot/v2")
+    assert "has not played its parent verdict-bot/v1 yet" in api.call(ask).verdict.sentence
+
+    found = judge("verdict-bot/v2", "verdict-bot/v1", [0.5, 0.4, 0.6] * 40)
+    season = api.book.season(ladder)
+    assert api.book.set_verdict(api.book.build(ladder, "verdict-bot/v2"), found.verdict, found.sentence)
+    api.book.keep_document(season.tournament, "verdicts", 1, msgspec.json.encode({"verdict-bot/v2": found}))
+    for state in (SeasonState.CLOSING, SeasonState.FINALS, SeasonState.CLOSED):
+        season = api.book.move_season(season, state)
+    api.call(ladder_pb2.MoveSeasonRequest(ladder=ladder, to=ladder_pb2.SEASON_STATE_OPEN), api.operator)
+    assert api.call(ask).verdict.verdict == tournament_pb2.COMPARISON_VERDICT_BETTER
+    (build,) = [one for one in api.call(ladder_pb2.ListBuildsRequest(ladder=ladder)).builds if one.label == "v2"]
+    assert build.verdict.sentence == found.sentence and build.counted
+
+
+def test_a_build_whose_parent_is_retired_waits_for_no_verdict(api: LadderApi) -> None:
+    ladder = api.ladder("unopposed")
+    key = api.sign_up(ladder, "alone-ann")
+    for label in ("v1", "v2"):
+        api.enter(ladder, f"alone-bot/{label}", key)
+    api.call(ladder_pb2.RetireBuildRequest(ladder=ladder, build="alone-bot/v1"), key)
+    refused = api.refused(ladder_pb2.GetVerdictRequest(ladder=ladder, build="alone-bot/v2"))
+    _is(refused, _CODE.FAILED_PRECONDITION, "NOT_READY", "counts without a comparison", "alone-bot/v1 was retired")
+    (build,) = [one for one in api.call(ladder_pb2.ListBuildsRequest(ladder=ladder)).builds if one.label == "v2"]
+    assert not build.HasField("verdict") and build.counted
 
 
 # --------------------------------------------------------------------------------------------------------------- seasons
