@@ -25,7 +25,7 @@ from orchestrator.book.ladder_tables import (
     owners,
     seasons,
 )
-from orchestrator.book.rows import Match, game_of, match_of
+from orchestrator.book.rows import Match, game_of, match_of, read_numbers
 from orchestrator.book.tables import NOT_OVER, matches, replays, results
 from orchestrator.ladder.model import (
     Build,
@@ -48,6 +48,13 @@ DAY_MS: Final = 86_400_000
 _PRESENT_MS: Final = 180_000
 #: A build that was parked this often within a day is reported.
 FLAPPING: Final = 3
+
+
+#: The columns of a match in the order of its fields, except for its tournament.
+_MATCH: Final = (
+    matches.c.id, matches.c.ord, matches.c.block, matches.c.seats, matches.c.table_seed, matches.c.deck_seed,
+    matches.c.state, matches.c.deliveries, matches.c.voids, matches.c.slot, matches.c.queued_ms, matches.c.reason,
+)  # fmt: skip
 
 
 class UnknownLadder(Exception):
@@ -250,9 +257,13 @@ class BookLadderReader(BookClaims):
 
     def open_matches(self, tournament: str) -> list[tuple[Match, bool]]:
         """The matches that are not over, in schedule order, and whether each is held."""
-        query = select(matches).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
+        query = select(*_MATCH, matches.c.held).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
+        found = []
         with self._engine.begin() as connection:
-            found = [(match_of(row), bool(row.held)) for row in connection.execute(query)]
+            # A tick reads a thousand of them, and unpacking a row is twice as fast as asking for columns by name.
+            for id_, order, block, seats, table, deck, *rest, held in connection.execute(query):
+                seeds = bytes.fromhex(table), bytes.fromhex(deck)
+                found.append((Match(id_, tournament, order, block, read_numbers(seats), *seeds, *rest), bool(held)))
         return sorted(found, key=lambda one: one[0].order)  # SQLite would read all matches to get them sorted
 
     def is_trial(self, tournament: str, block: int) -> bool:
