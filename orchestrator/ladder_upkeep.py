@@ -37,6 +37,10 @@ _PATIENT_MS: Final = 20_000
 #: Blocks that a bundled bot, and any other build, plays at once. Few, so that tables are drawn with recent strengths.
 _BUNDLED_BLOCKS: Final = 64
 _MOST_BLOCKS: Final = 4
+#: A share of the places of all builds stays free, so that a build whose block has ended meets others than bundled bots. A build
+#: without any table waits for others at most this long, in milliseconds.
+_FREE_SHARE: Final = 0.25
+_ALONE_MS: Final = 5_000
 #: While nobody else is connected, the bundled bots play this many blocks, and then one in each pause.
 _BUNDLED_ALONE: Final = 100
 _BUNDLED_PAUSE_MS: Final = 60_000
@@ -124,8 +128,17 @@ class LadderUpkeep:
             except ServiceError as error:
                 _LOG.warning("ladders draw no tables: %s", error)
                 connected = None
-            stale = [self._look_after(season, connected) for season in seasons]
-        return any(stale)
+            is_stale = False
+            failures: list[Exception] = []
+            for season in seasons:
+                try:
+                    is_stale |= self._look_after(season, connected)
+                except Exception as error:
+                    _LOG.error("the ladder %s cannot be maintained: %s", season.ladder, type(error).__name__)
+                    failures.append(error)
+        if failures:
+            raise failures[0]  # after the others: a ladder that fails in every tick stops no other one
+        return is_stale
 
     def _look_after(self, season: Season, connected: Connected | None) -> bool:
         season = self._move_by_date(season)
@@ -292,7 +305,7 @@ class LadderUpkeep:
         players = now.spec.players
         playing = Counter(entrant for table in now.tables.values() for entrant in table.seats)
         strengths = self._strengths(now.season)
-        here = set()
+        here: dict[int, int] = {}
         builds = []
         for entrant in range(len(now.spec.entrants)):
             build = now.build(entrant)
@@ -302,7 +315,7 @@ class LadderUpkeep:
                 places = min(_MOST_BLOCKS, math.ceil(connected[build.id].max_parallel_games / players))
             else:
                 continue
-            here.add(entrant)
+            here[entrant] = places
             if places > playing[entrant]:
                 builds.append(FieldBuild(entrant, places - playing[entrant], strengths.get(entrant, 0.0)))
         trials = [
@@ -313,14 +326,27 @@ class LadderUpkeep:
         trials = [
             (new, parent)
             for new, parent in trials
-            if {new, parent} <= here and not any(table.trial == new for table in now.tables.values())
+            if {new, parent} <= here.keys() and not any(table.trial == new for table in now.tables.values())
         ]
         tables = max(1, self._window // players) - len(now.tables)
+        tables = min(tables, self._well_mixed(now, here, playing))
         if all(now.build(build.number) is None for build in builds):
             tables = 0 if now.tables else 1
             if now.season.blocks >= _BUNDLED_ALONE and now.now_ms - now.season.drawn_ms < _BUNDLED_PAUSE_MS:
                 tables = 0
         return Field(tuple(builds), tuple(trials), tables)
+
+    def _well_mixed(self, now: SeasonNow, places: Mapping[int, int], playing: Counter[int]) -> int:
+        """How many tables can be drawn from builds of several owners; ``places`` are those of everybody who is here."""
+        owners = now.owners
+        owned = {entrant: count for entrant, count in places.items() if owners[entrant] is not None}
+        seats = min(now.spec.players, len({owners[entrant] for entrant in owned}))
+        if seats < 2:
+            return self._window
+        free = sum(max(0, count - playing[entrant]) for entrant, count in owned.items())
+        tables = (free - int(_FREE_SHARE * sum(owned.values()))) // seats
+        is_patient = now.now_ms - now.season.drawn_ms < _ALONE_MS
+        return max(tables, 0 if is_patient else sum(not playing[entrant] for entrant in owned))
 
     def _strengths(self, season: Season) -> dict[int, float]:
         """The strengths of the last fit."""

@@ -1,14 +1,16 @@
 """What a tick decides: who qualifies, who is drawn, which matches begin, who is parked. The results come from the test."""
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from orchestrator.ladder.model import BuildState, Kind
 from orchestrator.ratings.verdict import Verdict
-from tests.orchestrator.ladder.small_ladder import draw
+from tests.orchestrator.ladder.small_ladder import draw, make
 from tests.orchestrator.ladder.ticking import BUNDLED, Ticking, ticking
 
 #: Longer than a failed build waits, and longer than a build may be gone before its matches begin without it.
@@ -133,6 +135,17 @@ def test_nothing_is_drawn_and_nothing_begins_while_the_service_does_not_answer(c
     assert not cup.tables()
     cup.arena.is_away = False
     cup.tick()
+    assert cup.tables()
+
+
+def test_a_ladder_that_cannot_be_read_stops_no_other_one(cup: Ticking) -> None:
+    broken = make(cup.book, cup.clock.ms, "broken")
+    assert [season.ladder for season in cup.book.live_seasons()] == ["broken", "cup"]
+    cup.book.close()
+    with sqlite3.connect(cup.folder / "book.sqlite") as connection:
+        connection.execute("UPDATE tournaments SET spec = '{}' WHERE id = ?", (broken.tournament,))
+    with pytest.raises(msgspec.ValidationError):
+        cup.tick()
     assert cup.tables()
 
 
