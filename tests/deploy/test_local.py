@@ -1,4 +1,4 @@
-"""Everything in compose.yaml without containers: a tournament is played, and every dashboard query has data."""
+"""Everything in compose.yaml without containers: a tournament and a ladder are played, and every dashboard query has data."""
 
 import json
 import re
@@ -32,6 +32,17 @@ ROSTERS = {
     #: Longer than the test, because rates need a tournament that is still running.
     "long": roster_text(RANDOM, CLOCK, name="long", game="sf1906-2e", players=2, deals=2000, seed=3),
 }
+
+
+def _make_ladder(local: Local, folder: Path) -> None:
+    """Create a ladder and enter a build through the balancer; its author is told the address of the balancer."""
+    file, owner = str(folder / "spring.toml"), str(folder / "anna.owner-key")
+    local.rubble("ladder", "new", "--game", "relief", "--players", "2", "--name", "spring", file)
+    local.rubble("ladder", "create", file)
+    local.rubble("owner", "signup", "spring", "anna", "--out", str(folder))
+    entered = ("ladder", "enter", "spring", "--bot", "mybot", "--build", "v1", "--owner-key", owner)
+    local.rubble(*entered, "--out", str(folder))
+    assert f"RUBBLE_ADDRESS={local.facts['bots']}" in (folder / "spring.mybot.v1.env").read_text()
 
 
 def queries(path: Path) -> list[str]:
@@ -109,6 +120,7 @@ def test_a_tournament_is_played_by_all_parts_together(folder: Path) -> None:
         local.rubble("health", local.facts["bots"])
         local.rubble("health", local.facts["bots"], "--service", "no.such.Service", is_ok=False)  # a call that fails
         local.rubble("tournament", "create", str(folder / "cup.toml"))
+        _make_ladder(local, folder)
         book = local.book()
         cup = book.tournament("cup").id
         wait_for(lambda: book.progress(cup).recorded >= 2, "the first matches")
@@ -118,6 +130,7 @@ def test_a_tournament_is_played_by_all_parts_together(folder: Path) -> None:
         local.rubble("tournament", "create", str(folder / "spoilt.toml"))  # the counts of a dead worker are lost
         wait_for(lambda: book.tournament(cup).state == "done", "the cup is over", 900)
         assert book.progress(cup).recorded == book.progress(cup).total == 48
+        wait_for(lambda: book.season("spring").blocks >= 2, "the bundled bots of the ladder play")
         book.close()
         standings = json.loads(local.rubble("tournament", "show", "cup", "--json"))
         assert _names(standings)[0] == "greedy", "greedy beats random"
