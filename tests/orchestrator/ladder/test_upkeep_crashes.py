@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.book import Book
 from orchestrator.ladder.model import BuildState, Kind
+from tests.orchestrator.ladder.small_ladder import draw
 from tests.orchestrator.ladder.test_upkeep_seasons import in_finals
 from tests.orchestrator.ladder.ticking import Ticking, ticking
 
@@ -40,15 +41,12 @@ class MortalBook(Book):
 
 
 def _busy(folder: Path) -> Ticking:
-    """A ladder in which one tick parks a build, begins a qualification and a return, draws, tells and releases."""
+    """A ladder in which one tick settles, parks a build, begins a qualification and a return, draws and releases."""
     cup = ticking(folder)
     cup.enter("good/v1", "ann", games=3)
     cup.enter("bad/v1", "bob")
-    cup.tick()
-    cup.tick(30_000)
-    cup.play({"bad/v1": "TIMEOUT"})
-    cup.tick()
-    cup.play({"bad/v1": "TIMEOUT"})
+    draw(cup.book, (3, 4), (4, 0))
+    cup.play({"bad/v1": "TIMEOUT"}, of=[match for match, _ in cup.open_matches()])
     cup.enter("new/v1", "cleo", BuildState.ENTERED)
     cup.enter("back/v1", "dan", BuildState.PARKED, games=0)
     cup.clock.ms += 15_000
@@ -64,13 +62,23 @@ def _before_the_end(folder: Path) -> Ticking:
     return in_finals(folder, "ann", "ann")
 
 
-@pytest.mark.parametrize("state", [_busy, _before_finals, _before_the_end])
-def test_a_tick_repairs_what_a_killed_one_left_half_done(tmp_path: Path, state: Callable[[Path], Ticking]) -> None:
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (_busy, "bad/v1 is parked"),
+        (_before_finals, "The finals of season 1 begin"),
+        (_before_the_end, "Season 1 is closed"),
+    ],
+)
+def test_a_tick_repairs_what_a_killed_one_left_half_done(
+    tmp_path: Path, state: Callable[[Path], Ticking], told: str
+) -> None:
     (tmp_path / "before").mkdir()
     before = state(tmp_path / "before")
     whole = before.copy(tmp_path / "whole")
     whole.tick()
     expected = whole.outcome()
+    assert expected["events"][-1].startswith(told)
     whole.tick()
     assert whole.outcome() == expected, "a tick leaves nothing for the next one"
     counting = before.copy(tmp_path / "counting")
