@@ -18,8 +18,9 @@ from cli.bot_check.kit import Kit, Settings
 from cli.bot_check.service_process import ServiceProcess
 from cli.bot_check.transcript import Transcript
 from rubble.v1 import bot_pb2, common_pb2
-from tests.bots.test_languages import LANGUAGES, built
+from tests.bots.test_languages import built
 from tests.harness.bot_processes import STARTER, bot_env
+from tests.harness.languages import LANGUAGES
 from tests.harness.processes import HOME, PYTHON, RUBBLE, Process, run_command
 
 HOSTILE = str(HOME / "tests" / "orchestrator" / "hostile" / "bad_bot.py")

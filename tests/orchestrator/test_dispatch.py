@@ -222,10 +222,11 @@ class _SlowControl(Control):
 
     begun, rest, rounds = threading.Event(), threading.Event(), 0
 
-    def tick(self) -> None:
+    def tick(self) -> bool:
         type(self).rounds += 1
         self.begun.set()
         self.rest.wait()
+        return False
 
 
 def test_a_tick_that_arrives_during_another_one_is_not_lost(
