@@ -1,5 +1,6 @@
 """What a scrape says about ladders: the counts of the book, and no names of builds, bots or owners."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from orchestrator.book import Book
 from orchestrator.ladder.model import BuildState
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder_metrics import MOST_LADDERS, OTHER
-from orchestrator.metrics import ArenaCollector
+from orchestrator.metrics import API, BEAT, ArenaCollector
 from tests.harness.ladders import draw, enter, make_ladder, play, sign_up
 from tests.harness.metrics import Samples, samples_of, total
+from tests.harness.processes import HOME
 
 GAUGES = ("present_builds", "open_blocks", "rated_blocks", "unfitted_blocks", "unfitted_seconds", "flapping_builds")
 
@@ -101,6 +103,17 @@ def test_ladders_that_are_not_maintained_have_no_gauges(book: Book) -> None:
 
     assert 'ladder="open"' in _text(book)
     assert 'ladder="open"' not in _text(book, has_ladders=False)
+
+
+def test_every_metric_of_ladders_is_in_the_page(book: Book) -> None:
+    make_ladder(book, "open")
+    page = (HOME / "docs" / "metrics.md").read_text(encoding="utf-8")
+
+    text = _text(book) + generate_latest(BEAT).decode() + generate_latest(API).decode()
+
+    names = set(re.findall(r"^# TYPE (rubble_ladder_\w+)", text, re.MULTILINE))
+    assert len(names) >= 12
+    assert [name for name in names if not name.endswith("_created") and f"| `{name}` |" not in page] == []
 
 
 def test_beyond_the_limit_ladders_share_a_label(book: Book) -> None:
