@@ -207,7 +207,9 @@ class LadderUpkeep:
         for table in sorted(ended, key=lambda table: table.block):
             del now.tables[table.block]
             of_block = [game for game in games if game.block == table.block]
-            names = {match.order: match.id for match in self._book.block(id_, table.block)}
+            has_fault = any(any(game.faults) for game in of_block)
+            block = self._book.block(id_, table.block) if has_fault else ()
+            names = {match.order: match.id for match in block}
             for entrant in table.seats:
                 build = now.build(entrant)
                 if build is None or not (of_block or build.reason):

@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
@@ -58,14 +58,15 @@ _MATCH: Final = (
 
 
 class UnknownLadder(Exception):
-    """The book has no such ladder, season or build."""
+    """The book has no such ladder, season, build or challenge."""
 
-    reason = "UNKNOWN_LADDER"
-
-    def __init__(self, what: str, name: str, known: Sequence[str]) -> None:
+    def __init__(
+        self, what: Literal["ladder", "season", "build", "challenge"], name: str, known: Sequence[str]
+    ) -> None:
         listed = ", ".join(known[:10]) or "none at all"
         super().__init__(f"there is no {what} {name!r}; there is {listed}")
-        self.facts = {what.replace(" ", "_"): name}
+        self.reason = f"UNKNOWN_{what.upper()}"
+        self.facts = {what: name}
 
 
 class BookLadderReader(BookClaims):

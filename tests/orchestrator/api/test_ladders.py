@@ -248,7 +248,7 @@ def test_a_challenge_needs_connected_builds_that_accept_it(
             "NOT_READY",
             "duel-c/v1 is not connected",
         )
-        _is(api.refused(challenge("duel-x/v1"), ann), _CODE.NOT_FOUND, "UNKNOWN_LADDER", "'duel-x/v1'", "duel-a/v1")
+        _is(api.refused(challenge("duel-x/v1"), ann), _CODE.NOT_FOUND, "UNKNOWN_BUILD", "'duel-x/v1'", "duel-a/v1")
         bad = _CODE.INVALID_ARGUMENT, "BAD_REQUEST"
         for opponents in (("duel-a/v1",), ("greedy", "random"), ("greedy", "greedy")):
             _is(api.refused(challenge(*opponents), ann), *bad, "opponents: ", "at most 1 different ones")
@@ -272,10 +272,10 @@ def test_what_is_unknown_is_named_with_what_there_is(api: LadderApi) -> None:
     _is(api.refused(issue, key), not_found, "UNKNOWN_LADDER", "there is no ladder 'nowhere'")
 
     season = ladder_pb2.GetLadderStandingsRequest(ladder=ladder, season=7)
-    _is(api.refused(season), not_found, "UNKNOWN_LADDER", "there is no season '7'; there is 1")
+    _is(api.refused(season), not_found, "UNKNOWN_SEASON", "there is no season '7'; there is 1")
     for build in ("known-bot/v9", "other/v1", ""):
         verdict = ladder_pb2.GetVerdictRequest(ladder=ladder, build=build)
-        _is(api.refused(verdict), not_found, "UNKNOWN_LADDER", f"there is no build {build!r}; there is known-bot/v1")
+        _is(api.refused(verdict), not_found, "UNKNOWN_BUILD", f"there is no build {build!r}; there is known-bot/v1")
     _is(
         api.refused(ladder_pb2.GetVerdictRequest(ladder=ladder, build="known-bot/v1")),
         _CODE.FAILED_PRECONDITION,
