@@ -66,8 +66,15 @@ class LadderFits:
         seasons = self._book.live_seasons()
         for gone in self._known.keys() - {season.tournament for season in seasons}:
             del self._known[gone]
+        failures: list[Exception] = []
         for season in seasons:
-            self._fit_if_due(season)
+            try:
+                self._fit_if_due(season)
+            except Exception as error:
+                _LOG.error("the table of %s cannot be computed: %s", season.ladder, type(error).__name__)
+                failures.append(error)
+        if failures:
+            raise failures[0]  # after the others: a ladder that fails every time stops no other one
 
     def _fit_if_due(self, season: Season) -> None:
         is_over = season.state is SeasonState.FINALS and not self._book.tables(season.tournament, is_open=True)
