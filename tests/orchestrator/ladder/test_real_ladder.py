@@ -15,7 +15,6 @@ from cli.ladder_verify import BAD
 from orchestrator.client import ServiceError
 from rubble.v1 import ladder_pb2
 from rubble.v1.ladder_pb2 import (
-    BUILD_STATE_ACTIVE,
     BUILD_STATE_PARKED,
     LADDER_EVENT_KIND_FAILED,
     LADDER_EVENT_KIND_PARKED,
@@ -99,11 +98,14 @@ def _starters() -> dict[str, Command]:
 
 
 def _colluders(ladder: RealLadder) -> None:
-    """The first field is small, so that they meet often. Those that fail their qualification never join it."""
+    """Two builds that collude in a small field, so that they meet often, and two that fail their qualification."""
     ladder.enter("dan", "helped/v1")
     ladder.enter("eve", "helper/v1")
     ladder.start("helped/v1", own_bot("colluders"), {"RUBBLE_HELPER_KEY": ladder.key("helper/v1")})
     ladder.enter_and_start("bob", "copy/v1", bundled("greedy"))
+    ladder.enter_and_start("ida", "idle/v1", bundled("random"))
+    ladder.enter_and_start("kim", "lazy/v1", bundled("random"))
+    ladder.enter_and_start("mia", "wavering/v1", own_bot("wavering", "0.3"))
     ladder.enter_and_start("fay", "sleeper/v1", script("bad_bot", "silent"))
     ladder.enter_and_start("gus", "crasher/v1", own_bot("crasher"))
     ladder.until(
@@ -119,14 +121,11 @@ def _colluders(ladder: RealLadder) -> None:
 
 
 def _newcomers(ladder: RealLadder, starters: dict[str, Command]) -> None:
-    """Builds that enter while the ladder runs; one of them dies and comes back, and two get new builds."""
+    """Builds that enter while the ladder runs: one dies and comes back, and two bots get new builds."""
     newcomers = {
         "mortal/v1": ("hal", bundled("greedy")),
         "risen/v1": ("ann", bundled("random")),
         "twin/v1": ("cat", bundled("greedy")),
-        "idle/v1": ("ida", bundled("random")),
-        "lazy/v1": ("kim", bundled("random")),
-        "wavering/v1": ("mia", own_bot("wavering", "0.3")),
         "starter/v1": ("lea", (PYTHON, STARTER)),
         **{f"{language}/v1": (f"owner-{language}", command) for language, command in starters.items()},
     }
@@ -144,22 +143,19 @@ def _newcomers(ladder: RealLadder, starters: dict[str, Command]) -> None:
     assert parked.state == BUILD_STATE_PARKED and parked.parkings == 1, parked
     assert re.search(r"3 forfeits in a row.*\((DISCONNECTED|NO_SHOW), match", parked.reason), parked.reason
     ladder.start("mortal/v1", bundled("greedy"))
+    new = (*newcomers, *new_builds)
     ladder.until(
         {
             "mortal/v1 is back": lambda: _has(ladder, LADDER_EVENT_KIND_RETURNED, "mortal/v1"),
+            **{f"{build} has {_GAMES} games": partial(_has_played, ladder, build) for build in new},
+            f"{_TRIALS} trials of twin/v2": lambda: _verdict(ladder, "twin/v2").trials >= _TRIALS,
             "risen/v2 is better": lambda: _verdict(ladder, "risen/v2").verdict == COMPARISON_VERDICT_BETTER,
             "risen counts by v2": lambda: ladder.builds()["risen/v2"].counted,
-            f"{_TRIALS} trials of twin/v2": lambda: _verdict(ladder, "twin/v2").trials >= _TRIALS,
-            **{
-                f"{build} has {_GAMES} games": partial(_has_played, ladder, build)
-                for build in (*newcomers, *new_builds)
-            },
             "there is a field for the finals": lambda: _finalists(ladder) >= 3,
         }
     )
-    assert ladder.builds()["mortal/v1"].state == BUILD_STATE_ACTIVE
     assert not ladder.builds()["risen/v1"].counted
-    for build in (*newcomers, *new_builds):
+    for build in new:
         (qualified,) = ladder.events(QUALIFIED, build)
         waited_ms = ladder.observer.first_rated_ms[build] - qualified.at_ms
         print(f"{build} sat at its first rated table after {waited_ms / 1000:.1f} s")
