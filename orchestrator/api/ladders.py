@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Collection
 from typing import Final
 
 from orchestrator.api.caller import Caller
@@ -319,8 +320,7 @@ class Ladders(LadderQueries):
                 return
         raise NotReady("other tables were drawn at the same moment; try again", challenge=challenge.id)
 
-    def _check_connected(self, build: Build, connected: object) -> None:
-        assert isinstance(connected, dict)
+    def _check_connected(self, build: Build, connected: Collection[str]) -> None:
         if build.state is BuildState.RETIRED or build.id not in connected:
             why = "retired" if build.state is BuildState.RETIRED else "not connected"
             raise NotReady(f"{build.name} is {why}; only connected builds can be challenged", build=build.name)
