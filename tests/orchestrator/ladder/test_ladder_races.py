@@ -173,27 +173,30 @@ def test_a_build_retired_while_it_is_parked_stays_retired(books: list[Book], clo
 
 
 # -------------------------------------------------------------------------------------------- in between, on PostgreSQL
-def _during(book: Book, words: str, act: Callable[[], object]) -> list[str]:
-    """Act once, right after the first statement of this book that contains these words."""
+def _during(book: Book, words: str, act: Callable[[int], object]) -> list[str]:
+    """Act once, right after the first statement of this book that contains these words, with the process of its server."""
     seen: list[str] = []
 
-    def run(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+    def run(connection: Any, _cursor: object, statement: str, *_: object) -> None:
         if words in statement and not seen:
             seen.append(statement)
-            act()
+            act(connection.connection.driver_connection.info.backend_pid)
 
     event.listen(book._engine, "after_cursor_execute", run)
     return seen
 
 
-def _waits(url: str) -> bool:
-    """Whether a transaction waits for another one."""
+def _wait_until_blocked_by(url: str, process: int) -> None:
+    """Wait until another transaction waits for that of this process."""
     engine = create_engine(url)
-    with engine.begin() as connection:
-        found = connection.execute(text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
-        is_waiting = bool(found.scalar_one())
+    query = text("SELECT count(*) FROM pg_stat_activity WHERE :process = ANY(pg_blocking_pids(pid))")
+
+    def is_blocked() -> bool:
+        with engine.begin() as connection:
+            return bool(connection.execute(query, {"process": process}).scalar_one())
+
+    wait_for(is_blocked, "the other process to wait", patience_s=60)
     engine.dispose()
-    return is_waiting
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -205,9 +208,9 @@ def test_no_block_is_dropped_while_it_is_handed_out(url: str, books: list[Book],
     with ThreadPoolExecutor(1) as pool:
         dropping: list[Any] = []
 
-        def drop() -> None:
+        def drop(process: int) -> None:
             dropping.append(pool.submit(books[1].drop_planned, id_))
-            wait_for(lambda: _waits(url), "the other process to wait")
+            _wait_until_blocked_by(url, process)
 
         seen = _during(books[0], "UPDATE matches SET state", drop)
         assert len(books[0].hand_out(100, 1000)) == 1 and seen
@@ -234,9 +237,9 @@ def test_no_build_is_entered_after_its_season_or_owner_is_closed(
     with ThreadPoolExecutor(1) as pool:
         changing: list[Any] = []
 
-        def begin() -> None:
+        def begin(process: int) -> None:
             changing.append(pool.submit(change, books[1], season))
-            wait_for(lambda: _waits(url), "the other process to wait")
+            _wait_until_blocked_by(url, process)
 
         seen = _during(books[0], "FROM owners", begin)
         books[0].enter_build(a_build(clock.ms), MANY)
