@@ -174,11 +174,12 @@ class LadderUpkeep:
             return self._book.season_of(season.tournament)  # another process was faster
 
     def _read(self, season: Season) -> SeasonNow:
+        tables = self._book.tables(season.tournament, is_open=True, with_candidates=False)
         return SeasonNow(
             season=season,
             spec=self._book.tournament(season.tournament).spec,
             builds={build.name: build for build in self._book.builds(season.ladder)},
-            tables={table.block: table for table in self._book.tables(season.tournament, is_open=True)},
+            tables={table.block: table for table in tables},
             matches=self._book.open_matches(season.tournament),
             now_ms=self._now_ms(),
         )
@@ -291,7 +292,7 @@ class LadderUpkeep:
             return
         id_ = now.season.tournament
         up_to, past = self._past.pop(id_, (0, Past()))
-        drawn = self._book.tables(id_, since_block=up_to, kind=Kind.RATED)
+        drawn = self._book.tables(id_, since_block=up_to, kind=Kind.RATED, with_candidates=False)
         past.add(drawn)
         season = now.season
         tables = extend(

@@ -60,12 +60,11 @@ class LadderQueries:
         return ladder_message(ladder, self._season_message(ladder, self._book.season(ladder.name)))
 
     def _season_message(self, ladder: Ladder, season: Season) -> ladder_pb2.Season:
-        progress = self._book.progress(season.tournament)
         return season_message(
             season,
             self._book.builds(ladder.name),
             len(ladder.spec.bundled),
-            progress.left,
+            self._book.open_match_count(season.tournament),
             self._book.pace(season.tournament, PACE_MS),
         )
 
