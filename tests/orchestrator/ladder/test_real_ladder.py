@@ -38,6 +38,7 @@ _TRIALS: Final = 5
 _MOST_FALSE_FLAGS: Final = 0.01
 #: Starters that take part if they can be built here.
 _STARTERS: Final = ("go", "cpp", "typescript")
+_COLLUDERS: Final = {"helped/v1", "helper/v1"}
 _COPIES: Final = ("greedy", "copy/v1", "twin/v1", "twin/v2")
 _RANDOM: Final = ("random", "risen/v1", "idle/v1", "lazy/v1")
 _FAULTY: Final = {"sleeper/v1", "crasher/v1", "mortal/v1"}
@@ -187,8 +188,7 @@ def _check_table(ladder: RealLadder) -> None:
 def _check_pairs(ladder: RealLadder) -> None:
     assert _is_flagged(ladder)
     measured = ladder.anybody.pairs(ladder.name).builds
-    colluders = {"helped/v1", "helper/v1"}
-    honest = [pair for pair in measured if {pair.one, pair.other} != colluders]
+    honest = [pair for pair in measured if {pair.one, pair.other} != _COLLUDERS]
     wrong = [pair for pair in honest if pair.flagged]
     print(f"{len(measured)} pairs measured, {len(wrong)} honest ones flagged")
     assert len(wrong) <= max(1, _MOST_FALSE_FLAGS * len(honest)), wrong
@@ -234,9 +234,9 @@ def _has(ladder: RealLadder, kind: "ladder_pb2.LadderEventKind.ValueType", build
 
 
 def _is_flagged(ladder: RealLadder) -> bool:
-    """Whether the one who is helped is known to gain by its helper."""
+    """Whether it is known that one of the colluders gains, or loses, when the other is at the table."""
     pairs = ladder.anybody.pairs(ladder.name, flagged=True).builds
-    return any((pair.one, pair.other) == ("helped/v1", "helper/v1") for pair in pairs)
+    return any({pair.one, pair.other} == _COLLUDERS for pair in pairs)
 
 
 def _verdict(ladder: RealLadder, build: str) -> ladder_pb2.BuildVerdict:
