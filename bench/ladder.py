@@ -210,7 +210,7 @@ def collusion(runs: int = 40) -> Iterator[Measured]:
                 results = blocks_of(20, *_helped(rng, seats, help_, together, blocks))
                 pairs = gains(results, rate(results, []).fit)
                 flagged = {(one.one, one.other) for one in pairs if one.is_flagged}
-                found.append((0, 1) in flagged)
+                found.append(bool(flagged & {(0, 1), (1, 0)}))
                 of_pair += [one.gain for one in pairs if (one.one, one.other) == (0, 1)]
                 accused += len({frozenset(one) for one in flagged} - {frozenset((0, 1))})
                 honest += 189

@@ -3,10 +3,11 @@
 The points of A in a block are compared with the points that the fit expects of it in that seat against those opponents. The
 mean of these residuals in blocks with B, minus their mean in blocks without B, is what A gains by B. Its interval counts blocks,
 and holds for all pairs together (Bonferroni). A gain is a fact about the games: it may be help, and it may be a style of play
-that suits A.
+that suits A. A loss is told too: a build that plays to lose when B is there shows it by its own points.
 
-Help makes the fit take A for stronger than it is, so that others seem to gain when A sits there without B. Therefore the pairs
-are flagged one after the other, the clearest first, and the rest is measured again without the blocks that it shared.
+Help makes the fit take A for stronger than it is, so that others seem to gain when A sits there without B; and a build that
+loses on purpose seems to gain by everybody else. Therefore the pairs are flagged one after the other, the clearest first, and
+the rest is measured again without the blocks that it shared.
 """
 
 from collections.abc import Sequence
@@ -42,8 +43,8 @@ class Gain:
 
     @property
     def is_flagged(self) -> bool:
-        """Whether the interval excludes that nothing is gained."""
-        return self.interval[0] > 0
+        """Whether the interval excludes that nothing is gained or lost."""
+        return self.interval[0] > 0 or self.interval[1] < 0
 
 
 def expected_points(results: Results, fit: Fit) -> Floats:
@@ -79,7 +80,7 @@ def gains(results: Results, fit: Fit, owner: Ints | None = None) -> tuple[Gain, 
     flagged: list[Gain] = []
     while True:
         measured = _measure(results, fit, who)
-        clearest = max(measured, key=lambda pair: pair.interval[0] / (pair.gain - pair.interval[0] or 1), default=None)
+        clearest = max(measured, key=lambda pair: abs(pair.gain) / (pair.gain - pair.interval[0] or 1), default=None)
         if clearest is None or not clearest.is_flagged:
             return (*flagged, *sorted(measured, key=lambda pair: (-pair.gain, pair.one, pair.other)))
         pair = {clearest.one, clearest.other}

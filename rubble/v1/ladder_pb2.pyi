@@ -1609,6 +1609,7 @@ class PairGain(_message.Message):
     """Hold for all pairs of the list together, with 95 per cent."""
     high: _builtins.float
     flagged: _builtins.bool
+    """The interval excludes zero: `one` gains when `other` is there, or, below zero, loses."""
     rank: _builtins.int
     """The rank of `one`, and its rank without all blocks that it shared with `other`; only for flagged pairs of ranked builds."""
     rank_without: _builtins.int

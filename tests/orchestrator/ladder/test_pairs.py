@@ -58,9 +58,22 @@ def test_a_build_that_is_helped_is_flagged_and_nobody_else(seats: int) -> None:
     results = helping(2, seats, 1.0)
     found = gains(results, rate(results, []).fit)
 
-    assert [(pair.one, pair.other) for pair in found if pair.is_flagged] == [(0, 1)]
-    assert found[0].gain == max(pair.gain for pair in found) > 0.1
-    assert found[0].interval[0] < found[0].gain < found[0].interval[1]
+    flagged = [pair for pair in found if pair.is_flagged]
+    assert {frozenset((pair.one, pair.other)) for pair in flagged} == {frozenset((0, 1))}
+    assert next(pair for pair in flagged if pair.one == 0).gain > 0, "the one that is helped gains"
+    gain = next(pair for pair in found if (pair.one, pair.other) == (0, 1))
+    assert gain.gain == max(pair.gain for pair in found) > 0.1
+    assert gain.interval[0] < gain.gain < gain.interval[1]
+
+
+@pytest.mark.parametrize("seats", [3, 4])
+def test_a_build_that_loses_when_another_is_there_is_flagged_and_nobody_else(seats: int) -> None:
+    """It may play to lose. Its points without the other are no gain by everybody else."""
+    results = helping(2, seats, -1.5)
+    flagged = [pair for pair in gains(results, rate(results, []).fit) if pair.is_flagged]
+
+    assert {frozenset((pair.one, pair.other)) for pair in flagged} == {frozenset((0, 1))}
+    assert next(pair for pair in flagged if pair.one == 0).gain < 0
 
 
 def test_nobody_is_flagged_on_an_honest_ladder() -> None:
@@ -117,7 +130,9 @@ def test_pairs_of_owners_put_their_builds_together() -> None:
     results = blocks_of(BUILDS, *play(rng, np.zeros(BUILDS), sitting, shift))
     found = gains(results, rate(results, []).fit, owner)
 
-    assert [(pair.one, pair.other) for pair in found if pair.is_flagged] == [(0, 1)]
+    flagged = [pair for pair in found if pair.is_flagged]
+    assert {frozenset((pair.one, pair.other)) for pair in flagged} == {frozenset((0, 1))}
+    assert next(pair for pair in flagged if pair.one == 0).gain > 0, "the one that is helped gains"
     assert found[0].blocks_with == int(both.sum())
 
 
