@@ -60,6 +60,10 @@ hostile: $(READY) ## Attack an arena with hostile bots and clients, each of whic
 kills: $(READY) ## Play 500 matches while workers, copies of the service and Redis are killed repeatedly
 	@RUBBLE_KILL_MATCHES=500 $(BIN)/python -m pytest -q -m slow tests/orchestrator/test_kills.py
 
+.PHONY: real-ladder
+real-ladder: $(READY) ## Play a season of a ladder with real bots in three languages, some of which fail, collude or improve
+	@RUBBLE_REAL_LADDER=1 $(BIN)/python -m pytest -q -m slow tests/orchestrator/ladder/test_real_ladder.py
+
 .PHONY: science
 science: $(READY) ## Run all acceptance checks of the statistics, and print their table
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m bench.science

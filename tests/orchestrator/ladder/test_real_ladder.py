@@ -67,6 +67,7 @@ simulations = 1
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("RUBBLE_REAL_LADDER" not in os.environ, reason="takes ten minutes or more: make real-ladder")
 def test_a_season_of_real_builds_in_three_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         started = time.monotonic()
