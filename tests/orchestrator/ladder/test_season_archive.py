@@ -22,6 +22,7 @@ from service.games.core import BadSetup
 from service.sessions.replay import chain
 from tests.orchestrator.ladder.closed_season import SPEC, WHOLE, SeasonInABook
 
+pytestmark = pytest.mark.slow
 Rows = list[dict[str, Any]]
 
 
