@@ -310,7 +310,7 @@ bank_ms = 60000            # a reserve for the whole game, for answers that take
 increment_ms = 0           # added to the reserve after each answer
 seating_ms = 15000         # to take the seat before the first move
 
-[quotas]                   # whoever asks for more has to wait
+[quotas]                   # beyond these limits an owner has to wait
 builds = {quotas.builds}                 # of one owner, without retired ones
 entries_a_day = {quotas.entries_a_day}         # new builds of one owner
 challenges_a_day = {quotas.challenges_a_day}      # of one owner, who asks for unrated games

@@ -55,7 +55,7 @@ class _SignupPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SignupPo
     SIGNUP_POLICY_UNSPECIFIED: _SignupPolicy.ValueType  # 0
     SIGNUP_POLICY_OPEN: _SignupPolicy.ValueType  # 1
     SIGNUP_POLICY_INVITE: _SignupPolicy.ValueType  # 2
-    """Whoever has an invitation."""
+    """Only with an invitation."""
     SIGNUP_POLICY_CLOSED: _SignupPolicy.ValueType  # 3
 
 class SignupPolicy(_SignupPolicy, metaclass=_SignupPolicyEnumTypeWrapper):
@@ -64,7 +64,7 @@ class SignupPolicy(_SignupPolicy, metaclass=_SignupPolicyEnumTypeWrapper):
 SIGNUP_POLICY_UNSPECIFIED: SignupPolicy.ValueType  # 0
 SIGNUP_POLICY_OPEN: SignupPolicy.ValueType  # 1
 SIGNUP_POLICY_INVITE: SignupPolicy.ValueType  # 2
-"""Whoever has an invitation."""
+"""Only with an invitation."""
 SIGNUP_POLICY_CLOSED: SignupPolicy.ValueType  # 3
 Global___SignupPolicy: _TypeAlias = SignupPolicy  # noqa: Y015
 
