@@ -1,7 +1,7 @@
 """Compiles the rules with mypyc, in place: ``make compile``.
 
-It compiles the modules in which games spend their time. Code that runs once stays Python: ``__init__.py``, the contract and
-the reading of components. ``service/engine.py`` decides when the result is used.
+It compiles the modules in which games spend their time. Code that runs once stays Python (``__init__.py``, the contract and
+the reading of components), and so does what is drawn and told to people. ``service/engine.py`` decides when the result is used.
 """
 
 import os
@@ -17,12 +17,14 @@ from service.engine import FOLDER, LIBRARY, ROOT, STAMP, unfit, write_stamp
 
 #: Modules besides the games that every decision uses.
 SHARED = ("chance.py", "playing.py")
+#: Modules of a game that draw it and tell it begin with one of these.
+FOR_PEOPLE = ("board", "picture", "sentences")
 
 
 def modules(folder: Path = FOLDER) -> list[Path]:
     """Returns the sources to compile, relative to the root of the project."""
     shared = [folder / name for name in SHARED]
-    games = [path for path in sorted(folder.glob("*/*.py")) if path.name != "__init__.py"]
+    games = [path for path in sorted(folder.glob("*/*.py")) if not path.name.startswith(("__init__", *FOR_PEOPLE))]
     return [path.relative_to(ROOT) for path in (*shared, *games) if path.exists()]
 
 

@@ -1,6 +1,6 @@
 """The types all games share: Game, Seat, Outcome, Refused, Option, and what a game must implement."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -104,7 +104,8 @@ class Outcome:
     seats: tuple[Result, ...]
     #: Why the game ended: one UPPER_SNAKE word a program can branch on.
     ending: str
-    #: Players without a seat, such as the Committee of Fifty. They take part in the ranking.
+    #: Players without a seat, such as the Committee of Fifty: a sentence puts "the" before their names. They take part in the
+    #: ranking.
     house: tuple[Result, ...] = ()
 
     @property
@@ -119,6 +120,26 @@ class Outcome:
 def rank(keys: Sequence[tuple[int, ...]]) -> list[int]:
     """Ranks for sort keys of which the greatest is best: equals share the better rank (1, 1, 3)."""
     return [1 + sum(other > key for other in keys) for key in keys]
+
+
+@dataclass(frozen=True)
+class Board(Generic[A]):
+    """How a game is drawn in a browser. Everything is made from a view, so it cannot show more than the view."""
+
+    #: (view, name of each seat, marked parts) -> one ``<svg>`` element. It uses classes of ``css`` and no inline styles.
+    draw: Callable[[Plain, Sequence[str], Collection[str]], str]
+    #: (view before the action, seat, action) -> the parts of the drawing that it concerns: the values of their ``data-part``.
+    parts: Callable[[Plain, Seat, A], Sequence[str]]
+    #: The style sheet: light and dark, and strong contrast.
+    css: str
+
+
+def _no_events(before: Plain, after: Plain, seat: Seat, action: object) -> Sequence[str]:
+    return ()
+
+
+def _no_points(view: Plain) -> Sequence[int]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -176,6 +197,25 @@ class Game(Generic[S, A]):
     messages: str = ""
     #: An action as plain data in the shape of its message, set exactly if ``messages`` is; equal actions are one object.
     typed: Callable[[A], Plain] | None = None
+    #: (view before the action, seat, action) -> what the seat does and what it costs, as a template of ``words``; None: the
+    #: notation is all there is.
+    say: Callable[[Plain, Seat, A], str] | None = None
+    #: (view before, view after, seat, action) -> what else happened, each a template of a whole sentence: forced answers, the turn
+    #: of a player without a seat, cards turned over, the end of a round. Who wins is told by the session, which ranks forfeited
+    #: seats last.
+    tell: Callable[[Plain, Plain, Seat, A], Sequence[str]] = _no_events
+    #: The points of each seat that this view shows, final scoring not included; empty: the game has none before its end.
+    points: Callable[[Plain], Sequence[int]] = _no_points
+    #: (the views of all seats of one state) -> one view with everything they know together; None: there is none.
+    together: Callable[[Sequence[Plain]], Plain] | None = None
+    #: None: the game is shown by its picture.
+    board: Board[A] | None = None
+    #: What the game calls its seats, as on its score sheets: colours, say. Empty: seat 0, seat 1 …
+    seat_names: tuple[str, ...] = ()
+
+    def names(self, seats: int) -> list[str]:
+        """Returns what the game calls each seat at a table of this size."""
+        return list(self.seat_names[:seats]) or [f"seat {seat}" for seat in range(seats)]
 
     def complete(self, seats: int, given: Options) -> dict[str, OptionValue]:
         """Returns all options with their values: the given ones, validated, and defaults for the others."""

@@ -20,6 +20,8 @@ def check_when(table: Setup, walk: Walk) -> None:
     outcome = game.outcome(walk.end)
     assert outcome is not None, f"{table}: nobody is to act, and there is no outcome"
     assert game.outcome(walk.end) == outcome, f"{table}: asked twice, the outcome differs"
+    names = [result.name for result in outcome.seats]
+    assert names == game.names(table.seats), f"{table}: the score sheets are of {names}"
     check_sums(table, outcome)
 
 

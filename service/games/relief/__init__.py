@@ -1,7 +1,20 @@
 """Relief, from an untitled rules booklet: two or three players rebuild a city after a natural disaster."""
 
 from service.games.core import Game, Option, never_secret, random_player
-from service.games.relief import actions, box, greedy, legal, picture, rules, sample, scoring, state, view
+from service.games.relief import (
+    actions,
+    board,
+    box,
+    greedy,
+    legal,
+    picture,
+    rules,
+    sample,
+    scoring,
+    sentences,
+    state,
+    view,
+)
 
 RELIEF: Game[state.State, actions.Action] = Game(
     id="relief",
@@ -44,6 +57,11 @@ RELIEF: Game[state.State, actions.Action] = Game(
     players={"random": random_player(legal.legal_actions), "greedy": greedy.greedy},
     messages="relief",
     typed=lambda action: action.typed,
+    say=sentences.say,
+    tell=sentences.tell,
+    points=sentences.points,
+    together=view.together,
+    board=board.BOARD,
 )
 
 GAMES = (RELIEF,)

@@ -4,6 +4,7 @@ A view is complete for a player with perfect memory: ``sample`` needs nothing el
 ``ReliefView`` in protos/rubble/v1/relief.proto, which says what each field means.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -212,3 +213,8 @@ def has_secret_leaders(state: State, player: Player) -> bool:
 def _leaders(led: int) -> LeadersView:
     """Returns the spaces of a bit mask, counted from 1."""
     return LeadersView(tuple([space + 1 for space in range(led.bit_length()) if led >> space & 1]))
+
+
+def together(views: Sequence[View]) -> View:
+    """Returns one view with what all seats know: each side of the table as its owner sees it."""
+    return views[0]._replace(you=None, seats=tuple([one.seats[seat] for seat, one in enumerate(views)]))

@@ -3,7 +3,20 @@
 from functools import partial
 
 from service.games.core import Game, never_secret, random_player
-from service.games.sf1906 import actions, box, greedy, picture, rules, sample, scoring, state, table, view
+from service.games.sf1906 import (
+    actions,
+    board,
+    box,
+    greedy,
+    picture,
+    rules,
+    sample,
+    scoring,
+    sentences,
+    state,
+    table,
+    view,
+)
 from service.games.sf1906.editions import EDITIONS, Edition
 
 _random = random_player(rules.legal_actions)
@@ -38,6 +51,12 @@ def _game(edition: Edition) -> Game[state.State, actions.Action]:
         players={"random": _random, "greedy": greedy.choose},
         messages="sf1906",
         typed=lambda action: action.typed,
+        say=sentences.say,
+        tell=sentences.tell,
+        points=sentences.points,
+        together=view.together,
+        board=board.BOARD,
+        seat_names=box.PLAYER_COLOURS,
     )
 
 

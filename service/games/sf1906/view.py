@@ -8,6 +8,7 @@ A view has the shape of its message, ``Sf1906View`` in protos/rubble/v1/sf1906.p
 with few values are made once and shared by all views.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -212,3 +213,10 @@ def view(state: State, viewer: int | None) -> View:
         state.grant,
         tuple([_PERMITS[permit] for permit in state.discarded]),
     )
+
+
+def together(views: Sequence[View]) -> View:
+    """Returns one view with what all seats know: each play area as its owner sees it."""
+    first = views[0]
+    own = [one.players[seat] for seat, one in enumerate(views)]
+    return first._replace(you=None, players=(*own, *first.players[len(own) :]))
