@@ -25,15 +25,15 @@ _sym_db = _symbol_database.Default()
 from rubble.v1 import common_pb2 as rubble_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14rubble/v1/game.proto\x12\trubble.v1\x1a\x16rubble/v1/common.proto\"\x12\n\x10ListGamesRequest\":\n\x11ListGamesResponse\x12%\n\x05games\x18\x01 \x03(\x0b\x32\x16.rubble.v1.GameSummary\"\x83\x01\n\x0bGameSummary\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x11\n\tmin_seats\x18\x03 \x01(\r\x12\x11\n\tmax_seats\x18\x04 \x01(\r\x12\x0f\n\x07version\x18\x05 \x01(\r\x12\"\n\x07options\x18\x06 \x03(\x0b\x32\x11.rubble.v1.Option\"\xc2\x01\n\x06Option\x12\x0c\n\x04name\x18\x01 \x01(\t\x12-\n\rdefault_value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue\x12\'\n\x07\x63hoices\x18\x03 \x03(\x0b\x32\x16.rubble.v1.OptionValue\x12*\n\x05range\x18\x04 \x01(\x0b\x32\x16.rubble.v1.NumberRangeH\x00\x88\x01\x01\x12\r\n\x05\x61\x62out\x18\x05 \x01(\t\x12\r\n\x05seats\x18\x06 \x03(\rB\x08\n\x06_range\"(\n\x0bNumberRange\x12\x0b\n\x03low\x18\x01 \x01(\x03\x12\x0c\n\x04high\x18\x02 \x01(\x03\"\x1e\n\x0eGetGameRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\"\x8b\x01\n\x0fGetGameResponse\x12$\n\x04game\x18\x01 \x01(\x0b\x32\x16.rubble.v1.GameSummary\x12(\n\ncomponents\x18\x02 \x03(\x0b\x32\x14.rubble.v1.Component\x12(\n\x08notation\x18\x03 \x03(\x0b\x32\x16.rubble.v1.NotationRow\"^\n\tComponent\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\n\n\x02id\x18\x03 \x01(\t\x12)\n\x06values\x18\x04 \x03(\x0b\x32\x19.rubble.v1.ComponentValue\"K\n\x0e\x43omponentValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04json\x18\x02 \x01(\t\x12\x1d\n\x04mark\x18\x03 \x01(\x0e\x32\x0f.rubble.v1.Mark\",\n\x0bNotationRow\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0f\n\x07meaning\x18\x02 \x01(\t*Q\n\x04Mark\x12\x14\n\x10MARK_UNSPECIFIED\x10\x00\x12\x0e\n\nMARK_KNOWN\x10\x01\x12\x10\n\x0cMARK_DERIVED\x10\x02\x12\x11\n\rMARK_DESIGNED\x10\x03\x32\x97\x01\n\x0bGameService\x12\x46\n\tListGames\x12\x1b.rubble.v1.ListGamesRequest\x1a\x1c.rubble.v1.ListGamesResponse\x12@\n\x07GetGame\x12\x19.rubble.v1.GetGameRequest\x1a\x1a.rubble.v1.GetGameResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14rubble/v1/game.proto\x12\trubble.v1\x1a\x16rubble/v1/common.proto\"\x12\n\x10ListGamesRequest\":\n\x11ListGamesResponse\x12%\n\x05games\x18\x01 \x03(\x0b\x32\x16.rubble.v1.GameSummary\"\x83\x01\n\x0bGameSummary\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x11\n\tmin_seats\x18\x03 \x01(\r\x12\x11\n\tmax_seats\x18\x04 \x01(\r\x12\x0f\n\x07version\x18\x05 \x01(\r\x12\"\n\x07options\x18\x06 \x03(\x0b\x32\x11.rubble.v1.Option\"\xc2\x01\n\x06Option\x12\x0c\n\x04name\x18\x01 \x01(\t\x12-\n\rdefault_value\x18\x02 \x01(\x0b\x32\x16.rubble.v1.OptionValue\x12\'\n\x07\x63hoices\x18\x03 \x03(\x0b\x32\x16.rubble.v1.OptionValue\x12*\n\x05range\x18\x04 \x01(\x0b\x32\x16.rubble.v1.NumberRangeH\x00\x88\x01\x01\x12\r\n\x05\x61\x62out\x18\x05 \x01(\t\x12\r\n\x05seats\x18\x06 \x03(\rB\x08\n\x06_range\"(\n\x0bNumberRange\x12\x0b\n\x03low\x18\x01 \x01(\x03\x12\x0c\n\x04high\x18\x02 \x01(\x03\"\x1e\n\x0eGetGameRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\"\x9e\x01\n\x0fGetGameResponse\x12$\n\x04game\x18\x01 \x01(\x0b\x32\x16.rubble.v1.GameSummary\x12(\n\ncomponents\x18\x02 \x03(\x0b\x32\x14.rubble.v1.Component\x12(\n\x08notation\x18\x03 \x03(\x0b\x32\x16.rubble.v1.NotationRow\x12\x11\n\tboard_css\x18\x04 \x01(\t\"^\n\tComponent\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\n\n\x02id\x18\x03 \x01(\t\x12)\n\x06values\x18\x04 \x03(\x0b\x32\x19.rubble.v1.ComponentValue\"K\n\x0e\x43omponentValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04json\x18\x02 \x01(\t\x12\x1d\n\x04mark\x18\x03 \x01(\x0e\x32\x0f.rubble.v1.Mark\",\n\x0bNotationRow\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0f\n\x07meaning\x18\x02 \x01(\t*Q\n\x04Mark\x12\x14\n\x10MARK_UNSPECIFIED\x10\x00\x12\x0e\n\nMARK_KNOWN\x10\x01\x12\x10\n\x0cMARK_DERIVED\x10\x02\x12\x11\n\rMARK_DESIGNED\x10\x03\x32\x97\x01\n\x0bGameService\x12\x46\n\tListGames\x12\x1b.rubble.v1.ListGamesRequest\x1a\x1c.rubble.v1.ListGamesResponse\x12@\n\x07GetGame\x12\x19.rubble.v1.GetGameRequest\x1a\x1a.rubble.v1.GetGameResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rubble.v1.game_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MARK']._serialized_start=905
-  _globals['_MARK']._serialized_end=986
+  _globals['_MARK']._serialized_start=924
+  _globals['_MARK']._serialized_end=1005
   _globals['_LISTGAMESREQUEST']._serialized_start=59
   _globals['_LISTGAMESREQUEST']._serialized_end=77
   _globals['_LISTGAMESRESPONSE']._serialized_start=79
@@ -47,13 +47,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETGAMEREQUEST']._serialized_start=512
   _globals['_GETGAMEREQUEST']._serialized_end=542
   _globals['_GETGAMERESPONSE']._serialized_start=545
-  _globals['_GETGAMERESPONSE']._serialized_end=684
-  _globals['_COMPONENT']._serialized_start=686
-  _globals['_COMPONENT']._serialized_end=780
-  _globals['_COMPONENTVALUE']._serialized_start=782
-  _globals['_COMPONENTVALUE']._serialized_end=857
-  _globals['_NOTATIONROW']._serialized_start=859
-  _globals['_NOTATIONROW']._serialized_end=903
-  _globals['_GAMESERVICE']._serialized_start=989
-  _globals['_GAMESERVICE']._serialized_end=1140
+  _globals['_GETGAMERESPONSE']._serialized_end=703
+  _globals['_COMPONENT']._serialized_start=705
+  _globals['_COMPONENT']._serialized_end=799
+  _globals['_COMPONENTVALUE']._serialized_start=801
+  _globals['_COMPONENTVALUE']._serialized_end=876
+  _globals['_NOTATIONROW']._serialized_start=878
+  _globals['_NOTATIONROW']._serialized_end=922
+  _globals['_GAMESERVICE']._serialized_start=1008
+  _globals['_GAMESERVICE']._serialized_end=1159
 # @@protoc_insertion_point(module_scope)

@@ -217,6 +217,9 @@ class GetGameResponse(_message.Message):
     GAME_FIELD_NUMBER: _builtins.int
     COMPONENTS_FIELD_NUMBER: _builtins.int
     NOTATION_FIELD_NUMBER: _builtins.int
+    BOARD_CSS_FIELD_NUMBER: _builtins.int
+    board_css: _builtins.str
+    """The style sheet of the boards that DisplayService draws; empty: the game has no drawn board."""
     @_builtins.property
     def game(self) -> Global___GameSummary: ...
     @_builtins.property
@@ -229,10 +232,11 @@ class GetGameResponse(_message.Message):
         game: Global___GameSummary | None = ...,
         components: _abc.Iterable[Global___Component] | None = ...,
         notation: _abc.Iterable[Global___NotationRow] | None = ...,
+        board_css: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["components", b"components", "game", b"game", "notation", b"notation"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["board_css", b"board_css", "components", b"components", "game", b"game", "notation", b"notation"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -343,7 +343,7 @@ class Season(_message.Message):
     """A hash of the secret that decides every card and every draw. The secret is published when the season is closed."""
     @_builtins.property
     def builds(self) -> _containers.RepeatedCompositeFieldContainer[Global___BuildCount]:
-        """Builds by state; bundled ones too."""
+        """Builds by their state now, bundled ones too. Empty for a season that was followed by another one."""
 
     def __init__(
         self,

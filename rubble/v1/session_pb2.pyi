@@ -366,22 +366,28 @@ class ListSessionsRequest(_message.Message):
     GAME_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """Only sessions of this game; empty: of all."""
     page_size: _builtins.int
-    """At most this many (1-1000); 0 means 100."""
+    """At most this many (1-1000, without the operator's token 1-100); 0 means 100. A page may have fewer, or none, and not be the
+    last one: one call looks at no more than 1000 sessions (100), whether they match or not.
+    """
     page_token: _builtins.str
     """From the previous answer; empty: from the start."""
+    status: Global___SessionStatus.ValueType
+    """Only sessions in this state; UNSPECIFIED: in any."""
     def __init__(
         self,
         *,
         game: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        status: Global___SessionStatus.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "page_size", b"page_size", "page_token", b"page_token", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -129,7 +129,7 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """ListSessions lists live sessions and those that ended recently.
+        """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

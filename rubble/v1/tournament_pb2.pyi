@@ -661,6 +661,7 @@ class ListMatchesRequest(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    ENTRANT_FIELD_NUMBER: _builtins.int
     tournament: _builtins.str
     state: Global___MatchState.ValueType
     """Only those in this state; UNSPECIFIED: all."""
@@ -668,6 +669,8 @@ class ListMatchesRequest(_message.Message):
     """At most this many (1-1000); 0 means 100."""
     page_token: _builtins.str
     """From the previous answer; empty: from the start."""
+    entrant: _builtins.str
+    """Only those of this entrant; empty: of all."""
     def __init__(
         self,
         *,
@@ -675,10 +678,11 @@ class ListMatchesRequest(_message.Message):
         state: Global___MatchState.ValueType = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        entrant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "state", b"state", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entrant", b"entrant", "page_size", b"page_size", "page_token", b"page_token", "state", b"state", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -707,6 +711,66 @@ class ListMatchesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListMatchesResponse: _TypeAlias = ListMatchesResponse  # noqa: Y015
+
+@_typing.final
+class GetMatchRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    match: _builtins.str
+    """The id of a match or of its session."""
+    def __init__(
+        self,
+        *,
+        match: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMatchRequest: _TypeAlias = GetMatchRequest  # noqa: Y015
+
+@_typing.final
+class GetMatchResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_NAME_FIELD_NUMBER: _builtins.int
+    LADDER_FIELD_NUMBER: _builtins.int
+    GAME_FIELD_NUMBER: _builtins.int
+    JSONL_FIELD_NUMBER: _builtins.int
+    tournament: _builtins.str
+    """The tournament, or the season of a ladder, that it belongs to."""
+    tournament_name: _builtins.str
+    ladder: _builtins.str
+    """The ladder it belongs to; empty: none."""
+    game: _builtins.str
+    jsonl: _builtins.str
+    """The replay, once its seeds are published; empty before, and if it was not played or its replay was removed."""
+    @_builtins.property
+    def match(self) -> Global___Match:
+        """As ListMatches, or ListLadderMatches, gives it."""
+
+    def __init__(
+        self,
+        *,
+        match: Global___Match | None = ...,
+        tournament: _builtins.str = ...,
+        tournament_name: _builtins.str = ...,
+        ladder: _builtins.str = ...,
+        game: _builtins.str = ...,
+        jsonl: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "jsonl", b"jsonl", "ladder", b"ladder", "match", b"match", "tournament", b"tournament", "tournament_name", b"tournament_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMatchResponse: _TypeAlias = GetMatchResponse  # noqa: Y015
 
 @_typing.final
 class Match(_message.Message):
@@ -1156,7 +1220,7 @@ class ExportTournamentResponse(_message.Message):
     PATH_FIELD_NUMBER: _builtins.int
     DATA_FIELD_NUMBER: _builtins.int
     path: _builtins.str
-    """Relative, with slashes: standings.json, replays/ID.jsonl …"""
+    """Relative, with slashes: standings.json, replays/0012-greedy-vs-mine-1f0c22ab.jsonl …"""
     data: _builtins.bytes
     def __init__(
         self,

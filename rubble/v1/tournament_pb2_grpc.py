@@ -79,6 +79,11 @@ class TournamentServiceStub:
                 request_serializer=rubble_dot_v1_dot_tournament__pb2.ListMatchesRequest.SerializeToString,
                 response_deserializer=rubble_dot_v1_dot_tournament__pb2.ListMatchesResponse.FromString,
                 _registered_method=True)
+        self.GetMatch = channel.unary_unary(
+                '/rubble.v1.TournamentService/GetMatch',
+                request_serializer=rubble_dot_v1_dot_tournament__pb2.GetMatchRequest.SerializeToString,
+                response_deserializer=rubble_dot_v1_dot_tournament__pb2.GetMatchResponse.FromString,
+                _registered_method=True)
         self.GetStandings = channel.unary_unary(
                 '/rubble.v1.TournamentService/GetStandings',
                 request_serializer=rubble_dot_v1_dot_tournament__pb2.GetStandingsRequest.SerializeToString,
@@ -171,6 +176,14 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetMatch(self, request, context):
+        """GetMatch finds one match of any tournament or ladder by its id or by the id of its session, with its replay once its block is
+        over. NOT_FOUND: no such match. INVALID_ARGUMENT: the text can be no such id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetStandings(self, request, context):
         """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table.
         """
@@ -242,6 +255,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.ListMatches,
                     request_deserializer=rubble_dot_v1_dot_tournament__pb2.ListMatchesRequest.FromString,
                     response_serializer=rubble_dot_v1_dot_tournament__pb2.ListMatchesResponse.SerializeToString,
+            ),
+            'GetMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMatch,
+                    request_deserializer=rubble_dot_v1_dot_tournament__pb2.GetMatchRequest.FromString,
+                    response_serializer=rubble_dot_v1_dot_tournament__pb2.GetMatchResponse.SerializeToString,
             ),
             'GetStandings': grpc.unary_unary_rpc_method_handler(
                     servicer.GetStandings,
@@ -485,6 +503,33 @@ class TournamentService:
             '/rubble.v1.TournamentService/ListMatches',
             rubble_dot_v1_dot_tournament__pb2.ListMatchesRequest.SerializeToString,
             rubble_dot_v1_dot_tournament__pb2.ListMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rubble.v1.TournamentService/GetMatch',
+            rubble_dot_v1_dot_tournament__pb2.GetMatchRequest.SerializeToString,
+            rubble_dot_v1_dot_tournament__pb2.GetMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -65,6 +65,10 @@ class TournamentServiceStub:
     """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
     (duplicate = "full"), only the operator gets the results of a block that is not over.
     """
+    GetMatch: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetMatchRequest, _tournament_pb2.GetMatchResponse]
+    """GetMatch finds one match of any tournament or ladder by its id or by the id of its session, with its replay once its block is
+    over. NOT_FOUND: no such match. INVALID_ARGUMENT: the text can be no such id.
+    """
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]
     """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
     GetReport: _grpc.UnaryStreamMultiCallable[_tournament_pb2.GetReportRequest, _tournament_pb2.GetReportResponse]
@@ -112,6 +116,10 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     ListMatches: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ListMatchesRequest, _tournament_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
     (duplicate = "full"), only the operator gets the results of a block that is not over.
+    """
+    GetMatch: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetMatchRequest, _tournament_pb2.GetMatchResponse]  # type: ignore[assignment]
+    """GetMatch finds one match of any tournament or ladder by its id or by the id of its session, with its replay once its block is
+    over. NOT_FOUND: no such match. INVALID_ARGUMENT: the text can be no such id.
     """
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]  # type: ignore[assignment]
     """GetStandings returns the table so far, with its intervals. Where ListMatches keeps results back, so does the table."""
@@ -205,6 +213,16 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_tournament_pb2.ListMatchesResponse, _abc.Awaitable[_tournament_pb2.ListMatchesResponse]]:
         """ListMatches lists the matches of a tournament in schedule order, with their results. Where the matches of a block share all cards
         (duplicate = "full"), only the operator gets the results of a block that is not over.
+        """
+
+    @_abc_1.abstractmethod
+    def GetMatch(
+        self,
+        request: _tournament_pb2.GetMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.GetMatchResponse, _abc.Awaitable[_tournament_pb2.GetMatchResponse]]:
+        """GetMatch finds one match of any tournament or ladder by its id or by the id of its session, with its replay once its block is
+        over. NOT_FOUND: no such match. INVALID_ARGUMENT: the text can be no such id.
         """
 
     @_abc_1.abstractmethod
