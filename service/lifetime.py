@@ -1,10 +1,11 @@
 """Child processes that end with their parent, even if it is killed before they have started."""
 
+import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 #: A wrapper that becomes the command after its first three arguments: the parent's process id, the signal to receive when it
@@ -42,3 +43,16 @@ def ends_with_us(command: Sequence[str], number: signal.Signals = signal.SIGKILL
             raise ValueError(f"user={user!r}; expected None: a user can only be set in the main thread, on Linux")
         return list(command)
     return [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), str(int(number)), user or "", *command]
+
+
+def when_parent_dies(act: Callable[[], None]) -> None:
+    """In a child process of ``multiprocessing``: call ``act``, in a thread, when the parent dies or if it has died already."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        raise RuntimeError("this process has no parent; expected a child process of multiprocessing")
+
+    def wait() -> None:
+        parent.join()
+        act()
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -20,6 +20,7 @@ from typing import Final
 from service import logs
 from service.config import CannotListen, Settings, is_exposed, server_credentials
 from service.embedded import EmbeddedRedis
+from service.lifetime import when_parent_dies
 
 _LOG: Final = logging.getLogger(__name__)
 _STOP_S: Final = 15.0
@@ -113,19 +114,16 @@ def run_copy(
 # ------------------------------------------------------------------------------------------------------ several processes
 def _child(settings: Settings, redis_url: str, listen: str, ready: Connection) -> None:
     """Run one copy in a child process; ``ready`` gets its address when it serves."""
-    threading.Thread(target=_go_with_parent, daemon=True).start()
+    when_parent_dies(_stop_without_parent)
     logs.configure(settings.log_level, settings.log_format, settings.hidden())
     run_copy(settings, redis_url, listen, ready.send, reuse_port=True)
 
 
-def _go_with_parent() -> None:
-    """Stop when the parent process dies, because nothing else would stop this copy."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()  # returns when the parent dies, or at once if it has died already
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(_STOP_S)  # the parent allows the same time
-        os._exit(1)
+def _stop_without_parent() -> None:
+    """Stop, because nothing else would stop this copy."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_STOP_S)  # the parent allows the same time
+    os._exit(1)
 
 
 class _Copies:

@@ -156,7 +156,7 @@ MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
     "/rubble.v1.GameService/GetGame": _ANYBODY,
     "/rubble.v1.SessionService/CreateSession": _OPERATOR,
     "/rubble.v1.SessionService/GetSession": _ANYBODY,
-    "/rubble.v1.SessionService/ListSessions": _OPERATOR,
+    "/rubble.v1.SessionService/ListSessions": _ANYBODY,  # without the sealed ones, except for the operator
     "/rubble.v1.SessionService/GetView": _ANYBODY,  # a caller without a seat gets the public view
     "/rubble.v1.SessionService/Act": _PLAYERS,
     "/rubble.v1.SessionService/Watch": _ANYBODY,
@@ -171,6 +171,8 @@ MAY_CALL: Final[Mapping[str, frozenset[Kind]]] = {
     "/rubble.v1.BotService/IssueKey": _OPERATOR,
     "/rubble.v1.BotService/RevokeKey": _OPERATOR,
     "/rubble.v1.BotService/ListConnected": _OPERATOR,
+    "/rubble.v1.DisplayService/ShowSession": _ANYBODY,  # a caller without a seat is shown what is public
+    "/rubble.v1.DisplayService/ShowReplay": _ANYBODY,
     "/rubble.v1.SimulationService/SampleWorlds": _PLAYERS_AND_OPERATOR,
     "/rubble.v1.SimulationService/Simulate": _PLAYERS_AND_OPERATOR,
     "/grpc.health.v1.Health/Check": _ANYBODY,
@@ -412,7 +414,9 @@ class KeyRing:
         """Raise Unauthenticated if the caller is a bot whose key was revoked."""
         if caller.kind is Kind.BOT and caller.generation <= await self._revoked(caller.bot):
             raise Unauthenticated(
-                "TOKEN_REVOKED", f"this key of {caller.bot} was revoked; ask the operator for a new one"
+                "TOKEN_REVOKED",
+                f"this key of {caller.bot} was revoked; use the newest one. The operator makes keys, and for a build of a "
+                "ladder its owner: `rubble ladder key LADDER BOT/LABEL`",
             )
 
     async def _revoked(self, bot: str) -> int:

@@ -24,6 +24,7 @@ _LONGEST_OF: Final = {
     "words": 16 * 1024,
     "roster": 16 << 20,  # the API has its own limits for rosters and ladder files
     "file": 16 << 20,
+    "jsonl": 4 << 20,
 }
 #: Default limit for the elements of a repeated field.
 _MOST: Final = 64

@@ -45,6 +45,7 @@ from service.sessions.errors import (
     UnknownSession,
     UnreadableSession,
 )
+from service.sessions.replay import BadReplay
 
 DOMAIN: Final = "rubble"
 INTERNAL: Final = "INTERNAL"
@@ -76,6 +77,7 @@ _TABLE: Final = (
     Row(Unreadable, StatusCode.INVALID_ARGUMENT, "UNREADABLE"),
     Row(Refused, StatusCode.FAILED_PRECONDITION),
     Row(BadRequest, StatusCode.INVALID_ARGUMENT),
+    Row(BadReplay, StatusCode.INVALID_ARGUMENT, "BAD_REPLAY"),
     Row(UnknownSession, StatusCode.NOT_FOUND),
     Row(UnreadableSession, StatusCode.DATA_LOSS),
     Row(SessionExists, StatusCode.ALREADY_EXISTS),

@@ -34,6 +34,7 @@ def describe(game: AnyGame) -> game_pb2.GetGameResponse:
         game=codec.summary_message(game),
         components=[_component(component) for component in game.components],
         notation=[game_pb2.NotationRow(text=text, meaning=meaning) for text, meaning in game.notation],
+        board_css=game.board.css if game.board is not None else "",
     )
 
 

@@ -143,6 +143,8 @@ class Limits:
     #: Refused choices, by bot.
     refusals: Budget
     simulation: Budget
+    #: What all callers without a key may use together for replays, so that many addresses are no more than one.
+    strangers: Budget
     #: In the whole arena.
     live_sessions: int
 
@@ -161,7 +163,10 @@ class Limits:
             streams=ConcurrencyLimit("streams for each bot", streams_per_bot),
             watchers=WatchLimit(watchers_per_session, watchers_per_caller),
             refusals=Budget("refused choices a second for each bot", refusals_per_second),
-            simulation=Budget("milliseconds of simulation a second for each caller", simulation_ms_per_second),
+            simulation=Budget("milliseconds of computing a second for each caller", simulation_ms_per_second),
+            strangers=Budget(
+                "milliseconds of computing a second for all callers without a key together", simulation_ms_per_second
+            ),
             live_sessions=live_sessions,
         )
 

@@ -11,6 +11,8 @@ from grpc_reflection.v1alpha import reflection
 
 from rubble.v1 import (
     bot_pb2,
+    display_pb2,
+    display_pb2_grpc,
     game_pb2,
     game_pb2_grpc,
     session_pb2,
@@ -25,6 +27,7 @@ from service.rpc.auth import Authorizer, KeyRing, Signer
 from service.rpc.bot_streams import BotStreams
 from service.rpc.bots import BotServicer, add_bot_service
 from service.rpc.call_metrics import CallMetrics, count_answer, count_changes, count_save
+from service.rpc.display import DisplayServicer
 from service.rpc.end_waiters import EndWaiters
 from service.rpc.errors import ErrorInterceptor
 from service.rpc.games import GameService
@@ -63,6 +66,7 @@ SERVICES: Final = tuple(
         (session_pb2, "SessionService"),
         (bot_pb2, "BotService"),
         (simulation_pb2, "SimulationService"),
+        (display_pb2, "DisplayService"),
     )
 )
 
@@ -106,6 +110,7 @@ class Service:
         self._health = Health()
         self._end_waiters = EndWaiters(self.live_sessions)
         self._simulation = SimulationServicer(self.live_sessions, self._signer, self._limits)
+        self._display = DisplayServicer(self.live_sessions, self._limits)
         self._conflicts_counted = 0
         self._server: grpc.aio.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -144,6 +149,7 @@ class Service:
             BotServicer(self.bot_streams, self._authorizer, self._ring, self._presence, self._limits), server
         )
         simulation_pb2_grpc.add_SimulationServiceServicer_to_server(self._simulation, server)
+        display_pb2_grpc.add_DisplayServiceServicer_to_server(self._display, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, server)
@@ -181,6 +187,7 @@ class Service:
             await cancel_task(task)
         await self._notifications.stop()
         self._simulation.close()
+        self._display.close()
         await self._redis.aclose()
         for client in self._notification_redis:
             await client.aclose()

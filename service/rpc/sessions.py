@@ -26,7 +26,6 @@ from service.sessions.errors import (
     SessionRunning,
     SessionSealed,
     UnknownSession,
-    UnreadableSession,
 )
 from service.sessions.live_sessions import Answer, LiveSessions, set_result
 from service.sessions.log_view import is_hidden, readable
@@ -145,15 +144,17 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
 
     async def GetSession(self, request: session_pb2.GetSessionRequest, context: Any) -> session_pb2.GetSessionResponse:
         session = await self._live_sessions.read(request.session)
-        _check_seal(session)
+        check_seal(session)
         return session_pb2.GetSessionResponse(session=self._message(session))
 
     async def ListSessions(
         self, request: session_pb2.ListSessionsRequest, context: Any
     ) -> session_pb2.ListSessionsResponse:
         size = request.page_size or _PAGE
-        if size > _PAGE_LIMIT:
-            raise BadRequest("page_size", size, f"1 to {_PAGE_LIMIT}, or 0 for {_PAGE}")
+        is_operator = current_caller().kind is Kind.OPERATOR
+        most = _PAGE_LIMIT if is_operator else _PAGE
+        if size > most:
+            raise BadRequest("page_size", size, f"1 to {most}, or 0 for {_PAGE}")
         if request.game:
             games.get(request.game)
         start = 0
@@ -162,27 +163,26 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
                 raise BadRequest("page_token", request.page_token, "the next_page_token of an earlier answer")
             start = int(request.page_token)
         response = session_pb2.ListSessionsResponse()
-        while len(response.sessions) < size:
-            ids = await self._live_sessions.store.session_ids(start, size)
+        end = start + (_PAGE_LIMIT if is_operator else _PAGE)
+        while start < end and len(response.sessions) < size:
+            ids = await self._live_sessions.store.session_ids(start, min(end - start, size - len(response.sessions)))
             if not ids:
                 return response
-            for session_id in ids:
-                start += 1
-                try:
-                    session = await self._live_sessions.read(session_id)
-                except (UnknownSession, UnreadableSession):
-                    continue  # expired, or written by another version
+            start += len(ids)
+            for session in await self._live_sessions.read_for_list(ids):
+                if session.header.sealed and not session.revealed and not is_operator:
+                    continue
+                if request.status not in (session_pb2.SESSION_STATUS_UNSPECIFIED, codec.status_value(session.status)):
+                    continue
                 if request.game in ("", session.header.game):
                     response.sessions.append(self._message(session))
-                if len(response.sessions) == size:
-                    break
         response.next_page_token = str(start)
         return response
 
     async def GetView(self, request: session_pb2.GetViewRequest, context: Any) -> session_pb2.GetViewResponse:
         session = await self._live_sessions.read(request.session)
-        _check_seal(session)
-        seat = _seat_of(current_caller(), session)
+        check_seal(session)
+        seat = seat_of(current_caller(), session)
         if seat is not None and not session.seats[seat].clock.is_seated and session.status == ACTIVE:
             await self._live_sessions.take_seat(request.session, seat)
             session = await self._live_sessions.refresh(request.session)
@@ -298,7 +298,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         name = caller_name(caller, context)
         watch_limit = self._limits.watchers.hold(request.session, name, is_operator=is_operator)
         with watch_limit, metrics.WATCHERS.track_inprogress():
-            _check_seal(await self._live_sessions.read(request.session))
+            check_seal(await self._live_sessions.read(request.session))
             # Without this, a status could not be sent to a client that does not read.
             await context.send_initial_metadata(())
             async with self._watchers.watch(request.session) as watched:
@@ -386,18 +386,18 @@ def _watch_response(session: Session, after: int, entries: list[Entry]) -> sessi
     return response
 
 
-def _seat_of(caller: Caller, session: Session) -> int | None:
+def seat_of(caller: Caller, session: Session) -> int | None:
     """Return the caller's seat in this session; None for other callers."""
     seats = caller.seats_in(session.header)
     return seats[0] if seats else None
 
 
-def _check_seal(session: Session) -> None:
+def check_seal(session: Session) -> None:
     """Raise SessionSealed unless the caller may read this session: while others play the same cards, only its seats may."""
     if not session.header.sealed or session.revealed:
         return
     caller = current_caller()
-    if caller.kind is not Kind.OPERATOR and _seat_of(caller, session) is None:
+    if caller.kind is not Kind.OPERATOR and seat_of(caller, session) is None:
         raise _sealed(session, "what happens in it")
 
 
@@ -410,7 +410,7 @@ def _sealed(session: Session, what: str) -> SessionSealed:
 
 
 def _own_seat(caller: Caller, session: Session) -> int:
-    seat = _seat_of(caller, session)
+    seat = seat_of(caller, session)
     if seat is None:
         raise Forbidden(f"this key or token holds no seat in session {session.header.id}", session=session.header.id)
     return seat

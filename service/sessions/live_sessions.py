@@ -10,13 +10,21 @@ import heapq
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from service.games.core import OptionValue
 from service.sessions.entries import Entry
-from service.sessions.errors import Conflict, SeatForfeited, SessionError, SessionExists, UnknownSession
+from service.sessions.errors import (
+    Conflict,
+    SeatForfeited,
+    SessionError,
+    SessionExists,
+    UnknownSession,
+    UnreadableSession,
+)
 from service.sessions.outages import Outages
 from service.sessions.queues import SessionQueues
 from service.sessions.session import ACTIVE, Header, Late, Reply, Session, Stale, new_session
@@ -190,6 +198,17 @@ class LiveSessions:
                 session is not None and session.mark == mark
             ):  # a cached session whose move is being saved is ahead of the store
                 found[session_id] = session
+        return found
+
+    async def read_for_list(self, session_ids: Sequence[str]) -> list[Session]:
+        """Return these sessions as stored, without those that have expired or were written by another version.
+
+        Nothing is cached: a caller who lists all sessions does not displace those that are played here.
+        """
+        found: list[Session] = []
+        for session_id in session_ids:
+            with suppress(UnknownSession, UnreadableSession):
+                found.append(await self.store.load(session_id))
         return found
 
     async def read_log(self, session_id: str, after: int, *, fresh: bool = True) -> tuple[Session, list[Entry]]:

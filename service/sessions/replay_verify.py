@@ -29,7 +29,7 @@ from service.sessions.entries import (
 )
 from service.sessions.errors import ActionRefused, SessionError
 from service.sessions.replay import BadReplay, Replay, outcome_line, read_replay
-from service.sessions.session import Accepted, Refused, Session, commitment, new_session
+from service.sessions.session import ADJUDICATED, Accepted, Refused, Session, commitment, new_session
 
 HELD_BACK: Final = "seeds held back: game not replayed"
 RUNNING: Final = "still running: game not replayed"
@@ -200,7 +200,7 @@ class _Referee:
                 return session.adjudicate([], now)
             case Ended() if entry.status is Status.CANCELLED:
                 return session.cancel(entry.note, now)
-            case Ended() if self.outcome.ending == "ADJUDICATED":
+            case Ended() if self.outcome.ending == ADJUDICATED:
                 return session.adjudicate(self.outcome.ranks, now)
             case Revealed():
                 return session.reveal(now)

@@ -44,6 +44,9 @@ REFUSAL_LIMIT: Final = 3
 FORMAT: Final = 2
 #: A constant because it is used several times per move, and an enum attribute is slow.
 ACTIVE: Final = Status.ACTIVE
+#: Endings that no game has: at most one seat still played, and the operator ended the session with a result.
+FORFEIT: Final = "FORFEIT"
+ADJUDICATED: Final = "ADJUDICATED"
 
 
 class Header(Struct, frozen=True, array_like=True, tag=FORMAT):
@@ -400,8 +403,8 @@ class Session:
             played = self.game.outcome(self.state)
             assert played is not None
             outcome = self._with_faults(played)
-            return entries + self._end(Status.FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
-        return self._end(Status.FINISHED, replace(outcome, ending="ADJUDICATED"), now_ms)
+            return entries + self._end(Status.FINISHED, replace(outcome, ending=ADJUDICATED), now_ms)
+        return self._end(Status.FINISHED, replace(outcome, ending=ADJUDICATED), now_ms)
 
     def cancel(self, reason: str, now_ms: int) -> list[Entry]:
         """End the session without a result."""
@@ -468,7 +471,7 @@ class Session:
         if sum(not record.fault for record in self.seats) < min(2, len(self.seats)):
             # At most one seat still plays, so the ranking is decided; a solo game without its player ends too.
             ranks = [1] * len(self.seats)
-            outcome = self._with_faults(replace(self._bare_outcome(ranks), ending="FORFEIT"))
+            outcome = self._with_faults(replace(self._bare_outcome(ranks), ending=FORFEIT))
             return entries + self._end(Status.FINISHED, outcome, now_ms)
         return entries + self._go_on(now_ms)
 

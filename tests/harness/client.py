@@ -11,7 +11,7 @@ from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # it h
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
-from rubble.v1 import bot_pb2, bot_pb2_grpc, game_pb2, session_pb2, session_pb2_grpc, simulation_pb2
+from rubble.v1 import bot_pb2, bot_pb2_grpc, display_pb2, game_pb2, session_pb2, session_pb2_grpc, simulation_pb2
 from tests.harness.waiting import PATIENCE_S
 
 #: The gRPC services that a copy serves.
@@ -22,6 +22,7 @@ NAMES: Final = tuple(
         (session_pb2, "SessionService"),
         (bot_pb2, "BotService"),
         (simulation_pb2, "SimulationService"),
+        (display_pb2, "DisplayService"),
     )
 )
 
@@ -68,7 +69,7 @@ UNARY: Final[dict[str, tuple[str, Any, Any]]] = {
         getattr(module, method.input_type.name),
         getattr(module, method.output_type.name),
     )
-    for module in (game_pb2, session_pb2, bot_pb2, simulation_pb2)
+    for module in (game_pb2, session_pb2, bot_pb2, simulation_pb2, display_pb2)
     for service in module.DESCRIPTOR.services_by_name.values()
     for method in service.methods
     if not method.server_streaming and not method.client_streaming

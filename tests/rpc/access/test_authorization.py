@@ -20,7 +20,6 @@ ALL = methods()
 #: The table a second time, from the contract, so that a mistake in the code is found.
 OPERATOR_ONLY = {
     "CreateSession",
-    "ListSessions",
     "Adjudicate",
     "CancelSession",
     "RevealSeeds",

@@ -36,6 +36,7 @@ from service.sessions.errors import (
     UnknownSession,
     UnreadableSession,
 )
+from service.sessions.replay import BadReplay
 from tests.harness.client import refusal
 from tests.rpc.access.stub_server import Stubs, call, logged, serving
 
@@ -64,6 +65,7 @@ EXAMPLES: list[tuple[Exception, StatusCode, str]] = [
     (NotReading(), StatusCode.RESOURCE_EXHAUSTED, "NOT_READING"),
     (auth.Unauthenticated("NO_TOKEN", "who?"), StatusCode.UNAUTHENTICATED, "NO_TOKEN"),
     (auth.Forbidden("no"), StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
+    (BadReplay(3, "it is damaged"), StatusCode.INVALID_ARGUMENT, "BAD_REPLAY"),
     (auth.BadHandle("HANDLE_EXPIRED", "old"), StatusCode.INVALID_ARGUMENT, "HANDLE_EXPIRED"),
     (limits.LimitReached("streams", 4, 70), StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED"),
     (StoreUnavailable("away"), StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
