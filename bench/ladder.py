@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bench.ladder_field import Ladder, Matchmaker, blocks_of, name, play, real_matchmaker
+from bench.ladder_field import Ladder, Matchmaker, blocks_of, play, real_matchmaker
 from bench.ladder_information import informed_matchmaker
 from bench.ladder_tick import tick_seconds
 from bench.measured import Measured, between
@@ -69,7 +69,7 @@ def busy_ladder(blocks: int = 20_000, seed: int = 1) -> Iterator[Measured]:
             arrived[build] = at
         if at % 5 == 0:
             ladder.present ^= {int(rng.integers(83, 163))}
-        free = np.array([int(build.name) for build in ladder.free()])
+        free = np.array([build.number for build in ladder.free()])
         sitting = ladder.step()
         if not sitting:
             continue
@@ -88,8 +88,8 @@ def busy_ladder(blocks: int = 20_000, seed: int = 1) -> Iterator[Measured]:
         high=60,
     )
     met = [
-        ladder.met[pair(name(one), name(other))] / expected[one, other]
-        for one, other in zip(*np.nonzero(np.triu(expected, 1) >= 5), strict=True)
+        ladder.met[pair(one, other)] / expected[one, other]
+        for one, other in np.argwhere(np.triu(expected, 1) >= 5).tolist()
     ]
     yield between(
         check,
@@ -147,9 +147,9 @@ def entrants(runs: int = 60, seed: int = 4) -> Iterator[Measured]:
         around.games[:43], around.games[43] = ladder.games, 0
         around.rows, around.ranks, around.ratings, around.refit = list(ladder.rows), list(ladder.ranks), before, 1
         for block in range(PLACEMENT_GAMES // 4):
-            table = draw_table(around.free(), around.met, 4, Draws(b"entrants", f"{run} {block}"), first=name(43))
+            table = draw_table(around.free(), around.met, 4, Draws(b"entrants", f"{run} {block}"), first=43)
             assert table
-            rows, ranks = play(rng, around.strength, np.array([[int(of) for of in table.builds]]))
+            rows, ranks = play(rng, around.strength, np.array([table.builds]))
             around.rows.append(rows)
             around.ranks.append(ranks)
             around.rate()
@@ -298,7 +298,7 @@ def speed(seed: int = 10) -> Iterator[Measured]:
     ratings = rate(results, [0, 1, 2], earlier)
     sets = _seconds(lambda: standings(ratings, range(300), np.random.default_rng(1)))
     yield between("speed", "s: rank sets of 300 builds", sets, high=1)
-    entrants = [Entrant(name(at), None if at < 3 else f"owner {at % 100}") for at in range(300)]
+    entrants = [Entrant(f"{at:03d}", None if at < 3 else f"owner {at % 100}") for at in range(300)]
     seats, ranks = results.entrant.tolist(), results.places.tolist()
     games = [
         Game(at, at // 4, tuple(seats[at]), tuple(ranks[at]), (0,) * 4, ("",) * 4, (0,) * 4) for at in range(100_000)

@@ -66,7 +66,7 @@ class Ladder:
     present: set[int] = field(default_factory=set)
     games: Ints = field(init=False)
     busy: Ints = field(init=False)
-    met: Counter[tuple[str, str]] = field(default_factory=Counter)
+    met: Counter[tuple[int, int]] = field(default_factory=Counter)
     open: deque[tuple[int, ...]] = field(default_factory=deque)
     drawn: list[tuple[int, ...]] = field(default_factory=list)
     rows: list[Ints] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Ladder:
         """The builds that can take a seat. Bundled bots are always there."""
         rated = self.ratings.strength if self.ratings else np.zeros(0)
         return [
-            Build(name(at), self.owner[at], int(self.games[at]), float(rated[at]) if at < len(rated) else 0.0)
+            Build(at, self.owner[at], int(self.games[at]), float(rated[at]) if at < len(rated) else 0.0)
             for at in sorted(self.present)
             if self.busy[at] < self.capacity or self.owner[at] is None
         ]
@@ -91,7 +91,7 @@ class Ladder:
         """Draws a table; once the window is full, the oldest table ends and its games are recorded."""
         draws = Draws(b"a simulated ladder", f"{self.rng.integers(2**62)}")
         table = self.matchmaker(self.free(), self.met, self.seats, draws, self.ratings)
-        sitting = tuple(int(of) for of in table.builds) if table else None
+        sitting = table.builds if table else None
         if sitting:
             self._begin(sitting)
         if len(self.open) >= self.window or not sitting:
@@ -105,7 +105,7 @@ class Ladder:
             self.games[one] += self.seats
             self.busy[one] += 1
             for other in sitting[at + 1 :]:
-                self.met[pair(name(one), name(other))] += 1
+                self.met[pair(one, other)] += 1
 
     def _end(self, sitting: tuple[int, ...]) -> None:
         rows, ranks = play(self.rng, self.strength, np.array([sitting]))
@@ -123,7 +123,3 @@ class Ladder:
         bundled = [at for at, owner in enumerate(self.owner) if owner is None]
         self.ratings = rate(self.results(), bundled, self.ratings)
         return self.ratings
-
-
-def name(build: int) -> str:
-    return f"{build:03d}"

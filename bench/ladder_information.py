@@ -31,9 +31,9 @@ def informed_matchmaker(
                 table.append(build)
         if len(table) < seats:
             return draw_table(free, met, seats, draws)
-        random_tables.append([int(build.name) for build in table])
+        random_tables.append([build.number for build in table])
     best = random_tables[int(np.argmax(gains(ratings, np.array(random_tables))))]
-    return Table(tuple(f"{build:03d}" for build in best), Rule.UNIFORM, (), draws.name)
+    return Table(tuple(best), Rule.UNIFORM, (), draws.name)
 
 
 def gains(ratings: Ratings, sitting: Ints) -> Floats:

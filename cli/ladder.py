@@ -7,12 +7,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cli.arena_client import ApiAddress, StateDir
+from cli.arena_client import ApiAddress, StateDir, same_arena
 from cli.arguments import Json, read_number
 from cli.fitted_table import Column, fitted_table
 from cli.ladder_calls import LadderName, Season, as_anybody, as_operator, read_season, refuse_file
 from cli.ladder_table import head, table_with_words
-from cli.ladder_words import about, ago, event_words, plain, plain_ladder, word
+from cli.ladder_words import about, ago, build_counts, event_words, plain, plain_ladder, word
 from cli.terminal import complain, console, count_of, own_command, print_json
 from orchestrator.report.words import decimal, short, signed, visible
 
@@ -52,26 +52,28 @@ def create(
     """
 
     def work(ladders: "LadderClient") -> int:
-        from cli.roster import file_text
+        from cli.ladder_file import file_text, told_problems
         from orchestrator.client import ServiceError
-        from orchestrator.roster import BadRoster
+        from orchestrator.ladder.file import BadLadder
 
         try:
-            made = ladders.create(file_text(file))
-        except BadRoster as error:
-            return refuse_file(json, "\n".join(str(problem) for problem in error.problems), file)
+            text = file_text(file)
+            made = ladders.create(text)
+        except BadLadder as error:
+            return refuse_file(json, error.problems, file)
         except ServiceError as error:  # the API does not know the name of the file
             if error.reason != "BAD_LADDER":
                 raise
-            return refuse_file(json, error.message, file)
+            return refuse_file(json, told_problems(error.message, text, file), file)
         if json:
             print_json(plain(made))
             return 0
         name = visible(made.name)
         print(f"{name}: season {made.season.number} is {word(made.season, 'state')}; {about(made)}")
-        sign_up = f"{own_command()} owner signup {name} NAME"
+        at = same_arena(api, state_dir)
+        sign_up = f"{own_command()} owner signup {name} NAME{at}"
         if word(made, "signup") == "invite":
-            print(f"Next: {own_command()} ladder invite {name}, then authors: {sign_up} --invitation CODE")
+            print(f"Next: {own_command()} ladder invite {name}{at}, then authors: {sign_up} --invitation CODE")
         elif word(made, "signup") == "open":
             print(f"Next, for authors: {sign_up}")
         return 0
@@ -96,18 +98,13 @@ def list_all(json: Json = False, api: ApiAddress = "", state_dir: StateDir = ".r
             Column("seats", [str(one.players) for one in found], is_number=True, goes=2),
             Column("sign-up", [word(one, "signup") for one in found], goes=3),
             Column("season", [f"{one.season.number} {word(one.season, 'state')}" for one in found]),
-            Column("builds", [f"{_playing(one.season):,}" for one in found], is_number=True),
             Column("games", [f"{one.season.games:,}" for one in found], is_number=True),
             Column("created", [ago(one.created_at_ms) for one in found], goes=4),
+            Column("builds", [build_counts(one.season) for one in found], least=20, wraps=True),
         ]
         console().print(fitted_table(columns, console().width) if found else "no ladders")
 
     return as_anybody(api, state_dir, json, work)
-
-
-def _playing(season: "ladder_pb2.Season") -> int:
-    """The number of builds that somebody entered and did not retire."""
-    return sum(one.count for one in season.builds if word(one, "state") not in ("bundled", "retired"))
 
 
 def show(ladder: LadderName, json: Json = False, api: ApiAddress = "", state_dir: StateDir = ".rubble") -> int:
@@ -125,7 +122,7 @@ def show(ladder: LadderName, json: Json = False, api: ApiAddress = "", state_dir
             return
         out = console()
         out.print(head(found))
-        for line in _plan(found):
+        for line in _plan(found, same_arena(api, state_dir)):
             out.print(line, style="dim", markup=False)
         out.print()
         out.print(table_with_words(standings, out.width))
@@ -133,17 +130,24 @@ def show(ladder: LadderName, json: Json = False, api: ApiAddress = "", state_dir
     return as_anybody(api, state_dir, json, work)
 
 
-def _plan(ladder: "ladder_pb2.Ladder") -> list[str]:
-    """When the season moves on, and the limits of an owner."""
+def _plan(ladder: "ladder_pb2.Ladder", at: str) -> list[str]:
+    """When the season moves on, and the limits of an owner; ``at``: flags that name the arena."""
     season, quotas = ladder.season, ladder.quotas
     times = (("opened", season.opened_at_ms), ("closing", season.closing_at_ms), ("finals", season.finals_at_ms))
-    dates = [f"{name} {ago(at)}" for name, at in times if at]
+    dates = [f"{name} {ago(when)}" for name, when in times if when]
+    finals = []
     if season.finals:
-        dates.append(f"the finals are tournament {visible(season.finals)}")
+        finals = [f"the table of the finals: {own_command()} tournament show {visible(season.finals)}{at}"]
     return [
         *([f"season: {', '.join(dates)}"] if dates else []),
+        *finals,
         f"an owner may have {count_of(quotas.builds, 'build')}, and each day "
         f"{count_of(quotas.entries_a_day, 'entry', 'entries')} and {count_of(quotas.challenges_a_day, 'challenge')}",
+        *(
+            [f"it takes {count_of(quotas.signups_a_day, 'new owner')} a day"]
+            if word(ladder, "signup") != "closed"
+            else []
+        ),
         f"a build qualifies with {count_of(ladder.qualification_games, 'game')} without a fault",
     ]
 
@@ -193,7 +197,8 @@ def invite(
         for code in made:
             print(visible(code))
         if console().is_terminal:
-            complain(f"each is used once: {own_command()} owner signup {ladder} NAME --invitation CODE")
+            at = same_arena(api, state_dir)
+            complain(f"each is used once: {own_command()} owner signup {ladder} NAME --invitation CODE{at}")
 
     return as_operator(api, state_dir, json, work)
 

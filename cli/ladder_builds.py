@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.text import Text
 
-from cli.arena_client import ApiAddress, StateDir
+from cli.arena_client import ApiAddress, StateDir, same_arena
 from cli.arguments import Json
 from cli.fitted_table import Column, fitted_table
 from cli.ladder_calls import (
@@ -57,7 +57,9 @@ def enter(
     parent: Annotated[
         str,
         typer.Option(
-            "--parent", metavar="LABEL", help="The build it is compared with; by default the one that counts now."
+            "--parent",
+            metavar="LABEL",
+            help="The build it is compared with, as LABEL or BOT/LABEL; by default the one that counts now.",
         ),
     ] = "",
     challenges: Annotated[
@@ -83,7 +85,8 @@ def enter(
         _hand_over(key, out, json)
         if not json and key.build.parent:
             print(f"It is compared with {visible(key.build.bot)}/{visible(key.build.parent)}; the result so far:")
-            print(f"  {own_command()} ladder verdict {ladder} {visible(key.build.name)}")
+            at = same_arena(api, state_dir)
+            print(f"  {own_command()} ladder verdict {ladder} {visible(key.build.name)}{at}")
 
     return as_owner(api, state_dir, json, owner_key, work)
 

@@ -1,24 +1,23 @@
 """Calls LadderService for the commands: finds the arena and the right token, and reports every failure in one way."""
 
-import json as json_module
 import os
 import re
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.arena_address import NoToken, operator_token
+from cli.arena_address import NoToken, operator_token, operator_token_if_known
 from cli.arena_client import NothingToAsk, arena_access, print_problems
 from cli.arguments import read_number
-from cli.terminal import complain, own_command
+from cli.terminal import count_of, own_command, report_error
 from service.games.core import BadSetup
 
 if TYPE_CHECKING:  # slow to import, and --help does not need it
     from orchestrator.api.ladder_client import LadderClient
+    from orchestrator.roster import Problem
 
     Work = Callable[[LadderClient], int | None]
 
@@ -88,17 +87,8 @@ def as_operator(api: str, state_dir: str, json: bool, work: "Work") -> int:
 
 
 def as_operator_if_possible(api: str, state_dir: str, json: bool, work: "Work") -> int:
-    """Do something that anybody may, but shows more to the operator. A given API may belong to another operator."""
-
-    def token() -> str:
-        if api and not ("RUBBLE_OPERATOR_TOKEN" in os.environ or "RUBBLE_OPERATOR_TOKEN_FILE" in os.environ):
-            return ""
-        try:
-            return operator_token(state_dir)
-        except NoToken:
-            return ""
-
-    return _call(api, state_dir, json, token, work)
+    """Do something that anybody may, but shows more to the operator."""
+    return _call(api, state_dir, json, lambda: operator_token_if_known(api, state_dir), work)
 
 
 def as_owner(api: str, state_dir: str, json: bool, file: str, work: "Work") -> int:
@@ -133,34 +123,33 @@ def _call(api: str, state_dir: str, json: bool, token: Callable[[], str], work: 
             access = arena_access(api, state_dir, lambda: "", "--api ADDR (RUBBLE_API)")
             return work(stack.enter_context(LadderClient(access, token()))) or 0
         except NothingToAsk as error:
-            return _refuse(json, "NO_ARENA", str(error))
+            return refuse(json, "NO_ARENA", str(error))
         except NoToken as error:
-            return _refuse(json, "NO_TOKEN", str(error))
+            return refuse(json, "NO_TOKEN", str(error))
         except NoOwnerKey as error:
-            return _refuse(json, "NO_OWNER_KEY", str(error))
+            return refuse(json, "NO_OWNER_KEY", str(error))
         except (BadSetup, BadSetting) as error:
-            return _refuse(json, "BAD_INPUT", str(error))
+            return refuse(json, "BAD_INPUT", str(error))
         except TournamentError as error:  # the answer is not valid
-            return _refuse(json, error.reason, str(error))
+            return refuse(json, error.reason, str(error))
         except ServiceError as error:
             facts = {name: int(fact) if name in _NUMBERS else fact for name, fact in error.facts.items()}
-            _refuse(json, error.reason, error.message if json else str(error), facts)
+            refuse(json, error.reason, error.message if json else str(error), facts)
             return failed if error.is_passing else BAD_INPUT
 
 
-def refuse_file(json: bool, message: str, file: str) -> int:
-    """Report what is wrong in a ladder file."""
+def refuse_file(json: bool, problems: "Sequence[Problem]", file: str) -> int:
+    """Report what is wrong in a ladder file. With JSON, the problems are listed as ``ladder check`` lists them."""
     if json:
-        return _refuse(json, "BAD_LADDER", message)
-    print_problems(message, "ladder", file)
+        from cli.toml_files import listed
+
+        told = f"{file} has {count_of(len(problems), 'problem')}"
+        return refuse(json, "BAD_LADDER", told, {"file": file, "problems": listed(problems)})
+    print_problems("\n".join(map(str, problems)), "ladder", file)
     return BAD_INPUT
 
 
-def _refuse(json: bool, reason: str, message: str, facts: dict[str, Any] | None = None) -> int:
-    """Print an error on standard error: a line for people, or an object with its reason, its sentence and its facts."""
-    if json:
-        told = {"error": reason, "message": message} | (facts or {})
-        print(json_module.dumps(told, ensure_ascii=False), file=sys.stderr)
-    else:
-        complain(message)
+def refuse(json: bool, reason: str, message: str, facts: Mapping[str, Any] = {}) -> int:
+    """Report bad input, and return its exit code."""
+    report_error(json, reason, message, facts)
     return BAD_INPUT

@@ -11,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import arguments, toml_files
+from cli.ladder_calls import refuse
 from cli.roster import commented_options, facts_of
 from cli.terminal import console, count_of, print_json
 from orchestrator.ladder.file import BadLadder, default_ladder, read_ladder
 from orchestrator.ladder.names import LADDER, LADDER_WORDS
 from orchestrator.ladder.spec import LadderSpec, finals_matches
+from orchestrator.roster import Problem
 from orchestrator.roster.lines import lines_of
 from service.games import all_games
 from service.games.core import AnyGame, BadSetup
@@ -35,6 +37,27 @@ def read_text(text: str, file: str = "ladder.toml") -> LadderSpec:
     """Read a ladder file for the games of this version; raises BadLadder."""
     facts = [facts_of(game) for game in all_games().values()]
     return read_ladder(text, facts, file=file, now_ms=time.time_ns() // 1_000_000)
+
+
+def told_problems(message: str, text: str, file: str) -> list[Problem]:
+    """Return what the API found wrong in a ladder file, under the file's own name.
+
+    The API tells lines and sentences; the keys are those that this version finds there.
+    """
+    try:
+        read_text(text)
+        keys: dict[tuple[int, str], str] = {}
+    except BadLadder as bad:
+        keys = {(each.line, each.message): each.key for each in bad.problems}
+    found: list[Problem] = []
+    for told in message.splitlines():
+        at, _, sentence = told.partition(": ")
+        number = at.removeprefix("ladder.toml:")
+        if number.isdecimal():
+            found.append(Problem(file, int(number), keys.get((int(number), sentence), ""), sentence))
+        else:
+            found.append(Problem(file, found[-1].line if found else 1, "", told))
+    return found
 
 
 def new(
@@ -91,6 +114,8 @@ def check(
     except BadLadder as bad:
         toml_files.print_problems(file, bad, {"ladder": None} if json else None)
         return BAD
+    except BadSetup as error:
+        return refuse(json, "BAD_INPUT", str(error))
     if json:
         print_json({"file": file, "ok": True, "problems": [], "ladder": described(spec)})
         return GOOD

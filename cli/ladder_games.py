@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cli.arena_client import ApiAddress, StateDir
+from cli.arena_client import ApiAddress, StateDir, same_arena
 from cli.arguments import Json, read_number
 from cli.fitted_table import Column, fitted_table
 from cli.ladder_calls import (
@@ -24,6 +24,7 @@ from cli.ladder_wait import ask_until
 from cli.ladder_words import plain, word
 from cli.terminal import console, count_of, own_command, print_json
 from orchestrator.report.words import visible
+from service.games.core import BadSetup
 
 if TYPE_CHECKING:
     from orchestrator.api.ladder_client import LadderClient
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Narrower than this, each seat has its own line.
 _NARROW: Final = 110
+#: Results up to this width are not wrapped: other columns go first.
+_WIDEST: Final = 64
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until all games are over.")]
 
 
@@ -63,13 +66,15 @@ def matches(
 
 
 def _match_table(found: "Sequence[ladder_pb2.LadderMatch]", width: int, build: str = "") -> Table:
+    results = [_result(one, build, is_narrow=width < _NARROW) for one in found]
+    longest = max(len(line) for result in results for line in result.plain.split("\n"))
     columns = [
         Column("match", [visible(one.match.id) for one in found]),
         Column("block", [str(one.match.block) for one in found], is_number=True, goes=2),
         Column("kind", [word(one, "kind") for one in found], goes=1),
         Column("drawn for", [word(one, "rule").replace("_", " ") for one in found], goes=5),
         Column("state", [_state(one) for one in found], goes=3 if all(one.match.ending for one in found) else 0),
-        Column("result", [_result(one, build, is_narrow=width < _NARROW) for one in found], least=30, wraps=True),
+        Column("result", results, least=min(longest, _WIDEST), wraps=True),
         Column(
             "ending", [Text(visible(one.match.ending).lower().replace("_", " "), style="dim") for one in found], goes=4
         ),
@@ -99,7 +104,7 @@ def _result(one: "ladder_pb2.LadderMatch", build: str, *, is_narrow: bool) -> Te
 def replay(
     ladder: LadderName,
     match: Annotated[str, typer.Argument(metavar="MATCH", help="The match's id, from `rubble ladder matches`.")],
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Write it into this file.")] = "",
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Write it into this new file.")] = "",
     json: Json = False,
     api: ApiAddress = "",
     state_dir: StateDir = ".rubble",
@@ -111,13 +116,19 @@ def replay(
     """
 
     def work(ladders: "LadderClient") -> None:
+        path = Path(out)
+        if out and path.exists():
+            raise BadSetup("--out", out, "a file that does not exist yet")
         text = ladders.replay(ladder, match)
         if not out:
             print(text, end="" if text.endswith("\n") else "\n")
             return
-        path = Path(out)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as opened:
+                opened.write(text)
+        except OSError as error:
+            raise BadSetup("--out", out, f"a file that can be written ({error.strerror})") from None
         if json:
             print_json({"match": match, "file": out})
         else:
@@ -130,7 +141,8 @@ def challenge(
     ladder: LadderName,
     build: Annotated[str, typer.Argument(metavar="BOT/LABEL", help="Your own build.")],
     opponents: Annotated[
-        list[str], typer.Argument(metavar="OPPONENT…", help="Builds that accept challenges, or bundled bots.")
+        list[str],
+        typer.Argument(metavar="OPPONENT…", help="Builds that accept challenges, your own builds, or bundled bots."),
     ],
     deals: Annotated[
         str, typer.Option("--deals", metavar="N", help="Each deal is played from every rotation of the seats; 1-10.")
@@ -143,6 +155,8 @@ def challenge(
 ) -> int:
     """Ask for unrated games of your build against connected builds that accept challenges. Bundled bots fill the table.
 
+    Opponents may also be your own builds, which need not accept challenges; they never meet in rated games.
+
     [dim]$[/] rubble ladder challenge spring mybot/v1 other/v3 --deals 2 --wait
     """
 
@@ -150,7 +164,9 @@ def challenge(
         made = ladders.challenge(ladder, build, opponents, read_number("--deals", deals, 1, 10))
         _show_challenge(ladders, made, wait, json)
         if not wait and not json:
-            print(f"Next: {own_command()} ladder challenge-result {visible(made.id)} --wait")
+            print(
+                f"Next: {own_command()} ladder challenge-result {visible(made.id)} --wait{same_arena(api, state_dir)}"
+            )
 
     return as_owner(api, state_dir, json, owner_key, work)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from cli.arena_client import ApiAddress, StateDir
+from cli.arena_client import ApiAddress, StateDir, same_arena
 from cli.arguments import Json
 from cli.export import write_files
 from cli.fitted_table import Column, fitted_table
@@ -60,10 +60,11 @@ def move(
             print_json(plain(season))
             return
         print(f"{visible(season.ladder)}: season {season.number} is {_IS.get(to, to)}")
+        at = same_arena(api, state_dir)
         if season.finals and to == "finals":
-            print(f"The finals are a tournament: {own_command()} tournament watch {visible(season.finals)}")
+            print(f"The finals are a tournament: {own_command()} tournament watch {visible(season.finals)}{at}")
         if to == "closed":
-            print(f"Next: {own_command()} ladder export {visible(season.ladder)} --out season-{season.number}")
+            print(f"Next: {own_command()} ladder export {visible(season.ladder)} --out season-{season.number}{at}")
 
     return as_operator(api, state_dir, json, work)
 
@@ -110,20 +111,26 @@ def export(
 ) -> int:
     """Write a closed season as a folder that anybody can verify: manifest, results, replays, table.
 
+    It prints the hash of the manifest, which an organiser publishes: with it, no later change in the folder goes unnoticed.
+
     [dim]$[/] rubble ladder export spring --season 1 --out spring-1
     [dim]$[/] rubble ladder verify spring-1
     """
 
     def work(ladders: "LadderClient") -> None:
+        from orchestrator.ladder.season_archive import hash_of
+
         number = read_season(season)
         folder = Path(out)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise BadSetup("--out", out, "a new or empty folder, since files of two seasons must not be mixed")
         count = write_files(ladders.export(ladder, number, without_replays=no_replays), folder)
+        hash_ = hash_of((folder / "manifest.json").read_bytes())
         if json:
-            print_json({"folder": out, "files": count})
+            print_json({"folder": out, "files": count, "manifest": hash_})
             return
         print(f"{count_of(count, 'file')} in {out}")
+        print(f"Hash of the manifest (BLAKE2b, 32 bytes): {hash_}")
         if not no_replays:
             print(f"Next: {own_command()} ladder verify {out}")
 

@@ -7,13 +7,15 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.fitted_table import Column, fitted_table, fitting
-from cli.ladder_words import about, ago, build_counts, presence, season_words, word
+from cli.ladder_words import about, ago, builds_words, presence, season_words, word
 from cli.terminal import count_of
 from orchestrator.report.words import NOTHING, short, signed, span, visible
 
 if TYPE_CHECKING:
     from rubble.v1 import ladder_pb2
 
+#: What stands in place of a table without lines.
+NO_TABLE: Final = "no table yet: the first one is computed when a block is over"
 _NAME: Final = 40
 #: Narrower than this, names are shortened.
 _LEAST_NAME: Final = 16
@@ -67,20 +69,34 @@ def _swap(line: "ladder_pb2.LadderLine") -> str:
 
 
 def _remarks(standings: "ladder_pb2.LadderStandings", width: int, most: int | None, *, has_owner: bool) -> Column:
-    """What else there is to say about a build. In the table of a closed season, its state does not matter any more."""
+    """What else there is to say about a build. In the table of a closed season, its state matters only if it has no rank."""
     cells = []
     for line in standings.lines[:most]:
         state = word(line, "state")
-        remarks = [("provisional", "yellow")] if line.provisional and line.games else []
+        remarks = [("provisional", "yellow")] if _is_provisional(line) else []
+        remarks += [("not counted", "dim")] if _is_not_counted(line) else []
         remarks += [("bundled", "dim")] if line.bundled and not has_owner else []
         if not _is_final(standings):
             style = "red" if state in ("parked", "failed") else "dim"
             remarks += [(remark, style) for remark in presence(state, line.seen_at_ms)]
+        elif not line.rank and state == "retired":
+            remarks.append((state, "dim"))
+        elif not line.rank and not line.games:
+            remarks.append(("no rated game", "dim"))
         text = Text()
         for number, (remark, style) in enumerate(remarks):
             text.append(", " if number else "").append(remark, style=style)
         cells.append(text)
     return Column("", cells, goes=6 if not any(cells) else 0, least=22 if width >= 76 else 12, wraps=most is None)
+
+
+def _is_provisional(line: "ladder_pb2.LadderLine") -> bool:
+    return line.provisional and bool(line.rank)
+
+
+def _is_not_counted(line: "ladder_pb2.LadderLine") -> bool:
+    """Whether a build has played and still has no rank."""
+    return not line.rank and bool(line.games)
 
 
 def _is_final(standings: "ladder_pb2.LadderStandings") -> bool:
@@ -96,11 +112,13 @@ def explanation(standings: "ladder_pb2.LadderStandings") -> list[str]:
         "Elo: 0 is the mean of the bundled bots.",
         "set: the ranks that the games do not exclude; all sets together hold with 95 %.",
     ]
-    if any(line.provisional for line in standings.lines):
+    if any(map(_is_provisional, standings.lines)):
         found.append(
             f"provisional: fewer than {count_of(standings.provisional_games, 'game')}, or a set wider than "
             f"{standings.provisional_share:.0%} of the table.".replace("%", " %")
         )
+    if any(map(_is_not_counted, standings.lines)):
+        found.append("not counted: its bot counts by another build, or it is retired.")
     if _is_final(standings):
         found.append("to swap: blocks to remove until the build changes places with the next one.")
     return [*found, *(visible(note) for note in standings.notes)]
@@ -109,7 +127,7 @@ def explanation(standings: "ladder_pb2.LadderStandings") -> list[str]:
 def table_with_words(standings: "ladder_pb2.LadderStandings", width: int) -> RenderableType:
     """The table and the lines below it."""
     if not standings.lines:
-        return Text("no builds yet", style="dim")
+        return Group(*(Text(line, style="dim") for line in (NO_TABLE, *map(visible, standings.notes))))
     return Group(standings_table(standings, width), *(Text(line, style="dim") for line in explanation(standings)))
 
 
@@ -117,4 +135,4 @@ def head(ladder: "ladder_pb2.Ladder") -> RenderableType:
     """The name of a ladder, what is played, and the state of its season."""
     title = Text.assemble((visible(ladder.name), "bold"), f": {about(ladder)}")
     state = Text.assemble(season_words(ladder.season))
-    return Group(title, state, Text(f"builds: {build_counts(ladder.season)}"))
+    return Group(title, state, Text(builds_words(ladder.season)))

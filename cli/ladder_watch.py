@@ -12,8 +12,8 @@ from rich.text import Text
 
 from cli.arena_client import ApiAddress, StateDir
 from cli.ladder_calls import LadderName, as_anybody
-from cli.ladder_table import head, standings_table
-from cli.ladder_words import ago, build_counts, event_words, moment, plain, plain_ladder, season_words
+from cli.ladder_table import NO_TABLE, head, standings_table
+from cli.ladder_words import ago, builds_words, event_words, moment, plain, plain_ladder, season_words
 from cli.live_table import is_watched
 from cli.terminal import console
 from cli.watch import reopened
@@ -67,17 +67,22 @@ def _print_json(updates: "Updates") -> None:
 
 # ------------------------------------------------------------------------------------------------------------------- lines
 def _print_lines(updates: "Updates") -> None:
-    """Print every event once, and the state if it has changed, every few seconds at most."""
+    """Print every event and every note of the table once, and the state if it has changed, every few seconds at most."""
     said: set[tuple[int, str]] = set()
+    noted: set[str] = set()
     printed, last = -_LINE_S, ""
     for update in updates:
+        for note in update.standings.notes:
+            if note not in noted:
+                noted.add(note)
+                print(visible(note), flush=True)
         for event in reversed(update.events):
             words = event_words(event)
             if (event.at_ms, words) not in said:
                 said.add((event.at_ms, words))
                 print(f"{moment(event.at_ms)} {words}", flush=True)
         line = (
-            f"{visible(update.ladder.name)}: {season_words(update.ladder.season)}; {build_counts(update.ladder.season)}"
+            f"{visible(update.ladder.name)}: {season_words(update.ladder.season)}; {builds_words(update.ladder.season)}"
         )
         if line != last and time.monotonic() - printed >= _LINE_S:
             printed, last = time.monotonic(), line
@@ -108,9 +113,14 @@ class LiveView:
         yield head(self._ladder)
         yield Text()
         events = self._events[: max(1, console.height // 6)]
+        notes = [] if self._standings is None else [visible(note) for note in self._standings.notes]
         # The head has three lines, the table two of its own; there are three empty lines, and one that says what is left out.
-        room = max(3, console.height - 3 - 2 - 3 - 1 - len(events))
+        room = max(3, console.height - 3 - 2 - 3 - 1 - len(notes) - len(events))
         yield self._table(options.max_width, room)
+        for note in notes:
+            line = Text(note, style="dim")
+            line.truncate(options.max_width, overflow="ellipsis")
+            yield line
         if events:
             yield Text()
         for event in events:
@@ -120,7 +130,7 @@ class LiveView:
 
     def _table(self, width: int, room: int) -> RenderableType:
         if self._standings is None or not self._standings.lines:
-            return Text("no builds yet", style="dim")
+            return Text(NO_TABLE, style="dim")
         table = standings_table(self._standings, width, room)
         left = len(self._standings.lines) - room
         return Group(table, Text(f"… and {left:,} more", style="dim")) if left > 0 else table

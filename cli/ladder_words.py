@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.terminal import count_of
+from orchestrator.ladder.matchmaking import BUNDLED_ALONE
 from orchestrator.report.words import NOTHING, visible
 
 if TYPE_CHECKING:
     from rubble.v1 import ladder_pb2
 
-#: A build is away if it was last connected longer ago than this; the API tells it to the minute.
-_AWAY_MS: Final = 300_000
+#: A build is away if it was last connected longer ago than this; the arena records it once a minute.
+_AWAY_MS: Final = 120_000
 _UNITS: Final = ((60_000, 1000, "s"), (3_600_000, 60_000, "min"), (48 * 3_600_000, 3_600_000, "h"))
 _DAY_MS: Final = 24 * 3_600_000
 
@@ -111,8 +112,16 @@ def season_words(season: "ladder_pb2.Season") -> str:
 
 
 def build_counts(season: "ladder_pb2.Season") -> str:
-    """``3 active, 1 parked, 3 bundled``."""
-    return ", ".join(f"{one.count:,} {word(one, 'state')}" for one in season.builds if one.count) or "none yet"
+    """``3 active, 1 parked, 3 bundled``; a dash for a season that was followed by another one, since states are those of now."""
+    return ", ".join(f"{one.count:,} {word(one, 'state')}" for one in season.builds if one.count) or NOTHING
+
+
+def builds_words(season: "ladder_pb2.Season") -> str:
+    """``builds: 3 bundled``, and why few games are played if there are no others that could play."""
+    is_slow = season.blocks >= BUNDLED_ALONE and word(season, "state") in ("open", "closing")
+    others = sum(one.count for one in season.builds if word(one, "state") in ("active", "qualifying", "returning"))
+    alone = "; bundled bots alone play slowly on purpose" if is_slow and not others else ""
+    return f"builds: {build_counts(season)}{alone}"
 
 
 def is_away(state: str, seen_at_ms: int) -> bool:

@@ -11,7 +11,7 @@ from orchestrator.book import Book
 from orchestrator.book.rows import Match
 from orchestrator.book.tables import DROPPED, RECORDED
 from orchestrator.ladder.extension import Field
-from orchestrator.ladder.model import Build, Season
+from orchestrator.ladder.model import Build, Event, Season
 from orchestrator.ladder.season_archive import (
     ArchivedBuild,
     ArchivedDraw,
@@ -62,15 +62,18 @@ def builds_document(spec: Spec, builds: Mapping[str, Build]) -> bytes:
     return msgspec.json.encode(archived_builds(spec, builds))
 
 
+def builds_at_end(book: Book, season: Season) -> tuple[ArchivedBuild, ...]:
+    """The entrants of a closed season by number, as they were when its final table was computed."""
+    kept = book.document(season.tournament, BUILDS)
+    if kept is not None:
+        return msgspec.json.decode(kept.data, type=tuple[ArchivedBuild, ...])
+    spec = book.tournament(season.tournament).spec
+    return archived_builds(spec, {build.name: build for build in book.builds(season.ladder)})
+
+
 def read_record(book: Book, season: Season) -> SeasonRecord:
     """Read a closed season. The table and pairs are those that were published; what was not stored is computed."""
     id_ = season.tournament
-    spec = book.tournament(id_).spec
-    kept = book.document(id_, BUILDS)
-    if kept is None:
-        builds = archived_builds(spec, {build.name: build for build in book.builds(season.ladder)})
-    else:
-        builds = msgspec.json.decode(kept.data, type=tuple[ArchivedBuild, ...])
     finals = None
     if season.finals:
         removed = tuple(found.entrant for found in book.withdrawals(season.finals) if found.is_removed)
@@ -87,7 +90,7 @@ def read_record(book: Book, season: Season) -> SeasonRecord:
             finals=season.finals,
         ),
         secret=season.secret,
-        builds=builds,
+        builds=builds_at_end(book, season),
         draws=tuple(ArchivedDraw(number, Field.from_json(field)) for number, field in book.draws(id_)),
         tables=tuple(
             ArchivedTable(
@@ -160,14 +163,24 @@ def _last_hash(replay: str) -> str:
 
 
 def _events(book: Book, season: Season) -> list[ArchivedEvent]:
-    """What happened from the beginning of the season to the beginning of the next one, the earliest first."""
-    following = [each.opened_ms for each in book.seasons(season.ladder) if each.number == season.number + 1]
-    end = following[0] if following else None
+    """What happened since the season before was closed and until this one was closed, the earliest first.
+
+    What happens later must not change the archive, and belongs to the next one.
+    """
+    moments = {each.number: each for each in book.seasons(season.ladder)}
+    before_it, after_it = moments.get(season.number - 1), moments.get(season.number + 1)
+
+    def is_of_season(event: Event) -> bool:
+        if event.kind == "season":  # the one that tells of the end is written just after it
+            return event.at_ms >= season.opened_ms and (after_it is None or event.at_ms < after_it.opened_ms)
+        start = season.opened_ms if before_it is None or before_it.closed_ms is None else before_it.closed_ms + 1
+        return event.at_ms >= start and (season.closed_ms is None or event.at_ms <= season.closed_ms)
+
     found: list[ArchivedEvent] = []
     before = None
     while page := book.events(season.ladder, before=before, limit=_PAGE):
         for event in page:
-            if event.at_ms >= season.opened_ms and (end is None or event.at_ms < end):
+            if is_of_season(event):
                 found.append(ArchivedEvent(event.at_ms, event.kind, event.build, event.owner, event.words))
         before = page[-1].id
     return found[::-1]

@@ -4,8 +4,9 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, PLANNED, RUNNING, WAITING
@@ -16,13 +17,28 @@ from orchestrator.ladder.seasons import finals_id, finals_plan, finals_secret, s
 from orchestrator.ladder.spec import LadderSpec
 from orchestrator.ladder.states import BadMove, SeasonState
 from orchestrator.planning import matches_of, rules_of
+from orchestrator.report.words import listed
 from orchestrator.schedule import content_id
 from orchestrator.spec import LADDER, Entry, Spec
+
+if TYPE_CHECKING:
+    from orchestrator.ratings.table import Standing
 
 _LOG: Final = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
 #: Finals whose builds are not all connected begin after this time without them.
 _FINALS_WAIT_MS: Final = 600_000
+#: This many builds are named at the end of the finals.
+_TOLD: Final = 3
+#: ``ratings.standings.Criterion``, in its order: the official one, and in words those that break ties.
+_POINTS: Final = "points"
+_TIE_BREAKS: Final = {
+    "faults": "fewer faults",
+    "against_each_other": "the points against each other",
+    "sonneborn_berger": "the Sonneborn-Berger score",
+    "wins": "wins",
+    "mean_margin": "the mean margin",
+}
 
 
 def remote_entry(build: Build) -> Entry:
@@ -117,6 +133,52 @@ def planned_matches(
     return planned
 
 
+def finals_words(book: Book, season: Season) -> str:
+    """Who has won the finals of a season, who comes next, what decided a tie on points, and where the table is."""
+    from orchestrator.ratings.table import standings  # the statistics take a second to import
+
+    finals = book.tournament(season.finals)
+    games = book.games(finals.id)
+    if not games:
+        return f"The finals of season {season.number} ended without a game."
+    table = standings(games, finals.spec.entrants, finals.spec.players, ladder=False, resamples=0)
+    told = _order_words(table.entrants, f"the finals of season {season.number}", is_over=finals.state == DONE)
+    return f"{told}. The whole table: rubble tournament show {finals.id}"
+
+
+def _order_words(lines: Sequence["Standing"], finals: str, *, is_over: bool) -> str:
+    """Who is first by mean points and who follows; of those tied with the first, what puts one before the others."""
+    tied = [lines[0], *takewhile(lambda line: line.behind_by != _POINTS, lines[1:])]
+    following = lines[len(tied) : max(_TOLD, len(tied))]
+    ahead = f", ahead of {listed([line.name for line in following])}" if following else ""
+    if len(following) > 1 and following[-1].behind_by != _POINTS:
+        ahead += ", who are tied on points"
+    stopped = f"T{finals[1:]} were stopped; "
+    if len(tied) == 1:
+        return (f"{lines[0].name} has won {finals}" if is_over else f"{stopped}{lines[0].name} has led them") + ahead
+    names = [line.name for line in tied]
+    if len(names) > _TOLD:
+        names[_TOLD:] = [f"{len(names) - _TOLD} more"]
+    told = (
+        f"{listed(names)} are tied on points in {finals}" if is_over else f"{stopped}{listed(names)} are tied on points"
+    )
+    first = [line.name for line in tied if line.rank == 1]
+    if len(first) == len(tied):
+        return f"{told}{ahead}; every tie-break leaves them equal, and they share the first rank"
+    rules = " and then ".join(_TIE_BREAKS[found] for found in _decided_by(tied))
+    return f"{told}{ahead}; by {rules} {listed(first)} {'is' if len(first) == 1 else 'are'} first"
+
+
+def _decided_by(tied: Sequence["Standing"]) -> list[str]:
+    """The tie-breaks that put the first before all that are tied with it, in the order in which they are asked."""
+    asked = list(_TIE_BREAKS)
+    found: list[str] = []
+    for line in tied:
+        if line.behind_by and (not found or asked.index(line.behind_by) < asked.index(found[0])):
+            found.insert(0, line.behind_by)
+    return found
+
+
 class SeasonEnd:
     """Plays the finals of a season whose tables are all over, and closes it."""
 
@@ -136,7 +198,7 @@ class SeasonEnd:
         if finals.state == WAITING and self._now_ms() - finals.created_ms > _FINALS_WAIT_MS:
             self._book.set_state(finals.id, RUNNING, only_from=(WAITING,))
         if finals.state in (DONE, CANCELLED):
-            self._close(season)
+            self._close(season, finals_words(self._book, season))
         return False
 
     def _begin_finals(self, season: Season, spec: Spec, table: TableDocument) -> None:

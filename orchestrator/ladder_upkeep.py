@@ -8,17 +8,21 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
 from orchestrator import metrics
 from orchestrator.archive import Archive
-from orchestrator.book import Book, Match
+from orchestrator.book import Book
+from orchestrator.book.ladder_reading import OpenMatch
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.ladder.conduct import BuildChange, after_block, changed, may_try, running_trials
 from orchestrator.ladder.draws import Draws
 from orchestrator.ladder.extension import Field, FieldBuild, Past, extend, rounded
+from orchestrator.ladder.matchmaking import BUNDLED_ALONE, BUNDLED_PAUSE_MS
 from orchestrator.ladder.model import Build, BuildState, DrawnTable, Kind, Season
 from orchestrator.ladder.season_table import TableDocument
 from orchestrator.ladder.states import BadMove, SeasonState
@@ -41,9 +45,6 @@ _MOST_BLOCKS: Final = 4
 #: without any table waits for others at most this long, in milliseconds.
 _FREE_SHARE: Final = 0.25
 _ALONE_MS: Final = 5_000
-#: While nobody else is connected, the bundled bots play this many blocks, and then one in each pause.
-_BUNDLED_ALONE: Final = 100
-_BUNDLED_PAUSE_MS: Final = 60_000
 
 Connected = Mapping[str, ConnectedBot]
 
@@ -64,14 +65,15 @@ class SeasonNow:
     spec: Spec
     #: By name.
     builds: dict[str, Build]
-    #: The tables that are not over, by block, and their unfinished matches, each with whether it is held.
+    #: The tables that are not over, by block, and their unfinished matches.
     tables: dict[int, DrawnTable]
-    matches: list[tuple[Match, bool]]
+    matches: list[OpenMatch]
     now_ms: int
-    numbers: dict[str, int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.numbers = {name: number for number, name in enumerate(self.spec.entrants)}
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each entrant, by name."""
+        return {name: number for number, name in enumerate(self.spec.entrants)}
 
     def build(self, entrant: int) -> Build | None:
         """The build of an entrant; None for a bundled bot."""
@@ -81,7 +83,7 @@ class SeasonNow:
     def bundled(self) -> list[int]:
         return [number for number, entry in enumerate(self.spec.bots) if entry.bundled]
 
-    @property
+    @cached_property
     def owners(self) -> list[str | None]:
         """The owner of each entrant; None for bundled bots."""
         return [None if entry.bundled else self.builds[entry.name].owner for entry in self.spec.bots]
@@ -190,7 +192,7 @@ class LadderUpkeep:
 
         Returns False if another process has written meanwhile.
         """
-        going_on = {match.block for match, _ in now.matches}
+        going_on = {match.block for match in now.matches}
         # The two tables of a trial have the same opponents and opening cards: the names of both are told when both are over.
         deals = {table.deal for block, table in now.tables.items() if block in going_on}
         ended = [table for table in now.tables.values() if table.deal not in deals]
@@ -217,8 +219,16 @@ class LadderUpkeep:
                     continue  # matches that were dropped show nothing, but a fault before them counts
                 faults = [game.faults[game.seats.index(entrant)] for game in of_block]
                 at = [names[game.order] for game, fault in zip(of_block, faults, strict=True) if fault]
-                is_last = not now.sits(entrant, Kind.QUALIFICATION)
-                change = after_block(build, table.kind, faults, now.now_ms, is_last=is_last, game=at[-1] if at else "")
+                is_last = not (table.kind is Kind.QUALIFICATION and now.sits(entrant, Kind.QUALIFICATION))
+                change = after_block(
+                    build,
+                    table.kind,
+                    faults,
+                    now.now_ms,
+                    is_last=is_last,
+                    drawn_ms=table.drawn_ms,
+                    game=at[-1] if at else "",
+                )
                 if change is not None:
                     now.builds[build.name] = change.build
                     earlier = changes.get(build.name)
@@ -306,12 +316,12 @@ class LadderUpkeep:
     def _field(self, now: SeasonNow, connected: Connected) -> Field:
         """Everybody who can be drawn now."""
         players = now.spec.players
-        playing = Counter(entrant for table in now.tables.values() for entrant in table.seats)
+        playing = Counter(chain.from_iterable(table.seats for table in now.tables.values()))
         strengths = self._strengths(now.season)
         here: dict[int, int] = {}
         builds = []
-        for entrant in range(len(now.spec.entrants)):
-            build = now.build(entrant)
+        for entrant, name in enumerate(now.spec.entrants):
+            build = now.builds.get(name)
             if build is None:
                 places = _BUNDLED_BLOCKS
             elif build.state is BuildState.ACTIVE and build.id in connected:
@@ -335,7 +345,7 @@ class LadderUpkeep:
         tables = min(tables, self._well_mixed(now, here, playing))
         if all(now.build(build.number) is None for build in builds):
             tables = 0 if now.tables else 1
-            if now.season.blocks >= _BUNDLED_ALONE and now.now_ms - now.season.drawn_ms < _BUNDLED_PAUSE_MS:
+            if now.season.blocks >= BUNDLED_ALONE and now.now_ms - now.season.drawn_ms < BUNDLED_PAUSE_MS:
                 tables = 0
         return Field(tuple(builds), tuple(trials), tables)
 
@@ -374,18 +384,19 @@ class LadderUpkeep:
             metrics.LADDER_TABLES_DRAWN.labels(table.rule or table.kind.value).inc()
         now.season = self._book.season_of(now.season.tournament)
         now.tables |= {table.block: replace(table, drawn_ms=now.now_ms) for table in tables}
-        now.matches += [(match, True) for match in planned]
+        now.matches += [OpenMatch(match.id, match.block, match.seats, is_held=True) for match in planned]
         return True
 
     # ----------------------------------------------------------------------------------------------------------- matches
     def _release(self, now: SeasonNow, connected: Connected) -> None:
-        """Let the matches begin whose bots are free, in their order."""
-        busy: Counter[int] = Counter(
-            entrant for match, is_held in now.matches if not is_held for entrant in match.seats
-        )
+        """Let the matches begin whose bots are free, in their order. Tables that have not begun are withdrawn if a bot is gone."""
+        withdrawn = self._without(now, connected)
+        if withdrawn:
+            self._book.drop_planned(now.season.tournament, withdrawn)  # they are settled in the next tick
+        busy = Counter(chain.from_iterable(match.seats for match in now.matches if not match.is_held))
         released = []
-        for match, is_held in now.matches:
-            if not is_held:
+        for match in now.matches:
+            if not match.is_held or match.block in withdrawn:
                 continue
             if all(self._can_begin(now, entrant, busy, connected) for entrant in match.seats):
                 released.append(match.id)
@@ -395,13 +406,30 @@ class LadderUpkeep:
         if released:
             self._book.release(released)
 
+    def _without(self, now: SeasonNow, connected: Connected) -> set[int]:
+        """The rated blocks that have not begun, nor has the other one of their trial, and that somebody will not come to."""
+        held = Counter(match.block for match in now.matches if match.is_held)
+        rated = [table for table in now.tables.values() if table.kind is Kind.RATED]
+        begun = {table.deal for table in rated if held[table.block] < len(table.seats)}
+        gone = {
+            table.deal
+            for table in rated
+            if table.deal not in begun and any(self._is_gone(now, entrant, connected) for entrant in table.seats)
+        }
+        return {table.block for table in rated if table.deal in gone}
+
     def _can_begin(self, now: SeasonNow, entrant: int, busy: Counter[int], connected: Connected) -> bool:
         """Whether a match need not wait for this entrant: it has capacity, or is gone for good."""
         build = now.build(entrant)
-        if build is None:
-            return True
-        if build.id in connected:
+        if build is not None and build.id in connected:
             return busy[entrant] < connected[build.id].max_parallel_games
+        return build is None or self._is_gone(now, entrant, connected)
+
+    def _is_gone(self, now: SeasonNow, entrant: int, connected: Connected) -> bool:
+        """Whether this entrant will not take its seat."""
+        build = now.build(entrant)
+        if build is None or build.id in connected:
+            return False
         if build.state in (BuildState.RETIRED, BuildState.PARKED, BuildState.FAILED):
             return True
         return self._steady_ms() - self._here.setdefault(build.id, self._steady_ms()) >= _GONE_MS

@@ -24,6 +24,16 @@ class Channel(kombu_redis.Channel):
             self._kept = make()
         return self._kept
 
+    def close(self) -> None:
+        """Close the channel, also a second time after the first failed because Redis was away.
+
+        kombu has forgotten the address of Redis by then, and would end the worker with an AttributeError. What was not
+        acknowledged is handed out again from the book.
+        """
+        if not self.closed and self.connection.client is None:
+            self.closed = True
+        super().close()
+
 
 class Transport(kombu_redis.Transport):
     """The transport of addresses that begin with redis:// or rediss://."""

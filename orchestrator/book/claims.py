@@ -176,11 +176,15 @@ class BookClaims(BookReader):
                 .values(lease_until_ms=self._now_ms() + lease_ms)
             )
 
-    def give_back(self, match: Match) -> None:
-        """Give a match back so that another worker can take it at once, unless it was handed out again."""
+    def give_back(self, match: Match, *, is_held: bool = False) -> None:
+        """Give a match back so that another worker can take it at once, unless it was handed out again.
+
+        ``is_held``: the match of a ladder waits until it is released again.
+        """
+        held = {"held": 1} if is_held else {}
         with self._engine.begin() as connection:
             change = update(matches).where(*_is_still(match), matches.c.state.in_((QUEUED, PLAYING)))
-            connection.execute(change.values(state=PLANNED, **AT_REST))
+            connection.execute(change.values(state=PLANNED, **AT_REST, **held))
 
     def void(self, match: Match, deck_seed: bytes | None = None) -> bool:
         """Void a session after a failure on our side, so that the match is played again in a new one; False if it is over already.

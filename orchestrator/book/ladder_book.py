@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from msgspec.structs import replace as replace_fields
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from orchestrator.book.ladder_reading import DAY_MS, BookLadderReader
 from orchestrator.book.ladder_rows import season_of, table_row
@@ -46,6 +46,7 @@ from orchestrator.ladder.model import (
     RatingPoint,
     Season,
 )
+from orchestrator.ladder.names import build_name
 from orchestrator.ladder.spec import Quotas
 from orchestrator.ladder.states import BadMove, SeasonState, move
 from orchestrator.ratings.verdict import Verdict
@@ -201,11 +202,14 @@ class BookLadders(BookLadderReader):
     def rotate_owner(self, owner: str, *, is_revoked: bool = False, only_from: int | None = None) -> int | None:
         """End all keys of an owner and return the generation of the next one; None if there is no such owner.
 
+        A revoked owner stays revoked: unless ``is_revoked``, None for it too.
         With ``only_from``, the generation of the key with which the owner asks: None if that key has ended meanwhile.
         """
         change = update(owners).where(owners.c.name == owner)
+        if not is_revoked:
+            change = change.where(owners.c.revoked == 0)
         if only_from is not None:
-            change = change.where(owners.c.generation == only_from, owners.c.revoked == 0)
+            change = change.where(owners.c.generation == only_from)
         values = {"generation": owners.c.generation + 1, "revoked": int(is_revoked)}
         with self._engine.begin() as connection:
             self._lock(connection)  # a revoked owner enters no build from now on
@@ -233,23 +237,15 @@ class BookLadders(BookLadderReader):
                 )
             if connection.execute(select(owners.c.revoked).where(owners.c.name == build.owner)).scalar_one():
                 raise NotAllowed(f"the keys of the owner {build.owner!r} were ended by the operator", owner=build.owner)
-            bot = {"name": build.bot, "owner": build.owner, "created_ms": now}
-            connection.execute(self._insert(bots).values(bot).on_conflict_do_nothing())
-            if connection.execute(select(bots.c.owner).where(bots.c.name == build.bot)).scalar_one() != build.owner:
-                raise NameTaken(f"the bot {build.bot!r} belongs to another owner; choose another name", bot=build.bot)
+            self._claim_bot(connection, build)
             is_here = (builds.c.owner == build.owner) & (builds.c.ladder == build.ladder)
             kept = connection.execute(
                 select(func.count()).where(is_here, builds.c.state != BuildState.RETIRED.value)
             ).scalar_one()
             of_bot = (builds.c.ladder == build.ladder) & (builds.c.bot == build.bot)
-            same = of_bot & (builds.c.label == build.label)
-            if connection.execute(select(builds.c.id).where(same | (builds.c.id == build.id))).first() is not None:
-                raise NameTaken(
-                    f"{build.name} was entered before; give the new build another label, or get another key of it",
-                    build=build.name,
-                )
+            self._check_label(connection, build, of_bot)
             if kept >= quotas.builds:
-                advice = " (retire a build that you no longer need)"
+                advice = "; retire a build that you no longer need"
                 raise QuotaReached("builds", quotas.builds, int(kept), 0, advice)
             recent = select(builds.c.entered_ms).where(is_here, builds.c.entered_ms > now - DAY_MS)
             self._check_a_day(connection, recent, "entries_a_day", quotas.entries_a_day)
@@ -262,6 +258,38 @@ class BookLadders(BookLadderReader):
                 f" and compared with {build.bot}/{build.parent}." if build.verdict == Verdict.RUNNING else "."
             )
             _add_event(connection, build.ladder, self._event("entered", words, build))
+
+    def _check_label(self, connection: Connection, build: Build, of_bot: ColumnElement[bool]) -> None:
+        """Raise NameTaken if the bot has a build of this label, or of one like it; ``of_bot`` selects its builds."""
+        is_alike = (of_bot & (func.lower(builds.c.label) == build.label.lower())) | (builds.c.id == build.id)
+        known = connection.execute(select(builds.c.id, builds.c.label, builds.c.state).where(is_alike)).all()
+        same = next((row for row in known if build.label == row.label or build.id == row.id), None)
+        if same is not None:
+            is_retired = same.state == BuildState.RETIRED.value
+            advice = " and is retired; give" if is_retired else "; get another key of it, or give"
+            raise NameTaken(f"{build.name} was entered before{advice} the new build another label", build=build.name)
+        for other in known:
+            raise NameTaken(
+                f"{build.name} cannot be entered: there is a build {build_name(build.bot, other.label)}, and labels must "
+                "differ in more than upper and lower case; give the new build another label",
+                build=build.name,
+            )
+
+    def _claim_bot(self, connection: Connection, build: Build) -> None:
+        """Write the bot of a build if it is new. Raises NameTaken if another has its name, or one like it."""
+        is_alike = func.lower(bots.c.name) == build.bot.lower()
+        alike = {str(row.name): str(row.owner) for row in connection.execute(select(bots).where(is_alike))}
+        if build.bot in alike:
+            if alike[build.bot] != build.owner:
+                raise NameTaken(f"the bot {build.bot!r} belongs to another owner; choose another name", bot=build.bot)
+            return
+        for name, owner in alike.items():
+            raise NameTaken(
+                f"the bot {build.bot!r} cannot be entered: there is a bot {name!r} of {owner}, and names must differ in "
+                "more than upper and lower case; choose another name",
+                bot=build.bot,
+            )
+        connection.execute(insert(bots).values(name=build.bot, owner=build.owner, created_ms=self._now_ms()))
 
     def _check_a_day(self, connection: Connection, recent: Any, quota: str, limit: int) -> None:
         """Raise QuotaReached if there are as many times within the last day as the limit allows."""
@@ -353,10 +381,18 @@ class BookLadders(BookLadderReader):
         return True
 
     # --------------------------------------------------------------------------------------------------------- schedule
-    def draw(self, season: Season, field: bytes | None, tables: Sequence[DrawnTable], planned: Sequence[Match]) -> bool:
+    def draw(
+        self,
+        season: Season,
+        field: bytes | None,
+        tables: Sequence[DrawnTable],
+        planned: Sequence[Match],
+        challenge: tuple[Challenge, Quotas] | None = None,
+    ) -> bool:
         """Add drawn tables and their matches, which are held; False if another process has drawn or moved the season meanwhile.
 
         ``field`` is that from which the tables were drawn; None for tables that were asked for.
+        ``challenge`` is that of the tables, with the quotas of its ladder. Raises QuotaReached.
         """
         if not tables:
             return True
@@ -376,6 +412,8 @@ class BookLadders(BookLadderReader):
                 values["drawn_ms"] = now
             if not connection.execute(update(seasons).where(here).values(values)).rowcount:
                 return False
+            if challenge is not None:  # no other one is counted meanwhile: the row of the season is locked
+                self._add_challenge(connection, *challenge)
             if field is not None:
                 row = {"number": season.next_draw, "at_ms": now, "field": zlib.compress(field)}
                 connection.execute(insert(draws).values(tournament=season.tournament, **row))
@@ -389,6 +427,25 @@ class BookLadders(BookLadderReader):
                 .values(planned=season.next_order + len(planned))
             )
         return True
+
+    def _add_challenge(self, connection: Connection, challenge: Challenge, quotas: Quotas) -> None:
+        recent = select(challenges.c.created_ms).where(
+            challenges.c.owner == challenge.owner,
+            challenges.c.ladder == challenge.ladder,
+            challenges.c.created_ms > self._now_ms() - DAY_MS,
+        )
+        self._check_a_day(connection, recent, "challenges_a_day", quotas.challenges_a_day)
+        connection.execute(
+            insert(challenges).values(
+                id=challenge.id,
+                tournament=challenge.tournament,
+                ladder=challenge.ladder,
+                owner=challenge.owner,
+                seats=json.dumps(challenge.seats),
+                deals=challenge.deals,
+                created_ms=challenge.created_ms,
+            )
+        )
 
     def release(self, ids: Sequence[str]) -> None:
         """Let these matches be handed out."""
@@ -423,41 +480,20 @@ class BookLadders(BookLadderReader):
             self._write_changes(connection, season.ladder, wanted)
         return True
 
-    def drop_planned(self, tournament: str) -> None:
-        """Drop the matches of blocks that have not begun, because the season draws to its end."""
+    def drop_planned(self, tournament: str, blocks: Collection[int] | None = None) -> None:
+        """Drop the matches of blocks that have not begun: of these, or of all because the season draws to its end."""
         with self._engine.begin() as connection:
             self._lock(connection)
             self._lock_hand_out(connection)  # no block begins meanwhile
             here = matches.c.tournament == tournament
+            if blocks is not None:
+                here &= matches.c.block.in_(tuple(blocks))
             planned = select(matches.c.block).where(here, matches.c.state == PLANNED)
             begun = select(matches.c.block).where(here, matches.c.block.in_(planned), matches.c.state != PLANNED)
             connection.execute(
                 update(matches)
                 .where(here, matches.c.state == PLANNED, matches.c.block.not_in(begun))
                 .values(state=DROPPED, held=0)
-            )
-
-    def challenge_made(self, challenge: Challenge, quotas: Quotas) -> None:
-        """Record a challenge. Raises QuotaReached."""
-        now = self._now_ms()
-        with self._engine.begin() as connection:
-            self._lock(connection)
-            recent = select(challenges.c.created_ms).where(
-                challenges.c.owner == challenge.owner,
-                challenges.c.ladder == challenge.ladder,
-                challenges.c.created_ms > now - DAY_MS,
-            )
-            self._check_a_day(connection, recent, "challenges_a_day", quotas.challenges_a_day)
-            connection.execute(
-                insert(challenges).values(
-                    id=challenge.id,
-                    tournament=challenge.tournament,
-                    ladder=challenge.ladder,
-                    owner=challenge.owner,
-                    seats=json.dumps(challenge.seats),
-                    deals=challenge.deals,
-                    created_ms=challenge.created_ms,
-                )
             )
 
     # ---------------------------------------------------------------------------------------------------- computed, told

@@ -3,8 +3,10 @@
 import json
 import zlib
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 from typing import Any, Final, Literal
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
 from orchestrator.book.claims import BookClaims
@@ -25,6 +27,7 @@ from orchestrator.book.ladder_tables import (
     owners,
     seasons,
 )
+from orchestrator.book.reading import sits
 from orchestrator.book.rows import Match, game_of, match_of, read_numbers
 from orchestrator.book.tables import NOT_OVER, matches, replays, results
 from orchestrator.ladder.model import (
@@ -50,11 +53,14 @@ _PRESENT_MS: Final = 180_000
 FLAPPING: Final = 3
 
 
-#: The columns of a match in the order of its fields, except for its tournament.
-_MATCH: Final = (
-    matches.c.id, matches.c.ord, matches.c.block, matches.c.seats, matches.c.table_seed, matches.c.deck_seed,
-    matches.c.state, matches.c.deliveries, matches.c.voids, matches.c.slot, matches.c.queued_ms, matches.c.reason,
-)  # fmt: skip
+class OpenMatch(msgspec.Struct, frozen=True):
+    """What a tick needs of a match that is not over: a tick reads a thousand of them."""
+
+    id: str
+    block: int
+    seats: tuple[int, ...]
+    #: Whether it waits until its bots have capacity.
+    is_held: bool
 
 
 class UnknownLadder(Exception):
@@ -176,7 +182,7 @@ class BookLadderReader(BookClaims):
         by_bot = self._by_bytes(builds.c.bot), builds.c.entered_ms, self._by_bytes(builds.c.id)
         query = query.order_by(*by_bot).offset(start)
         with self._engine.begin() as connection:
-            return [build_of(row) for row in connection.execute(query if limit is None else query.limit(limit))]
+            return [build_of(row) for row in connection.execute(query if limit is None else query.limit(limit)).all()]
 
     def owned_builds(self, owner: str) -> list[Build]:
         """The builds of an owner in all ladders."""
@@ -224,7 +230,7 @@ class BookLadderReader(BookClaims):
     def _in_order(self, query: Select[Any]) -> list[DrawnTable]:
         """Tables in the order of their blocks. SQLite would read all tables of the season to get them sorted."""
         with self._engine.begin() as connection:
-            found = [table_of(row) for row in connection.execute(query)]
+            found = [table_of(row) for row in connection.execute(query).all()]
         return sorted(found, key=lambda table: table.block)
 
     def tables_of(self, tournament: str, blocks: Collection[int]) -> dict[int, DrawnTable]:
@@ -256,16 +262,15 @@ class BookLadderReader(BookClaims):
                 found += [game_of(row) for row in connection.execute(query)]
         return sorted(found, key=lambda game: game.order)
 
-    def open_matches(self, tournament: str) -> list[tuple[Match, bool]]:
-        """The matches that are not over, in schedule order, and whether each is held."""
-        query = select(*_MATCH, matches.c.held).where(matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER))
-        found = []
+    def open_matches(self, tournament: str) -> list[OpenMatch]:
+        """The matches that are not over, in schedule order."""
+        query = select(matches.c.ord, matches.c.id, matches.c.block, matches.c.seats, matches.c.held).where(
+            matches.c.tournament == tournament, matches.c.state.in_(NOT_OVER)
+        )
         with self._engine.begin() as connection:
-            # A tick reads a thousand of them, and unpacking a row is twice as fast as asking for columns by name.
-            for id_, order, block, seats, table, deck, *rest, held in connection.execute(query):
-                seeds = bytes.fromhex(table), bytes.fromhex(deck)
-                found.append((Match(id_, tournament, order, block, read_numbers(seats), *seeds, *rest), bool(held)))
-        return sorted(found, key=lambda one: one[0].order)  # SQLite would read all matches to get them sorted
+            rows = connection.execute(query).all()
+        in_order = sorted(rows, key=itemgetter(0))  # SQLite would read all matches to get them sorted
+        return [OpenMatch(id_, block, read_numbers(seats), bool(held)) for _, id_, block, seats, held in in_order]
 
     def is_trial(self, tournament: str, block: int) -> bool:
         """Whether a block compares a new build with its parent."""
@@ -316,7 +321,9 @@ class BookLadderReader(BookClaims):
             query = query.where(matches.c.ord < before)
         if entrant is not None:
             over = select(drawn_tables.c.block).where(
-                drawn_tables.c.tournament == tournament, drawn_tables.c.state == OVER, _sits(entrant)
+                drawn_tables.c.tournament == tournament,
+                drawn_tables.c.state == OVER,
+                sits(drawn_tables.c.seats, entrant),
             )
             query = query.where(matches.c.block.in_(over))
         with self._engine.begin() as connection:
@@ -438,12 +445,6 @@ class BookLadderReader(BookClaims):
 
 def _count(connection: Connection, which: ColumnElement[bool]) -> int:
     return int(connection.execute(select(func.count()).select_from(builds).where(which)).scalar_one())
-
-
-def _sits(entrant: int) -> ColumnElement[bool]:
-    """Whether an entrant sits at a table; its seats are a JSON list of numbers."""
-    seats = drawn_tables.c.seats
-    return seats.like(f"[{entrant},%") | seats.like(f"%, {entrant},%") | seats.like(f"%, {entrant}]")
 
 
 def _point(row: Any) -> RatingPoint:

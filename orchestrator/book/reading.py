@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import CompoundSelect, Connection, Engine, func, select
+from sqlalchemy import Column, ColumnElement, CompoundSelect, Connection, Engine, func, or_, select
 
 from orchestrator.book.ladder_tables import seasons
 from orchestrator.book.rows import (
@@ -19,6 +19,7 @@ from orchestrator.book.rows import (
     Withdrawal,
     game_of,
     match_of,
+    read_numbers,
     tournament_of,
 )
 from orchestrator.book.tables import (
@@ -190,9 +191,16 @@ class BookReader:
         return found
 
     def matches(
-        self, tournament: str, *, state: str = "", after: int = -1, limit: int = 100
+        self,
+        tournament: str,
+        *,
+        state: str = "",
+        after: int = -1,
+        limit: int = 100,
+        entrant: int | None = None,
+        only_whole_blocks: bool = False,
     ) -> list[tuple[Match, Game | None]]:
-        """Matches in schedule order with their results, starting after position ``after``."""
+        """Matches in schedule order with their results, starting after position ``after``. With ``entrant``: only its own."""
         with self._engine.begin() as connection:
             query = (
                 select(matches, results.c.payload)
@@ -203,6 +211,14 @@ class BookReader:
             )
             if state:
                 query = query.where(matches.c.state == state)
+            if entrant is not None:
+                query = query.where(sits(matches.c.seats, entrant))
+            if only_whole_blocks:
+                others = matches.alias()
+                still_open = select(others.c.block).where(
+                    others.c.tournament == tournament, others.c.state.in_(NOT_OVER)
+                )
+                query = query.where(matches.c.block.not_in(still_open))
             return [(match_of(row), None if row.payload is None else game_of(row)) for row in connection.execute(query)]
 
     def arena_counts(self) -> ArenaCounts:
@@ -267,6 +283,13 @@ class BookReader:
         with self._engine.begin() as connection:
             query = select(matches.c.ord, matches.c.id).where(matches.c.tournament == tournament)
             return {int(order): str(id_) for order, id_ in connection.execute(query)}
+
+    def planned_seats(self, tournament: str) -> list[tuple[int, str, tuple[int, ...]]]:
+        """Position, id and entrants by seat of all matches, in schedule order."""
+        with self._engine.begin() as connection:
+            query = select(matches.c.ord, matches.c.id, matches.c.seats).where(matches.c.tournament == tournament)
+            rows = connection.execute(query.order_by(matches.c.ord))
+            return [(int(order), str(id_), read_numbers(seats)) for order, id_, seats in rows]
 
     def blocks_in_turn(self, tournament: str) -> tuple[float, set[int]]:
         """The first block that is not over (infinity if all are), and the blocks with a dropped match."""
@@ -356,6 +379,12 @@ class BookReader:
         with self._engine.begin() as connection:
             for row in connection.execute(select(replays).where(replays.c.tournament == tournament)):
                 yield row.match, zlib.decompress(row.data).decode()
+
+
+def sits(seats: Column[str], entrant: int) -> ColumnElement[bool]:
+    """Whether an entrant has one of these seats, a JSON list of numbers."""
+    places = (f"[{entrant}]", f"[{entrant},%", f"%, {entrant},%", f"%, {entrant}]")
+    return or_(*(seats.like(place) for place in places))
 
 
 def of_live_seasons() -> CompoundSelect[Any]:

@@ -11,6 +11,9 @@ from orchestrator.ratings.verdict import Verdict
 STRIKES: Final = 3
 #: A build that failed or was parked is tried again at the earliest after this time, in milliseconds.
 PAUSE_MS: Final = 15_000
+#: A parked build that stays connected is tried again after this time: what it forfeited may lie before it connected.
+PATIENCE_MS: Final = 600_000
+_AGAIN: Final = f"when it connects again, or after {PATIENCE_MS // 60_000} minutes if it stays connected"
 
 #: What each cause of a forfeit means for the author, and what to look at.
 FAULT_WORDS: Final[Mapping[str, str]] = {
@@ -37,12 +40,13 @@ def changed(build: Build, state: BuildState, now_ms: int, reason: str = "") -> B
 
 
 def after_block(
-    build: Build, kind: Kind, faults: Sequence[str], now_ms: int, *, is_last: bool, game: str = ""
+    build: Build, kind: Kind, faults: Sequence[str], now_ms: int, *, is_last: bool, drawn_ms: int, game: str = ""
 ) -> BuildChange | None:
     """What a finished block changes in a build that sat in it; None: nothing.
 
     ``faults`` has the cause of its forfeit in each of its games, empty where it played to the end; ``is_last`` says that no other
-    table of its qualification is open: only then it is decided. ``game`` names the last game in which it forfeited.
+    table of its qualification is open: only then it is decided. ``drawn_ms`` is when the table was drawn; ``game`` names the
+    last game in which it forfeited.
     """
     cause = next((fault for fault in reversed(faults) if fault), "")
     words = f"{FAULT_WORDS.get(cause, cause)} ({cause}, match {game})" if cause else ""
@@ -58,18 +62,19 @@ def after_block(
         return BuildChange(changed(build, BuildState.ACTIVE, now_ms), _event(build, "qualified", told, now_ms))
     if kind is Kind.RETURN and build.state is BuildState.RETURNING:
         if cause:
-            return BuildChange(changed(build, BuildState.PARKED, now_ms, f"it forfeited again: {words}"))
+            reason = f"it forfeited again: {words}. It is tried again {_AGAIN}"
+            return BuildChange(changed(build, BuildState.PARKED, now_ms, reason))
         back = replace(changed(build, BuildState.ACTIVE, now_ms), strikes=0)
         return BuildChange(back, _event(build, "returned", f"{build.name} is back.", now_ms))
-    if kind is not Kind.RATED or build.state is not BuildState.ACTIVE:
-        return None
+    if kind is not Kind.RATED or build.state is not BuildState.ACTIVE or drawn_ms < build.since_ms:
+        return None  # also of a table that was drawn before the build was away and came back
     strikes = build.strikes
     for fault in faults:
         strikes = strikes + 1 if fault else 0
         if strikes >= STRIKES:
             break
     if strikes >= STRIKES:
-        reason = f"{STRIKES} forfeits in a row, the last one: {words}. It returns when it connects again"
+        reason = f"{STRIKES} forfeits in a row, the last one: {words}. It is tried again {_AGAIN}"
         parked = replace(
             changed(build, BuildState.PARKED, now_ms, reason), strikes=strikes, parkings=build.parkings + 1
         )
@@ -79,12 +84,15 @@ def after_block(
 
 
 def may_try(build: Build, connected_since_ms: int, now_ms: int) -> bool:
-    """Whether a connected build may begin its qualification or its return: it must have connected since it failed."""
+    """Whether a connected build may begin its qualification or its return: a failed one must have connected since it failed."""
     if build.state is BuildState.ENTERED:
         return True
     if build.state not in (BuildState.FAILED, BuildState.PARKED):
         return False
-    return connected_since_ms > build.since_ms and now_ms - build.since_ms >= PAUSE_MS
+    waited_ms = now_ms - build.since_ms
+    if build.state is BuildState.PARKED and waited_ms >= PATIENCE_MS:
+        return True
+    return connected_since_ms > build.since_ms and waited_ms >= PAUSE_MS
 
 
 def counted(builds: Sequence[Build]) -> dict[str, Build]:

@@ -33,7 +33,8 @@ class Draws:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         order = list(items)
+        unit = self._random.random
         for last in range(len(order) - 1, 0, -1):
-            at = self.below(last + 1)
+            at = int(unit() * (last + 1))  # as in ``below``, without its calls
             order[last], order[at] = order[at], order[last]
         return order

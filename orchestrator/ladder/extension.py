@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
@@ -56,7 +56,7 @@ class Past:
     """What the rated tables so far mean for the next ones: games of each entrant, and meetings of each pair."""
 
     games: Counter[int] = field(default_factory=Counter)
-    met: Counter[tuple[str, str]] = field(default_factory=Counter)
+    met: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, tables: Iterable[DrawnTable]) -> None:
         """Count tables that were drawn; others than rated ones do not count."""
@@ -65,7 +65,7 @@ class Past:
                 for entrant in table.seats:
                     self.games[entrant] += len(table.seats)
                 for one, other in combinations(table.seats, 2):
-                    self.met[pair(_name(one), _name(other))] += 1
+                    self.met[pair(one, other)] += 1
 
 
 def extend(
@@ -84,48 +84,49 @@ def extend(
     place of each of its builds is kept for it.
     """
     places = {build.number: build.places for build in drawn_from.builds}
+    free = {
+        build.number: Build(build.number, owners[build.number], past.games[build.number], build.strength)
+        for build in drawn_from.builds
+        if build.places > 0
+    }
     tables: list[DrawnTable] = []
 
-    def free() -> list[Build]:
-        return [
-            Build(_name(build.number), owners[build.number], past.games[build.number], build.strength)
-            for build in drawn_from.builds
-            if places[build.number] > 0
-        ]
+    def take_place(entrant: int) -> None:
+        places[entrant] -= 1
+        if places[entrant] > 0:
+            free[entrant] = replace(free[entrant], games=past.games[entrant])
+        else:
+            free.pop(entrant, None)
 
     def seat(table: Table, rule: Rule, deal: int, trial: int | None = None) -> None:
-        sitting = tuple(int(name) for name in table.builds)
-        for entrant in sitting:
-            places[entrant] -= 1
-        candidates = tuple(int(name) for name in table.candidates)
         block = first_block + len(tables)
-        tables.append(DrawnTable(block, Kind.RATED, rule.value, sitting, candidates, table.stream, draw, deal, trial))
+        tables.append(
+            DrawnTable(block, Kind.RATED, rule.value, table.builds, table.candidates, table.stream, draw, deal, trial)
+        )
         past.add(tables[-1:])
+        for entrant in table.builds:
+            take_place(entrant)
 
     for new, parent in drawn_from.trials:
         block = first_block + len(tables)
         draws = Draws(secret, _stream(block))
-        both = trial_tables(free(), past.met, seats, draws, _name(new), _name(parent))
+        both = trial_tables(free.values(), past.met, seats, draws, new, parent)
         if both is not None and len(tables) < drawn_from.tables:
             for table in both:
                 seat(table, Rule.TRIAL, block, new)
         else:
             for entrant in {new, parent} & places.keys():
-                places[entrant] -= 1
+                take_place(entrant)
     is_empty = all(owners[build.number] is None for build in drawn_from.builds)
     while len(tables) < drawn_from.tables:
         block = first_block + len(tables)
         draws = Draws(secret, _stream(block))
-        found = draw_bundled_table(free(), seats, draws) if is_empty else draw_table(free(), past.met, seats, draws)
+        here = free.values()
+        found = draw_bundled_table(here, seats, draws) if is_empty else draw_table(here, past.met, seats, draws)
         if found is None:
             break
         seat(found, found.rule, block)
     return tables
-
-
-def _name(number: int) -> str:
-    """The name of an entrant in the matchmaker: names are sorted as texts."""
-    return f"{number:06d}"
 
 
 def _stream(block: int) -> str:

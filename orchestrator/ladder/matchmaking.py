@@ -7,9 +7,10 @@ when too few owners are free, but no table is drawn for them while somebody else
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final
 
 from orchestrator.ladder.draws import Draws
@@ -22,6 +23,9 @@ UNIFORM_SHARE: Final = 0.1
 LEAST_PLAYED: Final = 10
 #: A pair that met this many times as often as an average pair does not meet again before others have.
 OFTEN: Final = 1.5
+#: While nobody else is connected, the bundled bots play this many blocks of a season, and then one in each pause.
+BUNDLED_ALONE: Final = 100
+BUNDLED_PAUSE_MS: Final = 60_000
 
 
 class Rule(StrEnum):
@@ -40,7 +44,7 @@ class Rule(StrEnum):
 class Build:
     """One build that can take a seat now."""
 
-    name: str
+    number: int
     #: None for a bundled bot.
     owner: str | None
     #: Played or in play.
@@ -54,78 +58,79 @@ class Table:
     """One table to play, and how it was drawn: the same free builds, meetings and stream give the same table."""
 
     #: In the order of the seats of the first game.
-    builds: tuple[str, ...]
+    builds: tuple[int, ...]
     rule: Rule
     #: The builds that the opponents were drawn from, those preferred first.
-    candidates: tuple[str, ...]
+    candidates: tuple[int, ...]
     #: The name of the random stream.
     stream: str
 
 
-#: Blocks in which two builds sat together, played or in play; the lower name first. Pairs that never met may be missing.
-Meetings = Mapping[tuple[str, str], int]
+#: Blocks in which two builds sat together, played or in play; the lower number first. Pairs that never met may be missing.
+Meetings = Mapping[tuple[int, int], int]
+
+_by_number: Final = attrgetter("number")
+_by_games: Final = attrgetter("games")
 
 
-def pair(one: str, other: str) -> tuple[str, str]:
+def pair(one: int, other: int) -> tuple[int, int]:
     """The key of two builds in ``Meetings``."""
     return (one, other) if one < other else (other, one)
 
 
 def draw_table(
-    free: Sequence[Build], met: Meetings, seats: int, draws: Draws, first: str | None = None
+    free: Collection[Build], met: Meetings, seats: int, draws: Draws, first: int | None = None
 ) -> Table | None:
     """The next table, or None if the free builds cannot fill one. ``first`` asks for a table for this build.
 
     The result does not depend on the order of ``free``.
     """
-    field = sorted(free, key=lambda build: build.name)
-    owned = [build for build in field if build.owner is not None and first in (None, build.name)]
+    field = sorted(free, key=_by_number)
+    owned = [build for build in field if build.owner is not None and (first is None or build.number == first)]
     if not owned:
         return None
     rule, own = _first(owned, draws)
-    others = [build for build in field if build is not own and (build.owner is None or build.owner != own.owner)]
+    others = [build for build in field if build.owner != own.owner]
     candidates = draws.shuffled(others)
     if rule is not Rule.UNIFORM:
         candidates = _nearest(own, candidates, met, seats, draws)
     table = _seated(own, candidates, met, seats, None if rule is Rule.UNIFORM else len(others))
     if len(table) < seats:
         return None
-    return Table(
-        tuple(build.name for build in draws.shuffled(table)),
-        rule,
-        tuple(build.name for build in candidates),
-        draws.name,
-    )
+    return Table(_numbers(draws.shuffled(table)), rule, _numbers(candidates), draws.name)
 
 
 def trial_tables(
-    free: Sequence[Build], met: Meetings, seats: int, draws: Draws, new: str, parent: str
+    free: Collection[Build], met: Meetings, seats: int, draws: Draws, new: int, parent: int
 ) -> tuple[Table, Table] | None:
     """The two tables of the next trial, of the new build and of its parent; None if one of them or the opponents are not free.
 
     The opponents are drawn for the new build as for any table.
     """
-    if not {new, parent} <= {build.name for build in free}:
+    if not {new, parent} <= {build.number for build in free}:
         return None
     table = draw_table(free, met, seats, draws, first=new)
     if table is None:
         return None
-    return table, replace(table, builds=tuple(parent if name == new else name for name in table.builds))
+    return table, replace(table, builds=tuple(parent if build == new else build for build in table.builds))
 
 
-def draw_bundled_table(free: Sequence[Build], seats: int, draws: Draws) -> Table | None:
+def draw_bundled_table(free: Collection[Build], seats: int, draws: Draws) -> Table | None:
     """A table of bundled bots, those with the fewest games, for a ladder in which nobody else is connected."""
-    field = sorted((build for build in free if build.owner is None), key=lambda build: build.name)
-    sitting = sorted(draws.shuffled(field), key=lambda build: build.games)[:seats]
+    field = sorted((build for build in free if build.owner is None), key=_by_number)
+    sitting = sorted(draws.shuffled(field), key=_by_games)[:seats]
     if len(sitting) < seats:
         return None
-    names = tuple(build.name for build in draws.shuffled(sitting))
-    return Table(names, Rule.BUNDLED, tuple(build.name for build in field), draws.name)
+    return Table(_numbers(draws.shuffled(sitting)), Rule.BUNDLED, _numbers(field), draws.name)
+
+
+def _numbers(builds: Sequence[Build]) -> tuple[int, ...]:
+    return tuple([build.number for build in builds])
 
 
 def _first(owned: Sequence[Build], draws: Draws) -> tuple[Rule, Build]:
     """The build that the table is drawn for."""
-    by_games = sorted(draws.shuffled(owned), key=lambda build: build.games)
+    by_games = sorted(draws.shuffled(owned), key=_by_games)
     if by_games[0].games < PLACEMENT_GAMES:
         return Rule.NEWCOMER, by_games[0]
     if draws.unit() < UNIFORM_SHARE:
@@ -135,23 +140,31 @@ def _first(owned: Sequence[Build], draws: Draws) -> tuple[Rule, Build]:
 
 def _nearest(own: Build, others: Sequence[Build], met: Meetings, seats: int, draws: Draws) -> list[Build]:
     """The others, those preferred first. From the nearest few that it has not met too often, twice as many as there are seats
-    are drawn at random, and those with the fewest games are preferred; then the rest by distance."""
+    are drawn at random, and those with the fewest games are preferred; then the rest by distance, and at last those that it met too
+    often, the rarest first: a build that is alone with bundled bots plays all of them."""
     by_distance = sorted(others, key=lambda build: abs(build.strength - own.strength))
     rare: list[Build] = []
     often: list[Build] = []
+
+    def meetings(build: Build) -> int:
+        return met[pair(own.number, build.number)]
+
     for build in by_distance:
         (often if _met_often(own, build, met, seats, len(others)) else rare).append(build)
     # Mostly the nearest few, sometimes many, so that the ladder stays connected.
     reach = max(seats + 1, int(5 / (0.01 + draws.unit()) ** 0.65))
     near = draws.shuffled(rare[:reach])
     drawn = 2 * (seats - 1)
-    return [*sorted(near[:drawn], key=lambda build: build.games), *near[drawn:], *rare[reach:], *often]
+    return [*sorted(near[:drawn], key=_by_games), *near[drawn:], *rare[reach:], *sorted(often, key=meetings)]
 
 
 def _met_often(one: Build, other: Build, met: Meetings, seats: int, others: int) -> bool:
     """Whether two builds met more than ``OFTEN`` times as often as the one with fewer games meets others on average."""
+    meetings = met.get(pair(one.number, other.number), 0)
+    if not meetings:
+        return False
     blocks = min(one.games, other.games) / seats
-    return met.get(pair(one.name, other.name), 0) >= 1 + OFTEN * blocks * (seats - 1) / others
+    return meetings >= 1 + OFTEN * blocks * (seats - 1) / others
 
 
 def _seated(own: Build, candidates: Sequence[Build], met: Meetings, seats: int, others: int | None) -> list[Build]:

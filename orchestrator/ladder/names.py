@@ -9,6 +9,8 @@ LADDER: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,19}")
 LADDER_WORDS: Final = "1-20 of [a-z0-9-], a letter or digit first"
 OWNER: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
 OWNER_WORDS: Final = "1-24 of [a-z0-9-], a letter or digit first"
+#: Names that tables and messages use for others than owners.
+RESERVED_OWNERS: Final = frozenset({"anybody", "bundled", "operator", "rubble"})
 BOT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,23}")
 BOT_WORDS: Final = "1-24 of [A-Za-z0-9_-], a letter or digit first"
 LABEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

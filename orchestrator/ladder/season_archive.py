@@ -40,11 +40,18 @@ Everything from which the table of this season follows. To check it, with Rubble
 | `pairs.json` | who gained when who was at the table |
 | `verdicts.json` | whether each new build is better than its parent |
 | `events.jsonl` | what happened, decisions of the operator included |
-| `finals/…` | the finals: their specification, matches and table |
+| `finals/…` | the finals: their specification, matches and table; `behind_by` names what puts a build behind the one before |
 | `replays/ID.jsonl` | the moves of each match |
+
+Hashes are BLAKE2b with 32 bytes, written as hexadecimal digits.
 
 The commitment in `manifest.json` was published while the season ran. Compare it with the one that you saw then: it proves that the
 cards and draws were decided before the first game.
+
+Some things follow from nothing else here: events, states of builds, quotas, dates, and what else `verify` names at its end. That
+nobody changed them later is proven by the hash of `manifest.json`, if it was published or you noted it:
+
+    rubble ladder verify . --manifest HASH
 """
 
 

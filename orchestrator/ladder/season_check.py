@@ -4,13 +4,15 @@ Replays are checked by ``cli/ladder_verify.py``, which knows the games.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from orchestrator.ladder.draws import commitment
 from orchestrator.ladder.extension import Past, block_matches, extend
-from orchestrator.ladder.model import UNOPPOSED, BuildState, Kind
+from orchestrator.ladder.model import UNOPPOSED, BuildState, DrawnTable, Kind
 from orchestrator.ladder.season_archive import (
     ArchivedBuild,
     ArchivedMatch,
@@ -32,11 +34,25 @@ DROPPED: Final = "dropped"
 #: A match is void at most this often.
 _MOST_VOIDS: Final = 100
 _ID: Final = re.compile(r"[0-9a-f]{32}")
+#: What the files say and nothing else in them proves.
+NOT_PROVEN: Final = (
+    "who could be drawn",
+    "that the bots chose these moves themselves",
+    "events and decisions",
+    "owners and parents of builds",
+    "states of builds",
+    "sign-up",
+    "quotas",
+    "the longest time of a match",
+    "dates",
+)
+#: A difference names at most this many entrants.
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was compared, and what does not hold."""
+    """One check: what was compared, in words that fit whether it holds or not, and what does not hold."""
 
     name: str
     compared: str
@@ -58,7 +74,13 @@ def check_files(manifest: Manifest, files: Mapping[str, bytes]) -> Check:
         for name, data in sorted(files.items())
         if name in manifest.files and hash_of(data) != manifest.files[name]
     ]
-    return Check("files", f"{len(expected)} files with the hashes in manifest.json", tuple(problems))
+    return Check("files", f"{len(expected)} files against their hashes in manifest.json", tuple(problems))
+
+
+def check_manifest(found: str, noted: str) -> Check:
+    """Whether the manifest has the hash that was published or noted earlier."""
+    problems = () if found == noted else (f"it has the hash {found}, not {noted}",)
+    return Check("manifest", f"its hash against {noted}", problems)
 
 
 def check_form(record: SeasonRecord) -> Check:
@@ -101,7 +123,7 @@ def check_form(record: SeasonRecord) -> Check:
             problems.append("finals/spec.json: its seats or removed entrants do not belong to this season")
     return Check(
         "form",
-        f"{count} entrants, {len(record.tables)} tables and {len(record.matches)} matches fit together",
+        f"the numbers of {count} entrants, {len(record.tables)} tables and {len(record.matches)} matches against each other",
         tuple(problems),
     )
 
@@ -138,8 +160,51 @@ def check_secret(manifest: Manifest, record: SeasonRecord) -> Check:
     if record.rules != manifest.rules:
         problems.append(f"the game and its options give the rules {record.rules}, the manifest says {manifest.rules}")
     return Check(
-        "secret", f"it has the commitment {manifest.commitment}; compare that with what was published", tuple(problems)
+        "secret", f"its commitment {manifest.commitment}; compare that with what was published", tuple(problems)
     )
+
+
+def check_bundled(record: SeasonRecord) -> Check:
+    """Whether the bundled bots are those of the ladder."""
+    found = [_plays(build.name, build.bundled, build.simulations) for build in record.builds if build.owner is None]
+    expected = [_plays(bot.name, bot.bundled, bot.simulations) for bot in record.ladder.bundled]
+    problems = [
+        f"{one or 'nothing'} in builds.json, the manifest says {other or 'nothing'}"
+        for one, other in zip_longest(found, expected)
+        if one != other
+    ]
+    return Check("bundled bots", f"{len(found)} of builds.json against manifest.json", tuple(problems))
+
+
+def _plays(name: str, bundled: str, simulations: int | None) -> str:
+    return f"{name} is {bundled}" + ("" if simulations is None else f" with {simulations} simulations")
+
+
+def qualifications(record: SeasonRecord) -> dict[tuple[int, int], list[ArchivedTable]]:
+    """The tables of each qualification, by its build and its time: they are all drawn at once."""
+    found: dict[tuple[int, int], list[ArchivedTable]] = {}
+    for table in record.tables:
+        if table.kind == Kind.QUALIFICATION:
+            for entrant in table.seats:
+                if record.builds[entrant].owner is not None:
+                    found.setdefault((entrant, table.drawn_ms), []).append(table)
+    return found
+
+
+def check_qualification(record: SeasonRecord) -> Check:
+    """Whether each qualification has as many games as the ladder asks for."""
+    games = Counter(match.block for match in record.matches)
+    expected = record.ladder.qualification_games
+    problems = []
+    attempts = qualifications(record)
+    for (entrant, _), tables in attempts.items():
+        played = sum(games[table.block] for table in tables)
+        if played != expected:
+            problems.append(
+                f"{record.builds[entrant].name} has {played} games in the qualification from block {tables[0].block} on, "
+                f"the manifest says {expected}"
+            )
+    return Check("qualification", f"the games of {len(attempts)} qualifications against manifest.json", tuple(problems))
 
 
 def check_draws(record: SeasonRecord) -> Check:
@@ -152,6 +217,7 @@ def check_draws(record: SeasonRecord) -> Check:
     if [draw.number for draw in record.draws] != list(range(len(record.draws))):
         problems.append("a draw is missing, or not at its place")
     owners = [build.owner for build in record.builds]
+    names = [build.name for build in record.builds]
     rated: dict[int, list[ArchivedTable]] = {}
     for table in record.tables:
         if table.kind == Kind.RATED:
@@ -168,7 +234,7 @@ def check_draws(record: SeasonRecord) -> Check:
         if drawn != recorded:
             at = next((at for at, both in enumerate(zip(drawn, recorded, strict=False)) if both[0] != both[1]), -1)
             told = (
-                f"gives {drawn[at]}, not {recorded[at]}"
+                f"gives another table for block {recorded[at].block}: {_table_differences(drawn[at], recorded[at], names)}"
                 if at >= 0
                 else f"gives {len(drawn)} tables, not {len(recorded)}"
             )
@@ -176,7 +242,46 @@ def check_draws(record: SeasonRecord) -> Check:
             break  # everything after it depends on it
         following = first + len(tables)
     drawn_count = sum(map(len, rated.values()))
-    return Check("draws", f"{len(record.draws)} draws give the same {drawn_count} rated tables again", tuple(problems))
+    what = f"{len(record.draws)} draws, drawn again, against {drawn_count} rated tables"
+    return Check("draws", what, tuple(problems))
+
+
+def _table_differences(drawn: DrawnTable, recorded: DrawnTable, names: Sequence[str]) -> str:
+    """What a table that was drawn again has instead of what is recorded."""
+
+    def trial(table: DrawnTable) -> str:
+        return "of no build" if table.trial is None else f"of {names[table.trial]}"
+
+    def seats(table: DrawnTable) -> str:
+        return ", ".join(names[entrant] for entrant in table.seats)
+
+    told = [
+        f"{what} {one} instead of {other}"
+        for what, one, other in (
+            ("block", drawn.block, recorded.block),
+            ("seats", seats(drawn), seats(recorded)),
+            ("rule", repr(drawn.rule), repr(recorded.rule)),
+            ("trial", trial(drawn), trial(recorded)),
+            ("cards of block", drawn.deal, recorded.deal),
+            ("stream", repr(drawn.stream), repr(recorded.stream)),
+        )
+        if one != other
+    ]
+    more, fewer = ([names[at] for at in sorted(each)] for each in _only_in(drawn.candidates, recorded.candidates))
+    told += [f"candidates with {_listed(more)} too"] if more else []
+    told += [f"candidates without {_listed(fewer)}"] if fewer else []
+    if drawn.candidates != recorded.candidates and not more and not fewer:
+        told.append("candidates in another order")
+    return "; ".join(told)
+
+
+def _only_in(one: Sequence[int], other: Sequence[int]) -> tuple[set[int], set[int]]:
+    return set(one) - set(other), set(other) - set(one)
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def check_matches(record: SeasonRecord) -> Check:
@@ -199,9 +304,8 @@ def check_matches(record: SeasonRecord) -> Check:
             problems += _differences(match, order, plan.id, plan.seats, plan.seeds)
             order += 1
     problems += [f"block {block} has matches, but was not drawn" for block in sorted(of_block)]
-    return Check(
-        "matches", f"ids, seats and seeds of {len(record.matches)} matches follow from the secret", tuple(problems)
-    )
+    what = f"ids, seats and seeds of {len(record.matches)} matches against the secret"
+    return Check("matches", what, tuple(problems))
 
 
 def _differences(match: ArchivedMatch, order: int, id_: str, seats: tuple[int, ...], seeds: Seeds) -> Iterator[str]:
@@ -238,7 +342,7 @@ def check_verdicts(record: SeasonRecord) -> Check:
             possible.add(UNOPPOSED)
         if build.verdict not in possible:
             problems.append(f"{build.name} has the verdict {build.verdict!r}, its trials give {min(possible)!r}")
-    return Check("verdicts", f"the verdicts of {len(tried)} builds follow from their trials", tuple(problems))
+    return Check("verdicts", f"the verdicts of {len(tried)} builds against their trials", tuple(problems))
 
 
 def _is_retired(build: ArchivedBuild | None) -> bool:
@@ -261,7 +365,7 @@ def check_documents(manifest: Manifest, record: SeasonRecord) -> Iterator[Check]
         if again is not None:
             problem = _first_difference(file, one or b"", again)
             problems = (f"{problem}{hint}",) if problem else ()
-            yield Check(name, f"{file} computed again from the results is equal to the byte", problems)
+            yield Check(name, f"{file} against what the results give, to the byte", problems)
     yield check_finals(record, TableDocument.from_json(expected.table))
 
 
@@ -283,7 +387,7 @@ def check_finals(record: SeasonRecord, table: TableDocument) -> Check:
     field = finalists(table, entrants, ladder.finals_builds)
     if record.finals is None:
         problems = [] if len(field) < ladder.players else [f"{len(field)} builds qualified, but there are no finals"]
-        return Check("finals", "there are no finals, since too few builds qualified", tuple(problems))
+        return Check("finals", "none; the builds that qualified by the table against the seats", tuple(problems))
     problems = []
     if (id_ := finals_id(season.tournament)) != season.finals:
         problems.append(f"their id is {season.finals}, the season's gives {id_}")
@@ -305,8 +409,22 @@ def check_finals(record: SeasonRecord, table: TableDocument) -> Check:
             problems += _differences(match, expected.ord, expected.id, seats, expected.seeds)
             if match.block != block:
                 problems.append(f"match {match.id} is in block {match.block}, expected {block}")
-    what = f"{len(names)} builds by the table; {len(record.finals_matches)} matches follow from the secret"
+    for what, found, expected_ in (
+        ("game", (spec.game, spec.game_version, spec.options), (ladder.game, ladder.game_version, ladder.options)),
+        ("clocks", spec.time_control, ladder.time_control),
+        ("longest time of a match", spec.match_seconds, ladder.match_seconds),
+    ):
+        if found != expected_:
+            problems.append(f"finals/spec.json has another {what} than manifest.json")
+    what = f"{len(names)} builds against the table, and {len(record.finals_matches)} matches against the secret"
     return Check("finals", what, tuple(problems))
+
+
+def not_proven(record: SeasonRecord | None, *, has_replays: bool) -> tuple[str, ...]:
+    """What the folder says and does not prove. ``record`` is None if it could not be read."""
+    played = () if has_replays else ("results", "clocks")
+    qualified = () if record is not None and qualifications(record) else ("qualification games",)
+    return (*played, *NOT_PROVEN, *qualified)
 
 
 def season_checks(manifest: Manifest, record: SeasonRecord) -> Iterator[Check]:
@@ -317,8 +435,10 @@ def season_checks(manifest: Manifest, record: SeasonRecord) -> Iterator[Check]:
         return
     one_by_one: tuple[Callable[[], Check], ...] = (
         lambda: check_secret(manifest, record),
+        lambda: check_bundled(record),
         lambda: check_draws(record),
         lambda: check_matches(record),
+        *([lambda: check_qualification(record)] if qualifications(record) else []),
         lambda: check_verdicts(record),
     )
     for check in one_by_one:

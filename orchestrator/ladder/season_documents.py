@@ -28,7 +28,10 @@ _DECIMALS: Final = 4
 
 
 class FinalsLine(msgspec.Struct, frozen=True):
-    """One line of the table of the finals. The rank is by mean points; ``orchestrator/ratings/table.py`` explains the rest."""
+    """One line of the table of the finals. The rank is by mean points, and by tie-breaks among equals.
+
+    ``orchestrator/ratings/table.py`` explains the rest.
+    """
 
     name: str
     rank: int
@@ -41,6 +44,10 @@ class FinalsLine(msgspec.Struct, frozen=True):
     high: float | None
     elo: float | None
     faults: int
+    wins: float
+    mean_margin: float | None
+    #: What puts it behind the line above, as ``Criterion``; None for the first line, and for one that shares its rank.
+    behind_by: str | None
 
 
 class VerdictLine(msgspec.Struct, frozen=True):
@@ -179,6 +186,9 @@ def _finals_line(line: Standing) -> FinalsLine:
         high=_rounded(high),
         elo=_rounded(line.elo, 1),
         faults=sum(line.faults.values()),
+        wins=rounded(line.wins, _DECIMALS),
+        mean_margin=_rounded(line.mean_margin),
+        behind_by=line.behind_by,
     )
 
 

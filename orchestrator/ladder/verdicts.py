@@ -16,9 +16,12 @@ from orchestrator.ratings.points import Floats, Ints
 from orchestrator.ratings.results import Results
 from orchestrator.ratings.sequential import SequentialSettings, decide
 from orchestrator.ratings.verdict import Verdict
+from orchestrator.report.words import count, decimal, signed
 
 #: A lead of a fifth of a trial's standard deviation is "better"; each error has 5 per cent; 1,000 trials are the cap.
 SETTINGS: Final = SequentialSettings(t0=0.0, t1=0.2, alpha=0.05, beta=0.05, most_blocks=1000)
+#: With fewer trials no interval is told: too few deals say little about how much trials vary.
+_FEW_TRIALS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,9 @@ class BuildVerdict:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        if self.lead is None or self.half_width is None:
-            return f"{self.new} has not played its parent {self.parent} yet."
-        numbers = f"{self.lead:+.3f} ± {self.half_width:.3f} points a game on {self.trials} common deals"
+        if not self.trials:
+            return f"There is no common deal of {self.new} and its parent {self.parent} yet."
+        numbers = self._numbers
         match self.verdict:
             case Verdict.BETTER:
                 return f"{self.new} is better than {self.parent}: {numbers}."
@@ -52,6 +55,15 @@ class BuildVerdict:
                 return f"Whether {self.new} is better than {self.parent} is undecided at the cap: {numbers}."
             case Verdict.RUNNING:
                 return f"Whether {self.new} is better than {self.parent} is still tested: {numbers}."
+
+    @property
+    def _numbers(self) -> str:
+        deals = count(self.trials, "common deal")
+        is_early = self.trials < _FEW_TRIALS
+        if self.lead is None or self.half_width is None or (is_early and self.verdict is Verdict.RUNNING):
+            return f"{deals} so far, too few to say more"
+        interval = "" if is_early else f" ± {decimal(self.half_width)}"
+        return f"{signed(self.lead, 3)}{interval} points a game on {deals}"
 
 
 def trial_values(results: Results, trial: Ints, new: int, parent: int) -> Floats:

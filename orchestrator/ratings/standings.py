@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from itertools import groupby
 
@@ -135,15 +136,40 @@ def margins(results: Results) -> tuple[Ints, Flags]:
     return np.where(compared, scores - rivals, 0), compared
 
 
-Criterion = Callable[[Sequence[int]], Sequence[Fraction] | None]
+class Criterion(StrEnum):
+    """What entrants are ordered by: each in turn applies only to those still tied."""
+
+    POINTS = "points"
+    #: The smaller share of forfeited seats.
+    FAULTS = "faults"
+    #: If all the tied met equally often.
+    AGAINST_EACH_OTHER = "against_each_other"
+    #: The points of those an entrant finished ahead of.
+    SONNEBORN_BERGER = "sonneborn_berger"
+    WINS = "wins"
+    #: Over the best other score.
+    MEAN_MARGIN = "mean_margin"
 
 
-def official_ranks(points: Means, counted: Tally, met: Meetings) -> tuple[Ints, list[int]]:
-    """Each entrant's rank, and the entrants from first to last.
+_Values = Callable[[Sequence[int]], Sequence[Fraction] | None]
 
-    Each criterion in turn applies only to those still tied: mean points; the smaller share of faults; points against each
-    other, if all of them met equally often; Sonneborn-Berger; wins; the mean margin over the best other score. Entrants that
-    are still tied share a rank: a tie is never broken by name, by number or at random.
+
+@dataclass(frozen=True)
+class Ranking:
+    """Who is first, and why."""
+
+    #: By entrant number.
+    ranks: Ints
+    #: The entrants from first to last.
+    order: tuple[int, ...]
+    #: In the same order: what puts an entrant behind the one before it. None for the first, and for one that shares its rank.
+    behind_by: tuple[Criterion | None, ...]
+
+
+def official_ranking(points: Means, counted: Tally, met: Meetings) -> Ranking:
+    """The ranking by every ``Criterion`` in turn.
+
+    Entrants that are tied after the last one share a rank: a tie is never broken by name, by number or at random.
     """
     seats = [max(int(count), 1) for count in points.counts]
     mean = [Fraction(int(total), count * points.unit) for total, count in zip(points.sums, seats, strict=True)]
@@ -161,32 +187,41 @@ def official_ranks(points: Means, counted: Tally, met: Meetings) -> tuple[Ints, 
             for one in tied
         ]
 
-    criteria: list[Criterion] = [
-        lambda tied: [mean[one] if points.counts[one] else Fraction(-1) for one in tied],
-        lambda tied: [Fraction(-int(counted.faults[one]), seats[one]) for one in tied],
-        against_each_other,
-        sonneborn_berger,
-        lambda tied: [counted.wins[one] / seats[one] for one in tied],
-        lambda tied: [
+    criteria: dict[Criterion, _Values] = {
+        Criterion.POINTS: lambda tied: [mean[one] if points.counts[one] else Fraction(-1) for one in tied],
+        Criterion.FAULTS: lambda tied: [Fraction(-int(counted.faults[one]), seats[one]) for one in tied],
+        Criterion.AGAINST_EACH_OTHER: against_each_other,
+        Criterion.SONNEBORN_BERGER: sonneborn_berger,
+        Criterion.WINS: lambda tied: [counted.wins[one] / seats[one] for one in tied],
+        Criterion.MEAN_MARGIN: lambda tied: [
             Fraction(int(counted.margins[one]), int(counted.compared[one]))
             if counted.compared[one]
             else -Fraction(2**62)
             for one in tied
         ],
-    ]
-    tiers: list[list[int]] = [list(range(len(seats)))] if seats else []
-    for criterion in criteria:
-        tiers = [part for tier in tiers for part in _split(tier, criterion)]
+    }
+    #: Those still tied, and what puts them behind those before.
+    tiers: list[tuple[Criterion | None, list[int]]] = [(None, list(range(len(seats))))] if seats else []
+    for criterion, values in criteria.items():
+        tiers = [
+            (criterion if place else behind_by, part)
+            for behind_by, tied in tiers
+            for place, part in enumerate(_split(tied, values))
+        ]
     ranks = np.zeros(len(seats), dtype=np.int64)
     above = 0
-    for tier in tiers:
-        ranks[tier] = above + 1
-        above += len(tier)
-    return ranks, [entrant for tier in tiers for entrant in tier]
+    for _, tied in tiers:
+        ranks[tied] = above + 1
+        above += len(tied)
+    return Ranking(
+        ranks=ranks,
+        order=tuple(entrant for _, tied in tiers for entrant in tied),
+        behind_by=tuple(None if place else behind_by for behind_by, tied in tiers for place in range(len(tied))),
+    )
 
 
-def _split(tied: list[int], criterion: Criterion) -> list[list[int]]:
-    values = criterion(tied) if len(tied) > 1 else None
+def _split(tied: list[int], values_of: _Values) -> list[list[int]]:
+    values = values_of(tied) if len(tied) > 1 else None
     if values is None:
         return [tied]
     by_value = sorted(zip(values, tied, strict=True), key=lambda pair: (-pair[0], pair[1]))

@@ -52,6 +52,9 @@ class Standing:
     openskill_sigma: float | None
     #: Depends on machine and load, unlike the rest.
     mean_think_ms: float | None
+    #: What puts it behind the line above: mean points, or a tie-break. None for the first line, for one that shares its rank, and
+    #: in a table that was read from a message.
+    behind_by: official.Criterion | None = None
 
     @property
     def elo_half(self) -> float | None:
@@ -134,11 +137,12 @@ def standings(
     points = official.means(results)
     counted = official.tally(results)
     met = head_to_head.meetings(results)
-    ranks, order = official.official_ranks(points, counted, met)
+    ranking = official.official_ranking(points, counted, met)
+    ranks, order = ranking.ranks, ranking.order
     low, high = points.interval()
     clean = official.without_faults(results)
     clean_points = official.means(clean)
-    clean_ranks, _ = official.official_ranks(clean_points, official.tally(clean), head_to_head.meetings(clean))
+    clean_ranks = official.official_ranking(clean_points, official.tally(clean), head_to_head.meetings(clean)).ranks
     strength = davidson_luce.fit(results)
     difference, half = points.differences(together(count * (count - 1) // 2))
     half[strength.component[:, None] != strength.component[None, :]] = np.inf  # those that never met cannot be ordered
@@ -150,7 +154,7 @@ def standings(
 
     lines = []
     numbers: dict[int, int] = {}
-    for entrant in order:
+    for entrant, behind_by in zip(order, ranking.behind_by, strict=True):
         seats = int(points.counts[entrant])
         known = seats > 0
         finished, compared = int(counted.finished[entrant]), int(counted.compared[entrant])
@@ -177,6 +181,7 @@ def standings(
                 openskill_mu=rungs[entrant].mu if rungs else None,
                 openskill_sigma=rungs[entrant].sigma if rungs else None,
                 mean_think_ms=think[entrant],
+                behind_by=behind_by,
             )
         )
     parts = tuple(tuple(np.flatnonzero(strength.component == part).tolist()) for part in np.unique(strength.component))

@@ -78,9 +78,10 @@ def play(book: Book, ladder: str) -> None:
     """Record results of all open matches, the first seat wins, and settle their blocks."""
     season = book.season(ladder)
     tables = book.tables(season.tournament, is_open=True)
-    for match, _ in book.open_matches(season.tournament):
-        book.keep_replay(match, '{"kind":"header"}\n', has_seeds=True)
-        assert book.record_once(match, match.result((1, 2), (7, 3), ("", ""), (10, 20), "over", 30))
+    for table in tables:
+        for match in book.block(season.tournament, table.block):
+            book.keep_replay(match, '{"kind":"header"}\n', has_seeds=True)
+            assert book.record_once(match, match.result((1, 2), (7, 3), ("", ""), (10, 20), "over", 30))
     games = sum(len(table.seats) for table in tables)
     assert book.settle(season, tables, len(tables), games, [])
 

@@ -50,7 +50,6 @@ CLOSED = ladder.Season(
     closed_at_ms=NOW - 100 * HOUR,
     blocks=9000,
     games=27000,
-    builds=[ladder.BuildCount(state=ladder.BUILD_STATE_BUNDLED, count=3)],
     finals="1a2b3c4d5e6f",
 )
 SPRING = ladder.Ladder(
@@ -139,6 +138,7 @@ LAST_TABLE.CopyFrom(STANDINGS)
 LAST_TABLE.season = 1
 for place, _last in enumerate(LAST_TABLE.lines[:7]):
     _last.blocks_to_swap = 1000 // (place + 1)
+LAST_TABLE.lines.append(line("early/v1", "bob", 0, (0, 0), None, 0.0, 0, state=ladder.BUILD_STATE_RETIRED))
 
 RUNNING = ladder.BuildVerdict(
     verdict=tournament_pb2.COMPARISON_VERDICT_RUNNING,
@@ -311,6 +311,8 @@ class StandIn(ladder_pb2_grpc.LadderServiceServicer):
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
+        #: A watched ladder is sent twice, and then it is gone.
+        self.is_gone_after_watch = False
         self.refusal: tuple[grpc.StatusCode, str, str, dict[str, str]] | None = None
 
     def seen(self, request: Any, context: Any) -> None:
@@ -326,6 +328,9 @@ class StandIn(ladder_pb2_grpc.LadderServiceServicer):
     def WatchLadder(self, request: Any, context: Any) -> Iterator[ladder.WatchLadderResponse]:
         self.seen(request, context)
         yield ladder.WatchLadderResponse(ladder=SPRING, standings=STANDINGS, events=EVENTS)
+        if self.is_gone_after_watch:
+            yield ladder.WatchLadderResponse(ladder=SPRING, standings=STANDINGS, events=EVENTS)
+            context.abort(grpc.StatusCode.NOT_FOUND, "it is gone")
         ended = threading.Event()
         context.add_callback(ended.set)
         ended.wait()

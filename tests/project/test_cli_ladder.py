@@ -17,36 +17,12 @@ from cli.ladder_history import plot
 from cli.ladder_wait import ask_until
 from cli.ladder_words import ago
 from orchestrator.client import ServiceError
+from orchestrator.ladder.season_archive import hash_of
 from rubble.v1 import ladder_pb2
 from tests.project import ladder_stand_in as canned
-from tests.project.ladder_stand_in import OPERATOR, OWNER, StandIn, stand_in
+from tests.project.ladder_stand_in import OPERATOR, OWNER, StandIn
 
 QUOTA = {"quota": "builds", "limit": "5", "used": "5", "retry_after_s": "120"}
-
-
-@pytest.fixture
-def arena(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StandIn]:
-    """A ladder at RUBBLE_API, and an empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("RUBBLE_OWNER_KEY", "RUBBLE_OWNER_KEY_FILE", "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "140")
-    with stand_in() as (address, servicer):
-        monkeypatch.setenv("RUBBLE_API", address)
-        yield servicer
-
-
-@pytest.fixture
-def out(capsys: pytest.CaptureFixture[str]) -> "Any":
-    """Run a command line that must end with this code; returns its output and its errors."""
-
-    def said(*arguments: str, code: int = 0) -> str:
-        ended = run(list(arguments))
-        told = capsys.readouterr()
-        assert ended == code, told.out + told.err
-        return told.out + told.err
-
-    return said
 
 
 def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -200,7 +176,15 @@ def test_a_quota_is_a_sentence_for_people_and_facts_for_programs(arena: StandIn,
 def test_every_error_goes_to_standard_error(
     arena: StandIn, capsys: pytest.CaptureFixture[str], json_flag: list[str]
 ) -> None:
-    for command in (["key", "spring", "mybot/v1"], ["invite", "spring"], ["standings", "spring", "--season", "x"]):
+    for command in (
+        ["key", "spring", "mybot/v1"],
+        ["invite", "spring"],
+        ["standings", "spring", "--season", "x"],
+        ["check", "."],
+        ["check", "nowhere.toml"],
+        ["verify", "."],
+        ["verify", "nowhere", "--manifest", "0" * 64],
+    ):
         assert run(["ladder", *command, *json_flag]) == 2
         told = capsys.readouterr()
         assert told.out == "" and len(told.err.splitlines()) == 1
@@ -230,7 +214,37 @@ def test_errors_in_a_ladder_file_name_the_file(arena: StandIn, out: Any, monkeyp
     arena.refusal = (grpc.StatusCode.INVALID_ARGUMENT, "BAD_LADDER", "ladder.toml:3: no\nladder.toml:4: nor this", {})
 
     assert out("ladder", "create", "mine.toml", code=2) == "mine.toml:3: no\nmine.toml:4: nor this\n"
-    assert json.loads(out("ladder", "create", "mine.toml", "--json", code=2))["error"] == "BAD_LADDER"
+    assert json.loads(out("ladder", "create", "mine.toml", "--json", code=2)) == {
+        "error": "BAD_LADDER",
+        "message": "mine.toml has 2 problems",
+        "file": "mine.toml",
+        "problems": [{"line": 3, "key": "", "message": "no"}, {"line": 4, "key": "", "message": "nor this"}],
+    }
+
+
+def test_create_lists_the_problems_that_check_lists(arena: StandIn, out: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUBBLE_OPERATOR_TOKEN", OPERATOR)
+    Path("mine.toml").write_text('name = "spring"\ngame = "relieff"\nplayers = 2\nsignups = "open"\n')
+    checked = json.loads(out("ladder", "check", "mine.toml", "--json", code=2))
+    told = "\n".join(f"ladder.toml:{each['line']}: {each['message']}" for each in checked["problems"])
+    arena.refusal = (grpc.StatusCode.INVALID_ARGUMENT, "BAD_LADDER", told, {})
+
+    created = json.loads(out("ladder", "create", "mine.toml", "--json", code=2))
+    assert len(checked["problems"]) > 1 and all(each["key"] for each in checked["problems"])
+    assert (created["file"], created["problems"]) == (checked["file"], checked["problems"])
+
+
+@pytest.mark.parametrize("content", [None, b"a = 1\nb = \xff", b"#" * (2**20 + 1)])
+def test_create_says_the_same_of_a_file_that_cannot_be_read_as_check(
+    arena: StandIn, out: Any, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    monkeypatch.setenv("RUBBLE_OPERATOR_TOKEN", OPERATOR)
+    if content is not None:
+        Path("mine.toml").write_bytes(content)
+
+    said = out("ladder", "create", "mine.toml", code=2)
+    assert out("ladder", "check", "mine.toml", code=2).startswith(said) and "roster" not in said
+    assert arena.calls == []
 
 
 # ------------------------------------------------------------------------------------------------------------------ keys and files
@@ -325,9 +339,29 @@ def test_a_build_is_retired_by_its_owner_or_else_by_the_operator(
 
 
 def test_a_season_is_exported_into_an_empty_folder_only(arena: StandIn, out: Any) -> None:
-    assert "2 files in s1" in out("ladder", "export", "spring", "--out", "s1")
+    hash_ = hash_of(b"{}")
+    said = out("ladder", "export", "spring", "--out", "s1")
+    assert "2 files in s1" in said and f"Hash of the manifest (BLAKE2b, 32 bytes): {hash_}" in said
     assert Path("s1/manifest.json").read_text() == "{}"
     assert "a new or empty folder" in out("ladder", "export", "spring", "--out", "s1", code=2)
+    told = json.loads(out("ladder", "export", "spring", "--out", "s2", "--json"))
+    assert told == {"folder": "s2", "files": 2, "manifest": hash_}
+
+
+@pytest.mark.parametrize("json_flag", [[], ["--json"]])
+def test_a_replay_overwrites_no_file(arena: StandIn, out: Any, json_flag: list[str]) -> None:
+    replay = ("ladder", "replay", "spring", "1f", "--out", "games/game.jsonl", *json_flag)
+    out(*replay)
+    Path("games/game.jsonl").write_text("mine")
+
+    said = out(*replay, code=2)
+
+    assert "--out: 'games/game.jsonl' is not possible; expected a file that does not exist yet" in said
+    assert not json_flag or json.loads(said)["error"] == "BAD_INPUT"
+    assert Path("games/game.jsonl").read_text() == "mine"
+    assert "a file that can be written" in out(
+        "ladder", "replay", "spring", "1f", "--out", "games/game.jsonl/x", code=2
+    )
 
 
 def test_the_state_of_a_season_is_one_of_four(arena: StandIn, out: Any, monkeypatch: pytest.MonkeyPatch) -> None:

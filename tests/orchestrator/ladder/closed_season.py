@@ -1,6 +1,9 @@
 """A whole season in a book, with real games: drawn by the matchmaker, won more often by the stronger bot."""
 
+from collections.abc import Mapping
+from dataclasses import astuple, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from orchestrator.book import Book, Match, Tournament
@@ -21,6 +24,7 @@ from orchestrator.referee import think_times
 from orchestrator.roster import TimeControl
 from orchestrator.schedule import redealt
 from orchestrator.spec import Entry, Spec
+from service.sessions.clock import TimeControl as Clocks
 from service.sessions.replay import write_replay
 from tests.sessions.scripted_sessions import ScriptedSession
 
@@ -32,7 +36,7 @@ SPEC: Final = LadderSpec(
     players=2,
     time_control=TimeControl(),
     match_seconds=600,
-    qualification_games=1,
+    qualification_games=3,
     bundled=(BundledBuild("low", "random"), BundledBuild("middle", "random"), BundledBuild("high", "greedy")),
     finals_builds=3,
     finals_deals=1,
@@ -65,6 +69,7 @@ def season_spec(ladder: LadderSpec, bots: tuple[Entry, ...], format_: str) -> Sp
         reproducible=False,
         duplicate="table",
         time_control=ladder.time_control,
+        match_seconds=ladder.match_seconds,
         entrants=tuple(bot.name for bot in bots),
         bots=bots,
         ladder=ladder.name,
@@ -106,7 +111,15 @@ class SeasonInABook:
         """Add a table that is not rated."""
         season = self.refresh()
         table = DrawnTable(season.next_block, Kind.CHALLENGE, "", (3, 4), (), "", -1, season.next_block)
-        self._play(None, [table], games=1)
+        self._play(None, [table], {table.block: 1})
+
+    def qualify(self) -> None:
+        """Let ada's build qualify twice: each time a table of two games, and one of one game."""
+        for _ in range(2):
+            block = self.refresh().next_block
+            self.now += 1000
+            tables = [DrawnTable(at, Kind.QUALIFICATION, "", (0, 3), (), "", -1, at) for at in (block, block + 1)]
+            self._play(None, tables, {block: 2, block + 1: 1})
 
     def draw(self, *, with_trial: bool = False) -> None:
         """Draw a few tables and play them; the first match of each draw is void once."""
@@ -120,11 +133,14 @@ class SeasonInABook:
         tables = extend(field, owners, self.past, 2, SECRET, season.next_block, season.next_draw)
         self._play(field.to_json(), tables)
 
-    def _play(self, field: bytes | None, tables: list[DrawnTable], games: int | None = None) -> None:
+    def _play(
+        self, field: bytes | None, tables: list[DrawnTable], games: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
         season, rules = self.season, rules_of(self.spec)
         planned: list[Match] = []
         for table in tables:
-            for match in block_matches(season.tournament, SECRET, rules, self.spec.entrants, table, games):
+            of_table = games.get(table.block)
+            for match in block_matches(season.tournament, SECRET, rules, self.spec.entrants, table, of_table):
                 order = season.next_order + len(planned)
                 seeds = match.seeds.table, match.seeds.deck
                 planned.append(
@@ -172,6 +188,16 @@ class SeasonInABook:
         self.season = self.book.move_season(self.refresh(), SeasonState.CLOSED)
         return self.season
 
+    def open_second(self) -> Season:
+        """Open the next season; nothing is played in it."""
+        id_ = season_id("spring", 2, SECRET)
+        season = replace(
+            self.season, tournament=id_, number=2, state=SeasonState.OPEN, opened_ms=self.now, closed_ms=None
+        )
+        spec = season_spec(SPEC, tuple(self.spec.bots), "ladder")
+        assert self.book.open_season(Tournament(id_, "spring.2", "", spec, RUNNING, 0, self.now), season)
+        return self.book.season_of(id_)
+
     def _finals(self, bots: list[Entry]) -> None:
         spec = season_spec(SPEC, tuple(bots), "round_robin")
         id_ = finals_id(self.season.tournament)
@@ -198,6 +224,7 @@ def played(match: Match, spec: Spec) -> tuple[str, ScriptedSession]:
         deck_seed=match.deck_seed,
         bots=tuple(arenas[name] for name in names),
         version=spec.game_version,
+        time_control=Clocks(*astuple(spec.time_control)),
     )
     session.seat_all()
     session.play(4)

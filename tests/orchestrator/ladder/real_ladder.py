@@ -41,8 +41,9 @@ class Observer:
     operator: LadderClient
     #: The owner of each build.
     owners: dict[str, str] = field(default_factory=dict)
-    #: When each build was first seen in a rated match, in Unix milliseconds.
-    first_rated_ms: dict[str, int] = field(default_factory=dict)
+    #: The rated games that had ended when each build was first seen in the state "active", and in a rated match.
+    active: dict[str, int] = field(default_factory=dict)
+    first_rated: dict[str, int] = field(default_factory=dict)
     #: How many matches of open blocks were listed without names.
     nameless: int = 0
     looks: int = 0
@@ -52,10 +53,15 @@ class Observer:
         """Check the latest matches; False if that was done just now."""
         if time.monotonic() - self._looked < _PAUSE_S:
             return False
+        games = self.anybody.ladder(self.ladder).season.games
+        for build in self.anybody.builds(self.ladder):
+            if build.state == ladder_pb2.BUILD_STATE_ACTIVE:
+                self.active.setdefault(build.name, games)
         told = list(self.anybody.matches(self.ladder, 0, "", _LISTED))
         known = list(self.operator.matches(self.ladder, 0, "", _LISTED))  # afterwards: what is open now was open before
         self.check_nameless(told, {entry.match.block for entry in known if entry.match.state not in _OVER})
-        self.check_owners(known)
+        for name in self.check_owners(known):
+            self.first_rated.setdefault(name, games)
         self.looks += 1
         self._looked = time.monotonic()
         return True
@@ -68,16 +74,20 @@ class Observer:
                 assert not entry.kind and not entry.rule, entry
                 self.nameless += 1
 
-    def check_owners(self, known: Sequence[ladder_pb2.LadderMatch]) -> None:
-        """Two builds of one owner never sit in one rated block."""
-        now_ms = time.time_ns() // 1_000_000
+    def waited(self, build: str) -> int:
+        """The rated games that ended between the qualification of a build and its first rated table."""
+        return max(0, self.first_rated[build] - self.active[build])
+
+    def check_owners(self, known: Sequence[ladder_pb2.LadderMatch]) -> set[str]:
+        """Two builds of one owner never sit in one rated block. Returns all that sit in one."""
+        found: set[str] = set()
         for entry in known:
             if entry.kind == ladder_pb2.LADDER_MATCH_KIND_RATED:
                 sitting = [seat.entrant for seat in entry.match.seats]
                 owners = [self.owners[build] for build in sitting if build in self.owners]
                 assert len(owners) == len(set(owners)), entry
-                for build in sitting:
-                    self.first_rated_ms.setdefault(build, now_ms)
+                found.update(sitting)
+        return found
 
 
 class RealLadder:

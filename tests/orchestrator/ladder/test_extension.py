@@ -219,10 +219,10 @@ def test_bundled_bots_with_the_fewest_games_play_first() -> None:
 
 
 def test_a_table_of_bundled_bots_seats_no_other() -> None:
-    free = [Build("b1", None, 3, 0.0), Build("b2", None, 1, 0.0), Build("x", "ann", 0, 0.0), Build("b3", None, 2, 0.0)]
+    free = [Build(1, None, 3, 0.0), Build(2, None, 1, 0.0), Build(9, "ann", 0, 0.0), Build(3, None, 2, 0.0)]
     for at in range(20):
         one = draw_bundled_table(free, 2, Draws(SECRET, str(at)))
-        assert one and set(one.builds) == {"b2", "b3"} and one.candidates == ("b1", "b2", "b3")
+        assert one and set(one.builds) == {2, 3} and one.candidates == (1, 2, 3)
         assert one == draw_bundled_table(free[::-1], 2, Draws(SECRET, str(at)))
     assert draw_bundled_table(free, 4, Draws(SECRET, "x")) is None
     assert draw_table(free[:2], {}, 2, Draws(SECRET, "x")) is None

@@ -558,13 +558,13 @@ def test_a_check_of_a_bad_file_prints_one_error_per_line(tmp_path: Path) -> None
 
 def test_a_check_says_why_a_file_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "bad.toml"
-    with pytest.raises(BadSetup, match=r"expected a ladder file that can be read \(No such file"):
-        command("check", str(file))
+    code, _, told = command("check", str(file))
+    assert code == 2 and "expected a ladder file that can be read (No such file" in told
     file.write_bytes(b"a = 1\nb = \xff")
     assert "bad.toml:2: these bytes are not UTF-8 text" in command("check", str(file))[2]
     file.write_bytes(b"#" * (2**20 + 1))
-    with pytest.raises(BadSetup, match="expected a ladder file of at most 1 MiB"):
-        command("check", str(file))
+    code, _, told = command("check", str(file))
+    assert code == 2 and "expected a ladder file of at most 1 MiB" in told
 
 
 def test_the_manual_names_every_key() -> None:

@@ -12,9 +12,9 @@ from sqlalchemy import create_engine, event, make_url, text
 
 from orchestrator.book import Book
 from orchestrator.book.tables import DROPPED, PLANNED, QUEUED
-from orchestrator.errors import BadSeason, NotAllowed, QuotaReached
+from orchestrator.errors import BadSeason, NotAllowed
 from orchestrator.ladder.conduct import BuildChange, changed
-from orchestrator.ladder.model import Build, BuildState, Challenge, Season
+from orchestrator.ladder.model import Build, BuildState, Season
 from orchestrator.ladder.spec import Quotas
 from orchestrator.ladder.states import BadMove, SeasonState
 from orchestrator.ladder_seasons import new_season
@@ -80,16 +80,19 @@ def test_all_builds_that_are_entered_at_once_are_entrants(books: list[Book], clo
     assert len(entrants) == 3 + _AT_ONCE
 
 
-def test_one_of_several_entries_and_challenges_gets_the_last_place(books: list[Book], clock: Clock) -> None:
-    season = make(books[0], clock.ms)
+def test_one_of_several_names_that_differ_only_in_case_is_entered(books: list[Book], clock: Clock) -> None:
+    make(books[0], clock.ms, owners=("ann", "bob", "cleo", "dan"))
+    names = (("dorabot", "ann"), ("Dorabot", "bob"), ("DORABOT", "cleo"), ("doraBot", "dan"))
+    entered = at_once(
+        books, lambda book, n: book.enter_build(a_build(clock.ms, f"{names[n][0]}/v1", names[n][1]), MANY)
+    )
+    assert kinds(entered) == ["NameTaken"] * (_AT_ONCE - 1) + ["None"] and len(books[0].builds("cup")) == 1
+
+
+def test_one_of_several_entries_gets_the_last_place(books: list[Book], clock: Clock) -> None:
+    make(books[0], clock.ms)
     entered = at_once(books, lambda book, n: book.enter_build(a_build(clock.ms, f"b{n}/v1"), Quotas(entries_a_day=1)))
     assert kinds(entered) == ["None", *["QuotaReached"] * (_AT_ONCE - 1)]
-
-    def ask(book: Book, number: int) -> None:
-        challenge = Challenge(f"c{number}", season.tournament, "cup", "ann", (3, 0), 1, clock.ms)
-        book.challenge_made(challenge, Quotas(challenges_a_day=1))
-
-    assert sum(isinstance(one, QuotaReached) for one in at_once(books, ask)) == _AT_ONCE - 1
 
 
 def test_one_of_several_moves_a_season(books: list[Book], clock: Clock) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.book import Book, Tournament
-from orchestrator.book.ladder_reading import DAY_MS
+from orchestrator.book.ladder_reading import DAY_MS, OpenMatch, UnknownLadder
 from orchestrator.book.tables import DROPPED, PLANNED, QUEUED, RUNNING
 from orchestrator.errors import QuotaReached
 from orchestrator.ladder.conduct import BuildChange, after_block, changed
@@ -41,7 +41,9 @@ def test_drawn_tables_and_their_matches_are_read_as_they_were_drawn(book: Book, 
 
     assert book.draw(season, b'{"builds":[]}', tables, matches)
     assert book.tables(season.tournament) == [replace(table, drawn_ms=clock.ms) for table in tables]
-    assert book.open_matches(season.tournament) == [(match, True) for match in matches] and len(matches) == 6
+    assert [match for match, _ in book.matches(season.tournament)] == matches and len(matches) == 6
+    held = [OpenMatch(match.id, match.block, match.seats, is_held=True) for match in matches]
+    assert book.open_matches(season.tournament) == held
     now = book.season("cup")
     assert (now.next_block, now.next_order, now.next_draw, now.drawn_ms) == (3, 6, 1, clock.ms)
     assert book.draws(season.tournament) == [(0, b'{"builds":[]}')]
@@ -112,12 +114,12 @@ def test_tables_are_found_by_state_kind_block_trial_and_challenge(book: Book, cl
 def test_a_held_match_is_handed_out_only_when_it_is_released(book: Book, clock: Clock) -> None:
     id_ = make(book, clock.ms).tournament
     draw(book, (0, 1), (1, 2))
-    matches = [match for match, _ in book.open_matches(id_)]
+    matches = book.open_matches(id_)
 
     assert book.hand_out(_WINDOW, _RESEND) == []
     book.release([matches[2].id])
     assert [match.id for match in book.hand_out(_WINDOW, _RESEND)] == [matches[2].id]
-    assert [is_held for _, is_held in book.open_matches(id_)] == [True, True, False, True]
+    assert [match.is_held for match in book.open_matches(id_)] == [True, True, False, True]
     book.release([match.id for match in matches])
     assert [match.id for match in book.hand_out(_WINDOW, _RESEND)] == [matches[at].id for at in (0, 1, 3)]
 
@@ -125,7 +127,7 @@ def test_a_held_match_is_handed_out_only_when_it_is_released(book: Book, clock: 
 def test_held_matches_take_no_share_from_other_tournaments(book: Book, clock: Clock) -> None:
     season = make(book, clock.ms)
     draw(book, (0, 1), (1, 2), (2, 0))
-    own = [match for match, _ in book.open_matches(season.tournament)]
+    own = [match for match, _ in book.matches(season.tournament)]
     spec = Spec(game="relief", players=2, entrants=("a", "b"))
     others = [replace(match, id=f"other{at}", tournament="other") for at, match in enumerate(own)]
     book.plan(Tournament("other", "other", "", spec, RUNNING, 0, 1), others)
@@ -139,7 +141,7 @@ def test_held_matches_take_no_share_from_other_tournaments(book: Book, clock: Cl
 def test_a_match_that_was_given_back_or_void_is_not_held_again(book: Book, clock: Clock) -> None:
     id_ = make(book, clock.ms).tournament
     draw(book, (0, 1))
-    book.release([match.id for match, _ in book.open_matches(id_)])
+    book.release([match.id for match in book.open_matches(id_)])
     first, second = book.hand_out(_WINDOW, _RESEND)
     book.give_back(first)
     assert book.void(second)
@@ -174,7 +176,7 @@ def test_settling_writes_what_follows_for_builds(book: Book, clock: Clock) -> No
     season = make(book, clock.ms)
     build = enter(book, a_build(clock.ms), BuildState.QUALIFYING)
     tables = draw(book, (0, 3), kind=Kind.QUALIFICATION)
-    change = after_block(build, Kind.QUALIFICATION, ("",), 55, is_last=True)
+    change = after_block(build, Kind.QUALIFICATION, ("",), 55, is_last=True, drawn_ms=clock.ms)
     assert change and book.settle(season, tables, 0, 0, [change])
 
     now = book.build("cup", "quick/v1")
@@ -188,12 +190,14 @@ def test_a_build_that_another_process_has_changed_is_read_again_before_it_is_cha
     season = make(book, clock.ms)
     read_by_both = enter(book, a_build(clock.ms))
     one, other = draw(book, (0, 3), (1, 3))
-    change = after_block(read_by_both, Kind.RATED, ("", "TIMEOUT"), 55, is_last=True)
+    change = after_block(read_by_both, Kind.RATED, ("", "TIMEOUT"), 55, is_last=True, drawn_ms=clock.ms)
     assert change and book.settle(season, [one], 1, 2, [change])
 
     assert not book.settle(season, [other], 1, 2, [change]), "it was computed from an old state"
     assert book.build("cup", "quick/v1").strikes == 1 and book.season("cup").blocks == 1
-    change = after_block(book.build("cup", "quick/v1"), Kind.RATED, ("TIMEOUT", "TIMEOUT"), 56, is_last=True)
+    change = after_block(
+        book.build("cup", "quick/v1"), Kind.RATED, ("TIMEOUT", "TIMEOUT"), 56, is_last=True, drawn_ms=clock.ms
+    )
     assert change and book.settle(season, [other], 1, 2, [change])
     assert book.build("cup", "quick/v1").state is BuildState.PARKED
 
@@ -202,9 +206,9 @@ def test_several_changes_of_a_build_are_written_in_their_order(book: Book, clock
     season = make(book, clock.ms)
     build = enter(book, a_build(clock.ms))
     tables = draw(book, (0, 3), (1, 3))
-    first = after_block(build, Kind.RATED, ("", "TIMEOUT"), 55, is_last=True)
+    first = after_block(build, Kind.RATED, ("", "TIMEOUT"), 55, is_last=True, drawn_ms=clock.ms)
     assert first
-    second = after_block(first.build, Kind.RATED, ("TIMEOUT", "TIMEOUT"), 56, is_last=True)
+    second = after_block(first.build, Kind.RATED, ("TIMEOUT", "TIMEOUT"), 56, is_last=True, drawn_ms=clock.ms)
     assert second and book.settle(season, tables, 2, 4, [first, second])
 
     assert book.build("cup", "quick/v1").state is BuildState.PARKED
@@ -214,7 +218,7 @@ def test_a_build_that_was_retired_meanwhile_stays_retired_and_its_table_is_settl
     season = make(book, clock.ms)
     build = enter(book, a_build(clock.ms), BuildState.QUALIFYING)
     tables = draw(book, (0, 3), kind=Kind.QUALIFICATION)
-    change = after_block(build, Kind.QUALIFICATION, ("",), 55, is_last=True)
+    change = after_block(build, Kind.QUALIFICATION, ("",), 55, is_last=True, drawn_ms=clock.ms)
     book.retire(build, "")
     assert change and book.settle(season, tables, 0, 0, [change])
 
@@ -246,7 +250,7 @@ def test_blocks_that_have_not_begun_are_dropped_and_others_are_played_out(book: 
 
     states = {block: [match.state for match in book.block(id_, block)] for block in range(3)}
     assert states == {0: [DROPPED] * 2, 1: [QUEUED, PLANNED], 2: [DROPPED] * 2}
-    assert [is_held for _, is_held in book.open_matches(id_)] == [False, True], "its other games still need capacity"
+    assert [match.is_held for match in book.open_matches(id_)] == [False, True], "its other games still need capacity"
     book.drop_planned(id_)
     play(book, id_, [1])
     assert book.unfinished(id_, [0, 1, 2]) == set()
@@ -369,24 +373,42 @@ def test_events_are_listed_the_latest_first_in_pages(book: Book, clock: Clock) -
 
 
 def test_challenges_of_a_day_are_limited(book: Book, clock: Clock) -> None:
-    season = make(book, clock.ms)
+    id_ = make(book, clock.ms).tournament
     two = Quotas(challenges_a_day=2)
 
     def challenge(number: int, owner: str = "ann") -> Challenge:
-        return Challenge(f"c{number}", season.tournament, "cup", owner, (3, 0), 2, clock.ms)
+        return Challenge(f"c{number}", id_, "cup", owner, (2, 0), 1, clock.ms)
+
+    def write(made: Challenge, quotas: Quotas = two) -> None:
+        season = book.season("cup")
+        tables = tables_for(season, made.seats, kind=Kind.CHALLENGE)
+        assert book.draw(season, None, tables, planned(book, season, tables), (made, quotas))
 
     first = challenge(1)
-    book.challenge_made(first, two)
+    write(first)
     clock.ms += 3_600_000
-    book.challenge_made(challenge(2), two)
-    with pytest.raises(QuotaReached, match="quota challenges_a_day: 2 of 2 are used; try again in 82800 s") as refused:
-        book.challenge_made(challenge(3), two)
-    book.challenge_made(challenge(4, "bob"), two)
+    write(challenge(2))
+    before = book.season("cup")
+    with pytest.raises(QuotaReached, match="quota challenges_a_day: 2 of 2 are used; try again in 23 h") as refused:
+        write(challenge(3))
+    assert book.season("cup") == before and len(book.tables(id_)) == 2, "nothing is drawn for it"
+    write(challenge(4, "bob"))
     assert book.challenge("c1") == first
     clock.ms += refused.value.retry_after_ms
-    book.challenge_made(challenge(3), two)
+    write(challenge(3))
     with pytest.raises(QuotaReached):
-        book.challenge_made(challenge(5, "cleo"), Quotas(challenges_a_day=0))
+        write(challenge(5, "cleo"), Quotas(challenges_a_day=0))
+
+
+def test_a_challenge_whose_tables_are_not_drawn_is_not_written(book: Book, clock: Clock) -> None:
+    old = make(book, clock.ms)
+    draw(book, (0, 1))
+    tables = tables_for(old, (2, 0), kind=Kind.CHALLENGE)
+    made = Challenge("c1", old.tournament, "cup", "ann", (2, 0), 1, clock.ms)
+
+    assert not book.draw(old, None, tables, planned(book, old, tables), (made, Quotas(challenges_a_day=1)))
+    with pytest.raises(UnknownLadder, match="there is no challenge 'c1'"):
+        book.challenge("c1")
 
 
 # --------------------------------------------------------------------------------------------------------------- counts

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import time
 from functools import partial
 from itertools import pairwise
@@ -28,10 +29,10 @@ from tests.harness.processes import PYTHON, RUBBLE, check_output, run_command
 from tests.harness.tournaments import script
 from tests.orchestrator.ladder.real_ladder import Command, RealLadder, bundled, own_bot
 
-#: A quiet machine with two cores needs less; a busy one may be given more.
-_LIMIT_S: Final = float(os.environ.get("RUBBLE_LADDER_LIMIT_S", "600"))
-#: A newcomer that has qualified sits at its first rated table within this time.
-_SOON_MS: Final = 60_000
+#: A quiet machine with two cores needs half of it.
+_LIMIT_S: Final = float(os.environ.get("RUBBLE_LADDER_LIMIT_S", "1200"))
+#: Rated games that end between the qualification of a newcomer and its first rated table: a minute at one game a second.
+_SOON: Final = 60
 #: Games of every honest newcomer, and common deals of two equal builds, before the season ends.
 _GAMES: Final = 12
 _TRIALS: Final = 5
@@ -67,7 +68,6 @@ simulations = 1
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("RUBBLE_REAL_LADDER" not in os.environ, reason="takes ten minutes or more: make real-ladder")
 def test_a_season_of_real_builds_in_three_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         started = time.monotonic()
@@ -89,27 +89,30 @@ def test_a_season_of_real_builds_in_three_languages(tmp_path: Path, capsys: pyte
 
 
 def _starters() -> dict[str, Command]:
-    """The starters that can be built on this machine."""
+    """The starters that can be built on this machine; skips the test if there are fewer than two."""
     found: dict[str, Command] = {}
+    lacking = []
     for language in _STARTERS:
         try:
             found[language] = (build_starter(language),)
         except ToolMissing as missing:
-            print(f"\nleft out: {missing}")
+            lacking.append(str(missing))
+    if len(found) < 2:
+        pytest.skip("; ".join(lacking))
     return found
 
 
 def _colluders(ladder: RealLadder) -> None:
-    """Two builds that collude in a small field, so that they meet often, and two that fail their qualification."""
+    """Two builds that collude in a small field, so that they meet often; two that fail their qualification; and a new build."""
     ladder.enter("dan", "helped/v1")
     ladder.enter("eve", "helper/v1")
     ladder.start("helped/v1", own_bot("colluders"), {"RUBBLE_HELPER_KEY": ladder.key("helper/v1")})
     ladder.enter_and_start("bob", "copy/v1", bundled("greedy"))
-    ladder.enter_and_start("ida", "idle/v1", bundled("random"))
-    ladder.enter_and_start("kim", "lazy/v1", bundled("random"))
-    ladder.enter_and_start("mia", "wavering/v1", own_bot("wavering", "0.3"))
+    ladder.enter_and_start("ann", "risen/v1", bundled("random"))
     ladder.enter_and_start("fay", "sleeper/v1", script("bad_bot", "silent"))
     ladder.enter_and_start("gus", "crasher/v1", own_bot("crasher"))
+    ladder.until({"risen/v1 has qualified": partial(_has, ladder, QUALIFIED, "risen/v1")})
+    ladder.enter_and_start("ann", "risen/v2", bundled("greedy"))
     ladder.until(
         {
             "sleeper/v1 has failed": lambda: _has(ladder, LADDER_EVENT_KIND_FAILED, "sleeper/v1"),
@@ -123,29 +126,31 @@ def _colluders(ladder: RealLadder) -> None:
 
 
 def _newcomers(ladder: RealLadder, starters: dict[str, Command]) -> None:
-    """Builds that enter while the ladder runs: one dies and comes back, and two bots get new builds."""
+    """Builds that enter while the ladder runs: one hangs and comes back, and one gets a new build that is the same."""
     newcomers = {
         "mortal/v1": ("hal", bundled("greedy")),
-        "risen/v1": ("ann", bundled("random")),
         "twin/v1": ("cat", bundled("greedy")),
+        "idle/v1": ("ida", bundled("random")),
+        "lazy/v1": ("kim", bundled("random")),
+        "wavering/v1": ("mia", own_bot("wavering", "0.3")),
         "starter/v1": ("lea", (PYTHON, STARTER)),
         **{f"{language}/v1": (f"owner-{language}", command) for language, command in starters.items()},
     }
     for build, (owner, command) in newcomers.items():
         ladder.enter_and_start(owner, build, command)
     ladder.until({f"{build} has qualified": partial(_has, ladder, QUALIFIED, build) for build in newcomers})
-    new_builds = {"risen/v2": "ann", "twin/v2": "cat"}
-    for build, owner in new_builds.items():
-        ladder.enter_and_start(owner, build, bundled("greedy"))
-        assert ladder.builds()[build].parent == "v1"
+    ladder.enter_and_start("cat", "twin/v2", bundled("greedy"))
+    assert [ladder.builds()[build].parent for build in ("twin/v2", "risen/v2")] == ["v1", "v1"]
     ladder.until({"mortal/v1 has played": lambda: ladder.builds()["mortal/v1"].games >= 3})
-    ladder.bots["mortal/v1"].kill()
+    # One that is killed is drawn no more, and perhaps never parked; one that hangs is drawn as long as it stays connected.
+    ladder.bots["mortal/v1"].send_signal(signal.SIGSTOP)
     ladder.until({"mortal/v1 is parked": lambda: _has(ladder, LADDER_EVENT_KIND_PARKED, "mortal/v1")})
     parked = ladder.builds()["mortal/v1"]
     assert parked.state == BUILD_STATE_PARKED and parked.parkings == 1, parked
-    assert re.search(r"3 forfeits in a row.*\((DISCONNECTED|NO_SHOW), match", parked.reason), parked.reason
+    assert re.search(r"3 forfeits in a row.*\((TIMEOUT|DISCONNECTED|NO_SHOW), match", parked.reason), parked.reason
+    ladder.bots["mortal/v1"].kill()
     ladder.start("mortal/v1", bundled("greedy"))
-    new = (*newcomers, *new_builds)
+    new = (*newcomers, "risen/v2", "twin/v2")
     ladder.until(
         {
             "mortal/v1 is back": lambda: _has(ladder, LADDER_EVENT_KIND_RETURNED, "mortal/v1"),
@@ -157,11 +162,9 @@ def _newcomers(ladder: RealLadder, starters: dict[str, Command]) -> None:
         }
     )
     assert not ladder.builds()["risen/v1"].counted
-    for build in new:
-        (qualified,) = ladder.events(QUALIFIED, build)
-        waited_ms = ladder.observer.first_rated_ms[build] - qualified.at_ms
-        print(f"{build} sat at its first rated table after {waited_ms / 1000:.1f} s")
-        assert waited_ms <= _SOON_MS, f"{build} waited for {waited_ms} ms"
+    waited = {build: ladder.observer.waited(build) for build in new}
+    print("rated games that ended before the first rated table:", waited)
+    assert max(waited.values()) <= _SOON, waited
 
 
 def _check_table(ladder: RealLadder) -> None:
@@ -190,7 +193,7 @@ def _check_pairs(ladder: RealLadder) -> None:
     assert _is_flagged(ladder)
     measured = ladder.anybody.pairs(ladder.name).builds
     honest = [pair for pair in measured if {pair.one, pair.other} != _COLLUDERS]
-    wrong = [pair for pair in honest if pair.flagged]
+    wrong = {frozenset((pair.one, pair.other)) for pair in honest if pair.flagged}
     print(f"{len(measured)} pairs measured, {len(wrong)} honest ones flagged")
     assert len(wrong) <= max(1, _MOST_FALSE_FLAGS * len(honest)), wrong
 
@@ -218,14 +221,14 @@ def _end(ladder: RealLadder) -> None:
 
 
 def _verify(folder: Path) -> None:
-    assert "everything holds" in check_output(*RUBBLE, "ladder", "verify", folder)
+    assert "everything holds" in check_output(*RUBBLE, "ladder", "verify", folder, patience_s=_LIMIT_S)
     results = folder / "results.jsonl"
     changed = re.sub(
         r'("scores":\[)(\d)', lambda found: f"{found[1]}{(int(found[2]) + 1) % 10}", results.read_text(), count=1
     )
     assert changed != results.read_text()
     results.write_text(changed)
-    checked = run_command(*RUBBLE, "ladder", "verify", folder)
+    checked = run_command(*RUBBLE, "ladder", "verify", folder, patience_s=_LIMIT_S)
     assert checked.returncode == BAD, checked.stdout + checked.stderr
     shutil.rmtree(folder)
 

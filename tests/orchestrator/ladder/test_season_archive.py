@@ -18,7 +18,6 @@ from orchestrator.ladder.season_archive import hash_of, read_files, read_manifes
 from orchestrator.ladder.season_documents import season_documents
 from orchestrator.ladder_export import export, read_record
 from orchestrator.planning import rules_of
-from service.games.core import BadSetup
 from service.sessions.replay import chain
 from tests.orchestrator.ladder.closed_season import SPEC, WHOLE, SeasonInABook
 
@@ -30,6 +29,7 @@ Rows = list[dict[str, Any]]
 def played(tmp_path_factory: pytest.TempPathFactory) -> SeasonInABook:
     season = SeasonInABook(tmp_path_factory.mktemp("season"))
     season.challenge()
+    season.qualify()
     for number in range(24):
         season.draw(with_trial=number % 3 == 0)
     season.close()
@@ -48,9 +48,9 @@ def copy(archive: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(archive, tmp_path / "copy"))
 
 
-def verify(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, list[str]]]:
+def verify(folder: Path, capsys: pytest.CaptureFixture[str], noted: str = "") -> tuple[int, dict[str, list[str]]]:
     """The exit code, and the problems of each check that failed."""
-    code = command(str(folder), json=True)
+    code = command(str(folder), json=True, noted=noted)
     told = json.loads(capsys.readouterr().out)
     assert told["holds"] == (code != 1)
     return code, {check["name"]: check["problems"] for check in told["checks"] if not check["holds"]}
@@ -85,6 +85,12 @@ def forge_documents(folder: Path) -> None:
         (folder / name).write_bytes(data)
 
 
+def forge_manifest(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
 def whole_match(folder: Path) -> dict[str, Any]:
     """A rated match that was played to its end without a fault, and is not a tie."""
     played = (row for row in rows(folder, "results.jsonl")[2:] if row["order"] % WHOLE == 0)
@@ -102,9 +108,10 @@ def test_an_archive_holds(archive: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert command(str(archive)) == 0
 
     told = capsys.readouterr().out
-    assert told.count("✓") == 12 and "✗" not in told
+    assert told.count("✓") == 14 and "✗" not in told
     assert "everything holds" in told
-    assert "finals: 3 builds by the table; 6 matches follow from the secret" in told
+    assert "finals: 3 builds against the table, and 6 matches against the secret" in told
+    assert "Not proven by this folder alone, only by the hash of the manifest: " in told
     assert (archive / "README.md").read_text().startswith("# Season 1 of the ladder spring")
 
 
@@ -115,6 +122,16 @@ def test_the_same_season_gives_the_same_bytes(played: SeasonInABook, archive: Pa
     assert read_record(played.book, played.season).rules == rules_of(played.spec)
 
 
+def test_the_table_of_the_finals_has_what_decides_a_tie(archive: Path) -> None:
+    first, *others = json.loads((archive / "finals" / "table.json").read_bytes())
+
+    assert first["behind_by"] is None
+    assert all({"mean_points", "faults", "wins", "mean_margin", "behind_by"} <= line.keys() for line in others)
+    before = [first["mean_points"], *(line["mean_points"] for line in others)]
+    for above, line in zip(before, others, strict=False):
+        assert (line["behind_by"] == "points") == (line["mean_points"] < above)
+
+
 def test_what_was_published_is_what_follows_from_the_files(played: SeasonInABook) -> None:
     record = read_record(played.book, played.season)
 
@@ -122,14 +139,17 @@ def test_what_was_published_is_what_follows_from_the_files(played: SeasonInABook
 
 
 def test_a_match_that_was_void_has_its_last_cards(archive: Path) -> None:
-    assert sum(row["voids"] for row in rows(archive, "results.jsonl")) == 25
+    assert sum(row["voids"] for row in rows(archive, "results.jsonl")) == 27
 
 
 def test_builds_that_change_later_do_not_change_the_archive(played: SeasonInABook, archive: Path) -> None:
+    """Nor does a decision, such as one that publishes the hash of the manifest."""
+    played.now += 1
     played.book.retire(played.book.build("spring", "eve/one"), "")
+    played.book.tell("spring", "decision", "The hash of the manifest is 1f.")
 
     assert read_record(played.book, played.season).builds[6].state == BuildState.ACTIVE
-    assert (dict(export(played.book, played.season))["table.json"]) == (archive / "table.json").read_bytes()
+    assert dict(export(played.book, played.season))["manifest.json"] == (archive / "manifest.json").read_bytes()
 
 
 def test_a_changed_byte_is_found(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,6 +158,17 @@ def test_a_changed_byte_is_found(copy: Path, capsys: pytest.CaptureFixture[str])
         (copy / name).write_bytes(data.replace(b"eve", b"eva") + b" ")
         assert any(name in problem for problem in verify(copy, capsys)[1]["files"])
         (copy / name).write_bytes(data)
+
+
+def test_a_check_that_failed_is_not_worded_as_a_success(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "README.md").write_text("another")
+    forge_manifest(copy, lambda manifest: manifest.update(commitment="0" * 64))
+
+    assert command(str(copy)) == 1
+
+    told = capsys.readouterr().out
+    assert "✗ files: 12 files against their hashes in manifest.json\n" in told
+    assert f"✗ secret: its commitment {'0' * 64}; compare that with what was published\n" in told
 
 
 def test_a_missing_file_and_one_that_does_not_belong_there_are_found(
@@ -195,13 +226,24 @@ def test_a_changed_document_is_found(copy: Path, capsys: pytest.CaptureFixture[s
 def test_a_changed_draw_is_found(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forge_rows(copy, "draws.jsonl", lambda found: found[5]["field"]["builds"].pop(3))
 
-    assert verify(copy, capsys)[1]["draws"][0].startswith("draw 5, drawn again, gives DrawnTable")
+    (told,) = verify(copy, capsys)[1]["draws"]
+
+    assert told.startswith("draw 5, drawn again, gives another table for block ")
+    assert told.endswith("candidates without ada/one") or "candidates without ada/one;" in told
+    assert not any(word in told for word in ("DrawnTable", "Kind", "None", "("))
 
 
 def test_a_table_with_other_players_is_found(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [build["name"] for build in json.loads((copy / "builds.json").read_bytes())]
+    one, other = (names[number] for number in rows(copy, "tables.jsonl")[7]["seats"])
     forge_rows(copy, "tables.jsonl", lambda found: found[7].update(seats=found[7]["seats"][::-1]))
 
-    assert {"draws", "matches"} <= set(verify(copy, capsys)[1])
+    failed = verify(copy, capsys)[1]
+
+    assert {"draws", "matches"} <= set(failed)
+    assert failed["draws"] == [
+        f"draw 0, drawn again, gives another table for block 7: seats {one}, {other} instead of {other}, {one}"
+    ]
 
 
 def test_a_removed_block_is_found(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,6 +333,83 @@ def test_another_secret_is_found(copy: Path, capsys: pytest.CaptureFixture[str])
     assert {"secret", "draws", "matches", "finals"} <= set(verify(copy, capsys)[1])
 
 
+@pytest.mark.parametrize("name", ["move_ms", "bank_ms", "increment_ms", "seating_ms"])
+def test_other_clocks_are_found(copy: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    forge_manifest(copy, lambda manifest: manifest["ladder"]["time_control"].update({name: 1}))
+
+    failed = verify(copy, capsys)[1]
+
+    assert set(failed) == {"finals", "replays"}
+    assert len(failed["replays"]) == len(rows(copy, "results.jsonl")) + len(rows(copy, "finals/results.jsonl"))
+    assert "its replay has the clocks move_ms 10000, bank_ms 60000" in failed["replays"][0]
+    assert f"{name} 1" in failed["replays"][0].partition("recorded is")[2]
+
+
+@pytest.mark.parametrize("games", [1, 2, 4, 6])
+def test_another_number_of_qualification_games_is_found(
+    copy: Path, capsys: pytest.CaptureFixture[str], games: int
+) -> None:
+    forge_manifest(copy, lambda manifest: manifest["ladder"].update(qualification_games=games))
+
+    assert verify(copy, capsys)[1] == {
+        "qualification": [
+            f"ada/one has 3 games in the qualification from block {block} on, the manifest says {games}"
+            for block in (1, 3)
+        ]
+    }
+
+
+def test_other_bundled_bots_are_found(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forge_manifest(copy, lambda manifest: manifest["ladder"]["bundled"][0].update(bundled="greedy"))
+
+    assert verify(copy, capsys)[1] == {
+        "bundled bots": ["low is random in builds.json, the manifest says low is greedy"]
+    }
+
+
+def test_what_the_folder_cannot_prove_is_said(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """These forgeries hold, and only a hash that was noted before shows them."""
+    noted = hash_of((copy / "manifest.json").read_bytes())
+    assert verify(copy, capsys, noted) == (0, {})
+    forge_rows(copy, "events.jsonl", lambda found: found.pop())
+    forge_manifest(copy, lambda manifest: manifest["ladder"].update(signup="closed"))
+    forge_manifest(copy, lambda manifest: manifest["ladder"]["quotas"].update(builds=99))
+    forge_manifest(copy, lambda manifest: manifest["season"].update(opened_ms=1))
+
+    assert command(str(copy), json=True) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {"events and decisions", "states of builds", "sign-up", "quotas", "dates"} <= set(told["not_proven"])
+    assert not {"qualification games", "results", "clocks"} & set(told["not_proven"])
+
+    code, failed = verify(copy, capsys, noted)
+    assert code == 1
+    assert failed == {"manifest": [f"it has the hash {hash_of((copy / 'manifest.json').read_bytes())}, not {noted}"]}
+
+
+def test_with_the_noted_hash_the_rest_is_said_to_be_unchanged(
+    archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noted = hash_of((archive / "manifest.json").read_bytes())
+
+    assert command(str(archive), noted=noted) == 0
+
+    told = capsys.readouterr().out
+    assert f"✓ manifest: its hash against {noted}" in told
+    assert "Not proven by this folder, but unchanged since that hash was noted: who could be drawn" in told
+
+
+@pytest.mark.parametrize("noted", ["1f", "0" * 63, "G" * 64, "A" * 64, "0" * 65])
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_noted_hash_of_another_form_is_bad_input(
+    archive: Path, capsys: pytest.CaptureFixture[str], noted: str, is_json: bool
+) -> None:
+    assert command(str(archive), noted=noted, json=is_json) == 2
+
+    told = capsys.readouterr()
+    assert told.out == "" and "--manifest" in told.err and "64 digits 0-9 and a-f" in told.err
+    assert not is_json or json.loads(told.err)["error"] == "BAD_INPUT"
+
+
 @pytest.mark.parametrize("verdict", ["better", UNOPPOSED])
 def test_a_verdict_that_was_not_reached_is_found(copy: Path, capsys: pytest.CaptureFixture[str], verdict: str) -> None:
     builds = json.loads((copy / "builds.json").read_bytes())
@@ -325,17 +444,22 @@ def test_without_replays_nothing_is_said_to_be_proven(
 
     assert verify(tmp_path, capsys) == (3, {})
     assert command(str(tmp_path)) == 3
-    assert "NOT CHECKED" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "NOT CHECKED" in told
+    assert "only by the hash of the manifest: results, clocks, " in told
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty", "other"])
-def test_another_folder_is_bad_input(tmp_path: Path, name: str) -> None:
+def test_another_folder_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "manifest.json").write_text('{"format": "something"}')
 
-    with pytest.raises(BadSetup, match="the folder of a season"):
-        command(str(tmp_path / name))
+    assert command(str(tmp_path / name)) == 2
+    assert "the folder of a season" in capsys.readouterr().err
+    assert command(str(tmp_path / name), json=True) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and json.loads(told.err)["error"] == "BAD_INPUT"
 
 
 def broken() -> Iterator[tuple[str, bytes]]:
@@ -367,6 +491,18 @@ def test_a_season_of_which_nothing_was_stored_is_computed(tmp_path: Path, capsys
 
     assert verify(tmp_path / "out", capsys) == (0, {})
     assert not (tmp_path / "out" / "finals").exists()
+
+
+def test_what_happens_between_two_seasons_is_in_the_archive_of_the_second(tmp_path: Path) -> None:
+    season = SeasonInABook(tmp_path)
+    first = season.close(are_documents_kept=False)
+    season.now += 1
+    season.book.tell("spring", "decision", "Between them.")
+    season.now += 1
+    second = season.open_second()
+
+    assert read_record(season.book, first).events[-1].words == "Season 1 is closed."
+    assert [event.words for event in read_record(season.book, second).events] == ["Between them.", "Season 2 is open."]
 
 
 def test_a_season_without_a_game_can_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

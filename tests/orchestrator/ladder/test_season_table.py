@@ -295,7 +295,9 @@ def test_other_games_and_other_trials_do_not_count() -> None:
     assert trial_verdict(2, 3, [*tables, *others], [*games, *more], 2, NAMES) == trial_verdict(
         2, 3, tables, games, 2, NAMES
     )
-    assert trial_verdict(2, 3, [], [], 2, NAMES).sentence == "new/2 has not played its parent new/1 yet."
+    assert (
+        trial_verdict(2, 3, [], [], 2, NAMES).sentence == "There is no common deal of new/2 and its parent new/1 yet."
+    )
 
 
 # Pairs.

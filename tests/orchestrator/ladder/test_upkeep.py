@@ -153,14 +153,14 @@ def test_a_ladder_that_cannot_be_read_stops_no_other_one(cup: Ticking) -> None:
 def test_matches_begin_in_their_order_and_only_as_many_as_a_bot_plays_at_once(cup: Ticking) -> None:
     cup.enter("quick/v1", "ann", games=3)
     cup.tick()
-    everything = [match.order for match, _ in cup.open_matches()]
+    everything = [match.id for match in cup.open_matches()]
     assert len(everything) == 4
-    assert [match.order for match in cup.released()] == everything[:3]
+    assert [match.id for match in cup.released()] == everything[:3]
     cup.tick()
-    assert [match.order for match in cup.released()] == everything[:3], "three of its games are going on"
+    assert [match.id for match in cup.released()] == everything[:3], "three of its games are going on"
     cup.play(of=cup.released()[1:2])
     cup.tick()
-    assert [match.order for match in cup.released()] == [everything[0], *everything[2:]]
+    assert [match.id for match in cup.released()] == [everything[0], *everything[2:]]
 
 
 def test_a_match_that_has_waited_long_comes_before_later_ones(cup: Ticking) -> None:
@@ -172,7 +172,7 @@ def test_a_match_that_has_waited_long_comes_before_later_ones(cup: Ticking) -> N
     draw(cup.book, (slow, busy))
     draw(cup.book, (slow, 1))
     cup.tick()
-    first, second = [match for match, _ in cup.open_matches()][:2]
+    first, second = cup.open_matches()[:2]
     assert [match.id for match in cup.released()] == [first.id]
     cup.play()
     cup.tick(21_000)
@@ -185,14 +185,14 @@ def test_a_match_that_has_waited_long_comes_before_later_ones(cup: Ticking) -> N
     assert [set(match.seats) for match in cup.released() if slow in match.seats] == [{slow, busy}]
 
 
-def test_the_matches_of_a_build_that_vanishes_begin_without_it_and_three_forfeits_park_it(cup: Ticking) -> None:
+def test_a_block_that_has_begun_goes_on_without_a_build_that_vanishes_and_three_forfeits_park_it(cup: Ticking) -> None:
     cup.enter("quick/v1", "ann", games=3)
     cup.tick()
     cup.leave("quick/v1")
-    held = [match.id for match, is_held in cup.open_matches() if is_held]
+    held = [match.id for match in cup.open_matches() if match.is_held]
     assert held
     cup.tick(_GONE_MS - 1)
-    assert [match.id for match, is_held in cup.open_matches() if is_held] == held
+    assert [match.id for match in cup.open_matches() if match.is_held] == held
     cup.tick(1)
     assert len(cup.released()) == len(cup.open_matches()) > 0, "they begin without it"
 
@@ -203,6 +203,54 @@ def test_the_matches_of_a_build_that_vanishes_begin_without_it_and_three_forfeit
     assert parked.state is BuildState.PARKED and parked.parkings == 1 and "3 forfeits in a row" in parked.reason
     assert not [table for table in cup.tables()[tables:] if "quick/v1" in cup.names(table.seats)]
     assert [words for words in cup.events() if "is parked after 3 forfeits" in words]
+
+
+def test_a_block_that_has_not_begun_is_withdrawn_if_a_build_of_it_vanishes(cup: Ticking) -> None:
+    """Nobody loses by a build that was stopped between two blocks. The two tables of a trial stay or go together."""
+    cup.enter("quick/v1", "ann", games=1)
+    cup.enter("other/v1", "bob", games=0)
+    quick = cup.names(range(5)).index("quick/v1")
+    draw(cup.book, (quick, 0))
+    draw(cup.book, (quick, 1))
+    first, second = (table.block for table in cup.tables())
+    cup.tick()
+    assert {match.block for match in cup.released()} == {first}
+    cup.leave("quick/v1")
+    cup.tick()
+    cup.tick(_GONE_MS)
+    assert {match.block for match in cup.open_matches()} == {first} and len(cup.released()) == 2
+    cup.play({"quick/v1": "NO_SHOW"})
+    cup.tick()
+    build = cup.build("quick/v1")
+    assert (build.state, build.strikes) == (BuildState.ACTIVE, 2), "the other block is no forfeit"
+    assert {table.block for table in cup.tables() if table.is_over} >= {first, second}
+    assert cup.season.blocks == 1, "a block without games is not counted"
+
+
+def test_matches_that_a_worker_gives_back_are_withdrawn_with_their_block_or_begin_without_the_build(
+    cup: Ticking,
+) -> None:
+    """A worker gives a match back, held, if a bot of it has left since the match was handed out."""
+    cup.enter("quick/v1", "ann", games=4)
+    cup.enter("other/v1", "bob", games=0)
+    quick = cup.names(range(5)).index("quick/v1")
+    draw(cup.book, (quick, 0))
+    draw(cup.book, (quick, 1))
+    first, second = (table.block for table in cup.tables())
+    cup.tick()
+    out = cup.book.hand_out(4, 60_000)
+    assert [match.block for match in out] == [first, first, second, second]
+    cup.leave("quick/v1")
+    begun, *given_back = out
+    for match in given_back:
+        cup.book.give_back(match, is_held=True)
+    cup.tick()
+    assert [match.id for match in cup.released()] == [begun.id] and cup.book.hand_out(4, 60_000) == []
+    cup.tick(_GONE_MS)
+    assert {match.block for match in cup.open_matches()} == {first}, "the other block has not begun"
+    assert [match.deliveries for match in cup.book.hand_out(4, 60_000)] == [2], (
+        "the rest of the block is played without it"
+    )
 
 
 def test_two_forfeits_do_not_park_a_build(cup: Ticking) -> None:
@@ -237,16 +285,15 @@ def test_a_parked_build_returns_after_one_clean_game(cup: Ticking) -> None:
     assert cup.build("quick/v1").strikes == 0
 
 
-def test_a_retired_build_is_not_drawn_and_its_open_matches_begin(cup: Ticking) -> None:
+def test_a_retired_build_is_not_drawn_and_its_open_block_goes_on(cup: Ticking) -> None:
     cup.enter("quick/v1", "ann", games=1)
     cup.tick()
-    held = [match for match, is_held in cup.open_matches() if is_held]
-    assert held
+    assert any(match.is_held for match in cup.open_matches())
     cup.book.retire(cup.build("quick/v1"), "old")
     cup.leave("quick/v1")
     tables = len(cup.tables())
     cup.tick()
-    assert not [match for match, is_held in cup.open_matches() if is_held], "at once, without the time of grace"
+    assert not any(match.is_held for match in cup.open_matches()), "at once, without the time of grace"
     cup.play({"quick/v1": "NO_SHOW"})
     cup.tick()
     assert cup.state("quick/v1") == "retired"

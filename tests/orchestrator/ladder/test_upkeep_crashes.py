@@ -46,7 +46,7 @@ def _busy(folder: Path) -> Ticking:
     cup.enter("good/v1", "ann", games=3)
     cup.enter("bad/v1", "bob")
     draw(cup.book, (3, 4), (4, 0))
-    cup.play({"bad/v1": "TIMEOUT"}, of=[match for match, _ in cup.open_matches()])
+    cup.play({"bad/v1": "TIMEOUT"}, of=[match for match, _ in cup.book.matches(cup.season.tournament)])
     cup.enter("new/v1", "cleo", BuildState.ENTERED)
     cup.enter("back/v1", "dan", BuildState.PARKED, games=0)
     cup.clock.ms += 15_000

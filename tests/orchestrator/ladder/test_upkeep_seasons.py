@@ -1,17 +1,21 @@
 """How ticks move a season: by its dates, through its finals, to its end; and what the next season takes over."""
 
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.api.ladder_queries import LadderQueries
+from orchestrator.book import Match
 from orchestrator.book.tables import CANCELLED, DONE, DROPPED, RECORDED, RUNNING, WAITING
 from orchestrator.ladder.model import BuildState, Kind
 from orchestrator.ladder.season_table import TableDocument
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder_fits import LadderFits
 from orchestrator.ladder_seasons import new_season
+from rubble.v1 import ladder_pb2
 from tests.orchestrator.ladder.small_ladder import draw
 from tests.orchestrator.ladder.ticking import Ticking, ticking
 
@@ -34,7 +38,7 @@ def _played(cup: Ticking, *builds: tuple[str, str], games: int = 20) -> None:
     pairs = list(combinations([_number(cup, name) for name, _ in builds], 2))
     rounds = -(-games // (2 * (len(builds) - 1)))
     draw(cup.book, *(pairs * rounds))
-    cup.book.release([match.id for match, _ in cup.open_matches()])
+    cup.book.release([match.id for match in cup.open_matches()])
     cup.play()
 
 
@@ -140,8 +144,96 @@ def test_finals_start_after_a_while_without_those_who_are_absent_and_close_the_s
     cup.tick()
     assert cup.season_state() == "closed" and cup.season.closed_ms == cup.clock.ms
     assert cup.book.tournament(cup.season.tournament).state == DONE
-    assert cup.events()[-1] == "Season 1 is closed."
+    assert cup.events()[-2:] == ["The finals of season 1 ended without a game.", "Season 1 is closed."]
     assert not cup.tick() and not cup.tables(is_open=True), "a closed season draws nothing"
+
+
+def test_the_end_of_the_finals_names_the_first_three_and_where_the_table_is(tmp_path: Path) -> None:
+    cup = in_finals(tmp_path, "ann", "bob", "cleo", "dan")
+    cup.tick()
+    finals = cup.season.finals
+    cup.play(of=[match for match, _ in cup.book.matches(finals, limit=100)])
+    cup.book.set_state(finals, DONE)
+    cup.tick()
+    field = cup.book.tournament(finals).spec.entrants
+    words = f"{field[0]} has won the finals of season 1, ahead of {field[1]} and {field[2]}."
+    assert cup.events()[-2:] == [f"{words} The whole table: rubble tournament show {finals}", "Season 1 is closed."]
+    assert list(LadderQueries(cup.book).standings("cup").notes)[-1] == cup.events()[-2]
+
+
+Score = Callable[[Match, int], int]
+
+
+def _finals_told(cup: Ticking, score: Score, end: str = DONE) -> str:
+    """What is told at the end of finals in which each entrant has this score in each match."""
+    cup.tick()
+    finals = cup.season.finals
+    for match, _ in cup.book.matches(finals, limit=100):
+        scores = tuple(score(match, entrant) for entrant in match.seats)
+        ranks = tuple(1 + sum(other > own for other in scores) for own in scores)
+        assert cup.book.record_once(match, match.result(ranks, scores, ("", ""), (1, 1), "over", 30), "{}\n")
+        cup.book.keep_replay(match, "{}\n", has_seeds=True)
+    cup.book.set_state(finals, end)
+    cup.tick()
+    return cup.events()[-2].partition(" The whole table")[0]
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        pytest.param(  # the first seat wins: everybody wins one of each two, entrant 2 by most
+            lambda match, entrant: (0, 4 + entrant)[match.seats[0] == entrant],
+            "{2}, {1} and {0} are tied on points in the finals of season 1; by the mean margin {2} is first.",
+            id="by the mean margin",
+        ),
+        pytest.param(
+            lambda match, entrant: 7,
+            "{0}, {1} and {2} are tied on points in the finals of season 1; every tie-break leaves them equal, and they "
+            "share the first rank.",
+            id="equal in everything",
+        ),
+        pytest.param(
+            lambda match, entrant: 9 if entrant == 1 else (0, 4 + entrant)[match.seats[0] == entrant],
+            "{1} has won the finals of season 1, ahead of {2} and {0}, who are tied on points.",
+            id="second and third",
+        ),
+        pytest.param(
+            lambda match, entrant: -9 if entrant == 1 else (0, 4 + entrant)[match.seats[0] == entrant],
+            "{2} and {0} are tied on points in the finals of season 1, ahead of {1}; by the mean margin {2} is first.",
+            id="first and second",
+        ),
+    ],
+)
+def test_a_tie_on_points_in_the_finals_is_told_with_what_decides_it(tmp_path: Path, score: Score, words: str) -> None:
+    cup = in_finals(tmp_path, "ann", "bob", "cleo")
+    told = _finals_told(cup, score)
+    assert told == words.format(*cup.book.tournament(cup.season.finals).spec.entrants)
+
+
+def test_finals_that_were_stopped_name_no_winner(tmp_path: Path) -> None:
+    cup = in_finals(tmp_path, "ann", "bob")
+    told = _finals_told(cup, lambda match, entrant: (0, 4 + entrant)[match.seats[0] == entrant], CANCELLED)
+    first, second = cup.book.tournament(cup.season.finals).spec.entrants
+    words = f"{second} and {first} are tied on points; by the mean margin {second} is first."
+    assert told == f"The finals of season 1 were stopped; {words}"
+
+
+def test_the_table_of_a_closed_season_has_the_states_of_its_end(tmp_path: Path) -> None:
+    cup = ticking(tmp_path)
+    _played(cup, ("early/v1", "ann"), ("later/v1", "bob"))
+    cup.tick()
+    cup.book.retire(cup.build("early/v1"), "")
+    _move(cup, SeasonState.CLOSING, SeasonState.FINALS)
+    cup.tick()
+    LadderFits(cup.book).fit_all()
+    cup.tick()
+    assert cup.season_state() == "closed"
+    cup.book.retire(cup.build("later/v1"), "")
+
+    lines = {line.build: line for line in LadderQueries(cup.book).standings("cup").lines}
+    assert lines["early/v1"].state == ladder_pb2.BUILD_STATE_RETIRED and not lines["early/v1"].rank
+    assert lines["later/v1"].state == ladder_pb2.BUILD_STATE_ACTIVE and lines["later/v1"].rank
+    assert {line.state for line in lines.values() if line.bundled} == {ladder_pb2.BUILD_STATE_BUNDLED}
 
 
 def test_a_season_with_too_few_builds_is_closed_without_finals(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from orchestrator.book import Book, Match
+from orchestrator.book.ladder_reading import OpenMatch
 from orchestrator.book.tables import RECORDED
 from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.ladder.model import Build, BuildState, DrawnTable, Kind, Ladder, Season
@@ -156,11 +157,11 @@ class Ticking:
     def tables(self, kind: Kind | None = None, *, is_open: bool | None = None) -> list[DrawnTable]:
         return self.book.tables(self.season.tournament, kind=kind, is_open=is_open)
 
-    def open_matches(self) -> list[tuple[Match, bool]]:
+    def open_matches(self) -> list[OpenMatch]:
         return self.book.open_matches(self.season.tournament)
 
     def released(self) -> list[Match]:
-        return [match for match, is_held in self.open_matches() if not is_held]
+        return [match for one in self.open_matches() if not one.is_held and (match := self.book.match(one.id))]
 
     def events(self) -> list[str]:
         """What was told, the earliest first."""
@@ -170,7 +171,7 @@ class Ticking:
         """Everything that ticks decide, to be compared."""
         season = self.season
         matches = [match for match, _ in self.book.matches(season.tournament, limit=10_000)]
-        held = {match.id: is_held for match, is_held in self.open_matches()}
+        held = {match.id: match.is_held for match in self.open_matches()}
         finals = [self.book.tournament(season.finals)] if season.finals else []
         return {
             "season": season,

@@ -14,9 +14,13 @@ from orchestrator.ratings.results import Results, in_schedule_order, read
 from tests.orchestrator.ratings.drawn import drawn, results
 
 
+def ranking(table: Results) -> standings.Ranking:
+    return standings.official_ranking(standings.means(table), standings.tally(table), meetings(table))
+
+
 def order(table: Results, names: str) -> str:
     """Ranks as text, ``a>b=c``."""
-    ranks, placed = standings.official_ranks(standings.means(table), standings.tally(table), meetings(table))
+    ranks, placed = ranking(table).ranks, ranking(table).order
     text = ""
     for before, entrant in zip([None, *placed], placed, strict=False):
         text += "" if before is None else "=" if ranks[before] == ranks[entrant] else ">"
@@ -142,6 +146,29 @@ def test_the_margin_decides_last() -> None:
     games = drawn("1: a>b\n2: b>a", "ab", {"a": 9, "b": 5})
 
     assert order(read(in_schedule_order(games, 2, 2), 2, 2), "ab") == "a>b"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("1: a>b\n2: a>b", "ab", ["points"]),
+        ("1: a>b!crash\n2: b>a", "ab", ["faults"]),
+        ("1: a>b\n2: a>c\n3: d>a\n4: e>a\n5: b>c\n6: b>d\n7: e>b\n8: d>c\n9: c>e\n10: d=e", "abcde",
+         ["sonneborn_berger", "points", "against_each_other", "points"]),
+        ("1: a>b\n2: a>b\n3: c>a\n4: b>c\n5: d>a\n6: b>d\n7: d>c\n8: c>e\n9: a=e\n10: b=e", "abcde",
+         ["points", "sonneborn_berger", "sonneborn_berger", "points"]),
+        ("1: a>c>d\n2: c>d>a\n3: c>b>d\n4: d>b>c", "abcd", ["points", "wins", "points"]),
+        ("1: a>c\n2: c>a\n3: b=c\n4: b=c\n5: c>d", "abcd", ["points", None, "points"]),
+    ],
+)  # fmt: skip
+def test_what_puts_an_entrant_behind_the_one_before_is_named(text: str, names: str, expected: list[str | None]) -> None:
+    assert ranking(results(text, names)).behind_by == (None, *expected)
+
+
+def test_the_margin_is_named_if_it_decides() -> None:
+    games = drawn("1: a>b\n2: b>a", "ab", {"a": 9, "b": 5})
+
+    assert ranking(read(in_schedule_order(games, 2, 2), 2, 2)).behind_by == (None, "mean_margin")
 
 
 def test_scores_of_the_automaton_do_not_count() -> None:
