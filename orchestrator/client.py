@@ -62,8 +62,8 @@ class ServiceError(Exception):
         self.is_odd = is_odd
 
 
-def raised(error: grpc.RpcError) -> ServiceError:
-    """Convert the error of a call."""
+def raised(error: grpc.RpcError, address: str) -> ServiceError:
+    """Convert the error of a call to this address."""
     call: Any = error  # a gRPC error is also the call, which the types do not express
     code: grpc.StatusCode = call.code()
     reason, facts = code.name, {}
@@ -74,7 +74,7 @@ def raised(error: grpc.RpcError) -> ServiceError:
             reason, facts = info.reason, dict(info.metadata)
     message = call.details() or code.name
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        message = "no answer in time; is a service running there?"
+        message = f"no answer from {address} in time; is a service running there?"
     return ServiceError(reason, message, is_passing=code in _PASSING, is_odd=code in _ODD, facts=facts)
 
 
@@ -131,7 +131,7 @@ class ArenaClient:
         try:
             return method(request, timeout=_CALL_S, metadata=self._metadata, wait_for_ready=True)
         except grpc.RpcError as error:
-            raise raised(error) from None
+            raise raised(error, self.access.address) from None
 
     def games(self) -> list[game_pb2.GameSummary]:
         """The games that the service offers."""
@@ -210,7 +210,7 @@ class ArenaClient:
                         look()
                 found: session_pb2.Session = answer.result().session
             except grpc.RpcError as error:
-                raise raised(error) from None
+                raise raised(error, self.access.address) from None
             finally:
                 answer.cancel()
             if found.status != session_pb2.SESSION_STATUS_ACTIVE:

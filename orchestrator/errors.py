@@ -99,13 +99,22 @@ class QuotaReached(TournamentError):
     reason = "QUOTA_REACHED"
 
     def __init__(self, quota: str, limit: int, used: int, retry_after_ms: int, advice: str = "") -> None:
-        wait = f"; try again in {-(-retry_after_ms // 1000)} s" if retry_after_ms else ""
+        seconds = -(-retry_after_ms // 1000)
+        wait = f"; try again in {_duration(seconds)}" if seconds else ""
         super().__init__(
             f"quota {quota}: {used} of {limit} are used{advice}{wait}",
             quota=quota,
             limit=str(limit),
             used=str(used),
-            retry_after_s=str(-(-retry_after_ms // 1000)),
+            retry_after_s=str(seconds),
         )
         self.quota = quota
         self.retry_after_ms = retry_after_ms
+
+
+def _duration(seconds: int) -> str:
+    """``119 s``, ``2 min``, ``1 h 30 min``: never shorter than it is."""
+    if seconds < 120:
+        return f"{seconds} s"
+    hours, minutes = divmod(-(-seconds // 60), 60)
+    return " ".join([*([f"{hours} h"] if hours else []), *([f"{minutes} min"] if minutes else [])])

@@ -20,6 +20,7 @@ from orchestrator.entrants import remote_bots
 from orchestrator.records import Game
 from orchestrator.schedule import redealt
 from orchestrator.slots import Slots
+from orchestrator.spec import LADDER
 from orchestrator.stalls import StallWatch
 from service import logs
 
@@ -90,6 +91,10 @@ class MatchRunner:
         ):
             self._book.give_back(match)  # paused while the match waited for a worker
             return
+        if is_new and match.deliveries == 1 and self._lacks_bots(match):
+            # Only once: after a while the scheduler withdraws the block, or lets the match begin if its block has begun.
+            self._book.give_back(match, is_held=True)
+            return
         begun = self._book.begin(match, self._slots.own, LEASE_MS)
         if begun is None:
             return
@@ -103,6 +108,20 @@ class MatchRunner:
             self._play_to_its_end(
                 self._slots.tournament(match.tournament, match.seats), begun, self._take_up(begun, is_new)
             )
+
+    def _lacks_bots(self, match: Match) -> bool:
+        """Whether a build of a ladder has left since the scheduler let this match begin."""
+        tournament = self._slots.tournament(match.tournament, match.seats)
+        if tournament.spec.format != LADDER:
+            return False
+        remote = remote_bots(tournament)
+        entrants = [tournament.spec.entrants[entrant] for entrant in match.seats]
+        needed = {remote[entrant] for entrant in entrants if entrant in remote}
+        try:
+            return bool(needed) and not needed <= self._client.connected().keys()
+        except ServiceError as error:
+            _LOG.warning("the connected bots are not known, the match begins: %s", error)
+            return False
 
     def _take_up(self, match: Match, is_new: bool) -> TakenUp:
         """A match whose lease expired while this process was busy may come back to it. The process has not changed then, and

@@ -74,7 +74,8 @@ def _number(env: Mapping[str, str], name: str, default: int, low: int, high: int
     return int(text)
 
 
-def _is_on(env: Mapping[str, str], name: str) -> bool:
+def is_on(env: Mapping[str, str], name: str) -> bool:
+    """A setting that is on unless it says off."""
     text = env.get(name, "") or "on"
     if text not in ("on", "off"):
         raise BadSetting(name, text, "on or off")
@@ -137,7 +138,7 @@ def read_settings(env: Mapping[str, str] | None = None) -> Settings:
         concurrency=concurrency,
         window=_number(env, "RUBBLE_WINDOW", 4 * concurrency, 1, 100_000),
         metrics=address(env, "RUBBLE_METRICS", ""),
-        ladders=_is_on(env, "RUBBLE_LADDERS"),
+        ladders=is_on(env, "RUBBLE_LADDERS"),
         hidden=private_paths(env),
     )
 

@@ -10,11 +10,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, TypeVar
 
 from orchestrator import fault_policy, planning
-from orchestrator.book import Book, Tournament
+from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, PAUSED, RUNNING, WAITING
 from orchestrator.client import ArenaClient
 from orchestrator.entrants import remote_bots
-from orchestrator.errors import BadField, LadderSeason, NoService, NotRemote, TournamentOver, UnknownEntrant
+from orchestrator.errors import (
+    BadField,
+    LadderSeason,
+    NoService,
+    NotRemote,
+    TournamentOver,
+    UnknownEntrant,
+    UnknownName,
+)
 from orchestrator.messages import (
     MATCH_STATES,
     STATES,
@@ -32,6 +40,8 @@ LARGEST_ROSTER: Final = 1 << 20
 #: The pace is measured over the last minute.
 PACE_MS: Final = 60_000
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+#: The session of a match that was void.
+_REPLAYED: Final = re.compile(r"(?P<match>.+)-(?P<voids>[1-9][0-9]{0,8})")
 _LONGEST_FOLDER: Final = 4096
 _PAGE: Final = 100
 _PAGE_LIMIT: Final = 1000
@@ -106,11 +116,7 @@ class Tournaments:
     def issue_key(self, name: str, entrant: str) -> tournament_pb2.EntrantKey:
         """Issue a key for a remote entrant."""
         tournament = self._find(name)
-        if entrant not in tournament.spec.entrants:
-            known = ", ".join(tournament.spec.entrants[:20])
-            raise UnknownEntrant(
-                f"{tournament.name} has no entrant {entrant!r}; there are {known}", entrant=repr(entrant)[:120]
-            )
+        _number_of(tournament, entrant)
         if entrant not in remote_bots(tournament):
             raise NotRemote(f"{entrant} is not a remote entrant: it is started here and needs no key", entrant=entrant)
         return self._key(tournament, entrant)
@@ -173,7 +179,14 @@ class Tournaments:
         return response
 
     def matches(
-        self, name: str, *, state: int = 0, page_size: int = 0, page_token: str = "", is_operator: bool = True
+        self,
+        name: str,
+        *,
+        state: int = 0,
+        page_size: int = 0,
+        page_token: str = "",
+        entrant: str = "",
+        is_operator: bool = True,
     ) -> tournament_pb2.ListMatchesResponse:
         """Matches in schedule order. Of some blocks only the operator sees results, or even names, before they are over."""
         size, start = page_of(page_size, page_token)
@@ -181,8 +194,17 @@ class Tournaments:
         if state and not word:
             raise BadField("state", state, "a state of MatchState")
         tournament = self._find(name)
-        found = self._book.matches(tournament.id, state=word, after=start - 1, limit=size + 1)
         names = list(tournament.spec.entrants)
+        who = _number_of(tournament, entrant) if entrant else None
+        found = self._book.matches(
+            tournament.id,
+            state=word,
+            after=start - 1,
+            limit=size + 1,
+            entrant=who,
+            # In an open block of a ladder, a match in the list would tell who sits in it.
+            only_whole_blocks=who is not None and bool(tournament.spec.ladder) and not is_operator,
+        )
         response = tournament_pb2.ListMatchesResponse()
         hidden: Collection[int] = ()
         if tournament.hides_open_blocks and not is_operator:
@@ -196,6 +218,50 @@ class Tournaments:
         if len(found) > size:
             response.next_page_token = str(found[size][0].order)
         return response
+
+    def match(self, id_: str, *, is_operator: bool = True) -> tournament_pb2.GetMatchResponse:
+        """One match by its id or that of a session of it, with its replay once its seeds are published."""
+        match = self._match_of(id_)
+        tournament = self._book.tournament(match.tournament)
+        ((match, recorded),) = self._book.matches(tournament.id, after=match.order - 1, limit=1)
+        is_hidden = tournament.hides_open_blocks and not is_operator and not self._is_block_over(tournament, match)
+        if is_hidden and tournament.spec.ladder:
+            message = hidden_match_message(match)
+        else:
+            message = match_message(match, None if is_hidden else recorded, list(tournament.spec.entrants))
+        is_public = not is_hidden and self._book.has_seeds(match.id)
+        return tournament_pb2.GetMatchResponse(
+            match=message,
+            tournament=tournament.id,
+            tournament_name=tournament.name,
+            ladder=tournament.spec.ladder,
+            game=tournament.spec.game,
+            jsonl=(self._book.replay(match.id) or "") if is_public else "",
+        )
+
+    def _match_of(self, id_: str) -> Match:
+        """The match of an id, or of the id of a session: also of one that was void. Raises UnknownName if there is none."""
+        if not _NAME.fullmatch(id_):
+            raise BadField("match", id_, "the id of a match or of its session, as ListMatches gives them")
+        found = self._book.match(id_)
+        session = _REPLAYED.fullmatch(id_)
+        if found is None and session is not None:
+            found = self._book.match(session["match"])
+            if found is not None and int(session["voids"]) > found.voids:
+                found = None
+        if found is None:
+            raise UnknownName(
+                f"there is no match {id_!r}; expected the id of a match or of its session, as ListMatches and "
+                "ListLadderMatches give them",
+                match=id_,
+            )
+        return found
+
+    def _is_block_over(self, tournament: Tournament, match: Match) -> bool:
+        """Whether everybody may see the block of a match, as ListMatches and ListLadderMatches decide it."""
+        if tournament.spec.format == LADDER:
+            return self._book.tables_of(tournament.id, [match.block])[match.block].is_over
+        return not self._book.blocks_under_way(tournament.id, {match.block})
 
     def standings(self, name: str, *, is_operator: bool = True) -> tournament_pb2.Standings:
         """The table so far. Of some tournaments only the operator's table includes the games of unfinished blocks."""
@@ -235,21 +301,23 @@ class Tournaments:
 
         tournament = self._find(name)
         with self._computing:
-            return page(read_report_data(self._book, tournament.id, tournament.ended_ms or None))
+            return page(read_report_data(self._book, tournament.id))
 
     def export(self, name: str, *, without_replays: bool = False) -> Iterator[tuple[str, bytes]]:
         """Everything as files, one by one."""
+        from orchestrator.replay_names import replay_paths
         from orchestrator.report.write import documents
 
         tournament = self._find(name)
         with self._computing:
-            files = documents(self._book, tournament.id)
+            replays = {} if without_replays else replay_paths(self._book, tournament.id)
+            files = documents(self._book, tournament.id, replays)
         for path, text in files.items():
             yield path, text.encode()
-        for match in [] if without_replays else self._book.archived(tournament.id):
+        for match, path in replays.items():
             replay = self._book.replay(match)
             if replay is not None:
-                yield f"replays/{match}.jsonl", replay.encode()
+                yield path, replay.encode()
 
     # --------------------------------------------------------------------------------------------------------- changing
     def pause(self, name: str) -> tournament_pb2.Tournament:
@@ -310,3 +378,14 @@ def _forget_the_oldest(kept: dict[K, T]) -> None:
     """Make space for one more entry."""
     if len(kept) >= _REMEMBERED:
         del kept[next(iter(kept))]
+
+
+def _number_of(tournament: Tournament, entrant: str) -> int:
+    """The number of an entrant; raises UnknownEntrant, which names those there are."""
+    names = tournament.spec.entrants
+    if entrant not in names:
+        raise UnknownEntrant(
+            f"{tournament.name} has no entrant {entrant!r}; there are {', '.join(names[:20])}",
+            entrant=repr(entrant)[:120],
+        )
+    return names.index(entrant)

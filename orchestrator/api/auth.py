@@ -29,6 +29,7 @@ MAY_CALL: Final[Mapping[str, frozenset[str]]] = {
     f"{_TOURNAMENTS}/ResumeTournament": OPERATOR,
     f"{_TOURNAMENTS}/CancelTournament": OPERATOR,
     f"{_TOURNAMENTS}/ListMatches": ANYBODY,
+    f"{_TOURNAMENTS}/GetMatch": ANYBODY,
     f"{_TOURNAMENTS}/GetStandings": ANYBODY,
     f"{_TOURNAMENTS}/GetReport": OPERATOR,
     f"{_TOURNAMENTS}/ExportTournament": OPERATOR,
@@ -100,7 +101,9 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):
             if found == caller.ANYBODY:
                 raise Unauthenticated("NO_TOKEN", f"{method} wants `authorization: Bearer TOKEN` of: {wanted}")
             raise Forbidden(
-                f"{method} may be called by the {wanted}, not by the {found.kind}", method=method, caller=found.kind
+                f"only the {wanted} may call {method.rpartition('/')[2]}; this call was made by the {found.kind}",
+                method=method,
+                caller=found.kind,
             )
         caller.current.set(found)
         return await continuation(handler_call_details)

@@ -6,10 +6,12 @@ from typing import Any, Final, Self
 
 import grpc
 
-from orchestrator.client import ServiceAccess, open_channel, raised
+from orchestrator.client import ServiceAccess, ServiceError, open_channel, raised
 from rubble.v1 import tournament_pb2, tournament_pb2_grpc
 
 _CALL_S: Final = 30.0
+#: Within this time an arena accepts a connection; it may be restarting.
+_CONNECT_S: Final = 10.0
 #: Planning a hundred thousand matches, or making their report, takes long.
 LONG_S: Final = 600.0
 
@@ -23,6 +25,7 @@ class ApiClient:
         token = token or access.operator_token
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._channel = open_channel(access)
+        self._was_connected = False
 
     def close(self) -> None:
         """Close the channel."""
@@ -36,17 +39,43 @@ class ApiClient:
     ) -> None:
         self.close()
 
+    def _connect(self) -> None:
+        """Wait for the first connection, not as long as for an answer: perhaps nothing listens at this address."""
+        if self._was_connected:
+            return
+        try:
+            grpc.channel_ready_future(self._channel).result(_CONNECT_S)
+        except grpc.FutureTimeoutError:
+            raise ServiceError(
+                "UNAVAILABLE",
+                f"no connection to {self.access.address} within {_CONNECT_S:g} s; is an arena's API running there, "
+                f"{'with' if self.access.ca_file else 'without'} TLS?",
+                is_passing=True,
+            ) from None
+        self._was_connected = True
+
+    def _raised(self, error: grpc.RpcError) -> ServiceError:
+        found = raised(error, self.access.address)
+        if found.reason != grpc.StatusCode.UNIMPLEMENTED.name:
+            return found
+        words = (
+            f"{self.access.address} is not the address of an arena's API, or that of an older one; bots have another"
+        )
+        return ServiceError(found.reason, words, is_passing=False)
+
     def _ask(self, method: Any, request: Any, timeout_s: float = _CALL_S) -> Any:
+        self._connect()
         try:
             return method(request, timeout=timeout_s, metadata=self._metadata, wait_for_ready=True)
         except grpc.RpcError as error:
-            raise raised(error) from None
+            raise self._raised(error) from None
 
     def _follow(self, method: Any, request: Any, timeout_s: float | None) -> Iterator[Any]:
+        self._connect()
         try:
             yield from method(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
-            raise raised(error) from None
+            raise self._raised(error) from None
 
     def _files(self, method: Any, request: Any) -> Iterator[tuple[str, bytes]]:
         """The files of an export, one by one; the API sends them in pieces."""

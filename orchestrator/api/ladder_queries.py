@@ -1,6 +1,7 @@
 """What everybody may read of ladders. While a block is played, only the operator is told who sits in it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from orchestrator.api.ladder_messages import (
@@ -18,29 +19,37 @@ from orchestrator.api.ladder_messages import (
 from orchestrator.book import Book
 from orchestrator.book.ladder_reading import UnknownLadder
 from orchestrator.book.ladder_rows import Document
-from orchestrator.errors import BadSeason, NotReady, UnknownName
+from orchestrator.errors import BadField, BadSeason, NotReady, UnknownName
 from orchestrator.ladder.conduct import counted
-from orchestrator.ladder.model import UNOPPOSED, Build, Ladder, Season
+from orchestrator.ladder.model import UNOPPOSED, Build, BuildState, Ladder, Season
 from orchestrator.ladder.pairs import LEAST_BLOCKS
 from orchestrator.ladder.pairs_table import PairsDocument
 from orchestrator.ladder.season_table import TableDocument
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder.verdicts import SETTINGS, BuildVerdict, judge
-from orchestrator.ladder_export import export
+from orchestrator.ladder_export import builds_at_end, export
 from orchestrator.ladder_fits import read_verdicts
+from orchestrator.ladder_seasons import finals_words
+from orchestrator.ratings.verdict import Verdict
 from orchestrator.spec import Spec
 from orchestrator.tournaments import PACE_MS, page_of
 from rubble.v1 import ladder_pb2
 
 #: Events that are sent to those who watch a ladder.
 _LATEST: Final = 20
+#: Why nothing happens in any ladder.
+NO_LADDERS: Final = "this arena was started with --no-ladder (RUBBLE_LADDERS=off) and plays no ladders"
 
 
 class LadderQueries:
     """The queries. Safe to use from several threads."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, *, go_on: bool = True) -> None:
+        """``go_on``: whether this arena plays the ladders of the book."""
         self._book = book
+        self._go_on = go_on
+        #: What is told about the finals of closed seasons, by their tournament.
+        self._finals: dict[str, str] = {}
 
     # ---------------------------------------------------------------------------------------------- ladders and seasons
     def ladders(self, *, page_size: int = 0, page_token: str = "") -> ladder_pb2.ListLaddersResponse:
@@ -72,7 +81,10 @@ class LadderQueries:
         """The seasons of a ladder, the latest first."""
         ladder = self._book.ladder(name)
         seasons = self._book.seasons(name)
-        return ladder_pb2.ListSeasonsResponse(seasons=[self._season_message(ladder, season) for season in seasons])
+        found = [self._season_message(ladder, season) for season in seasons]
+        for earlier in found[1:]:
+            earlier.ClearField("builds")  # their states are those of now
+        return ladder_pb2.ListSeasonsResponse(seasons=found)
 
     # --------------------------------------------------------------------------------------------------- owners, builds
     def owners(self, name: str, *, page_size: int = 0, page_token: str = "") -> ladder_pb2.ListOwnersResponse:
@@ -109,7 +121,13 @@ class LadderQueries:
 
     def _build(self, ladder: str, name: str) -> Build:
         """One build by its name. Raises UnknownLadder if there is no such ladder or build."""
-        self._book.ladder(ladder)
+        bundled = [bot.name for bot in self._book.ladder(ladder).spec.bundled]
+        if name in bundled:
+            raise BadField(
+                "build",
+                name,
+                "BOT/LABEL of an owner's build; this is a bundled bot, which has no verdict and always plays",
+            )
         return self._book.build(ladder, name)
 
     def build(self, build: Build) -> ladder_pb2.Build:
@@ -121,7 +139,7 @@ class LadderQueries:
     def _build_message(
         self, build: Build, names: set[str], verdicts: dict[str, BuildVerdict], games: dict[str, int]
     ) -> ladder_pb2.Build:
-        is_compared = build.parent and build.verdict != UNOPPOSED
+        is_compared = build.parent and build.verdict != UNOPPOSED and not _is_given_up(build)
         verdict = self._verdict_of(build, verdicts) if is_compared else None
         return build_message(build, names, verdict, games.get(build.name, 0))
 
@@ -159,11 +177,22 @@ class LadderQueries:
         known = self._document(season)
         spec = self._spec(season)
         builds = {build.name: build for build in self._book.builds(name)}
+        if season.state is SeasonState.CLOSED:
+            for then in builds_at_end(self._book, season):
+                if then.owner is not None:  # not a bundled bot
+                    builds[then.name] = replace(builds[then.name], state=BuildState(then.state))
         if known is None:
             table, at_ms = TableDocument((), 0, 0, 0.0, ()), 0
         else:
             table, at_ms = TableDocument.from_json(known.data), known.at_ms
-        return standings_message(season, spec, table, at_ms, builds)
+        message = standings_message(season, spec, table, at_ms, builds)
+        if season.state is SeasonState.CLOSED and season.finals:
+            if season.finals not in self._finals:
+                self._finals[season.finals] = finals_words(self._book, season)
+            message.notes.append(self._finals[season.finals])
+        if not self._go_on and season.state is not SeasonState.CLOSED:
+            message.notes.append(f"No game is played: {NO_LADDERS}.")
+        return message
 
     def history(self, name: str, build: str, number: int = 0) -> ladder_pb2.GetHistoryResponse:
         """The rating of a build or a bundled bot over time."""
@@ -191,6 +220,8 @@ class LadderQueries:
                 f"{build} counts without a comparison: its parent {found.bot}/{found.parent} was retired before the verdict",
                 build=build,
             )
+        if _is_given_up(found):
+            raise NotReady(f"{build} was retired before the verdict, and is compared no more", build=build)
         return verdict_message(self._verdict_of(found, self._verdicts(name)))
 
     def pairs(self, name: str, number: int = 0, *, flagged: bool = False) -> ladder_pb2.GetPairsResponse:
@@ -270,7 +301,7 @@ class LadderQueries:
             found = self._book.challenge(id_)
         except UnknownLadder:
             raise UnknownName(
-                f"there is no challenge {id_!r}; expected the id that CreateChallenge returned", challenge=id_
+                f"there is no challenge {id_!r}; expected the id that `rubble ladder challenge` printed", challenge=id_
             ) from None
         tables = self._book.tables(found.tournament, challenge=id_)
         names = self._book.tournament(found.tournament).spec.entrants
@@ -301,3 +332,8 @@ class LadderQueries:
                 state=season.state.value,
             )
         yield from export(self._book, season, without_replays=without_replays)
+
+
+def _is_given_up(build: Build) -> bool:
+    """Whether a build was retired while it was compared with its parent."""
+    return build.state is BuildState.RETIRED and build.verdict == Verdict.RUNNING.value

@@ -7,9 +7,10 @@ from typing import Final
 
 from orchestrator.api.caller import Caller
 from orchestrator.api.ladder_messages import SEASON_STATES, event_message
-from orchestrator.api.ladder_queries import LadderQueries
+from orchestrator.api.ladder_queries import NO_LADDERS, LadderQueries
 from orchestrator.api.owner_keys import OwnerKeys
 from orchestrator.book import Book
+from orchestrator.book.ladder_reading import UnknownLadder
 from orchestrator.book.tables import CANCELLED, PAUSED, RUNNING, WAITING
 from orchestrator.client import ArenaClient
 from orchestrator.errors import (
@@ -25,9 +26,9 @@ from orchestrator.ladder import names
 from orchestrator.ladder.conduct import counted
 from orchestrator.ladder.draws import Draws
 from orchestrator.ladder.file import read_ladder
-from orchestrator.ladder.model import Build, BuildState, Challenge, DrawnTable, Kind, Ladder, Season
+from orchestrator.ladder.model import Build, BuildState, Challenge, DrawnTable, Kind, Ladder, Owner, Season
 from orchestrator.ladder.spec import LadderSpec
-from orchestrator.ladder.states import BadMove, SeasonState
+from orchestrator.ladder.states import NEXT, BadMove, SeasonState
 from orchestrator.ladder_seasons import new_season, planned_matches
 from orchestrator.ratings.verdict import Verdict
 from orchestrator.roster import GameFacts
@@ -38,15 +39,19 @@ LARGEST_FILE: Final = 1 << 20
 _LONGEST_WORDS: Final = 2000
 _MOST_INVITATIONS: Final = 1000
 _MOST_DEALS: Final = 10
-#: How often the tables of a challenge are written again if a tick has drawn meanwhile.
+#: The state of a season as part of a sentence.
+_IS: Final = {SeasonState.FINALS: "in its finals"}
+#: How often it is tried to write a challenge if other tables are drawn meanwhile.
 _TRIES: Final = 20
 
 
 class Ladders(LadderQueries):
     """The queries and changes. Safe to use from several threads."""
 
-    def __init__(self, book: Book, client: ArenaClient, keys: OwnerKeys, *, bot_address: str = "") -> None:
-        super().__init__(book)
+    def __init__(
+        self, book: Book, client: ArenaClient, keys: OwnerKeys, *, bot_address: str = "", go_on: bool = True
+    ) -> None:
+        super().__init__(book, go_on=go_on)
         self._client = client
         self._keys = keys
         self._bot_address = bot_address or client.access.address
@@ -60,6 +65,7 @@ class Ladders(LadderQueries):
         spec: LadderSpec = read_ladder(text, games, now_ms=_now_ms())
         if check_only:
             return ladder_pb2.CreateLadderResponse()
+        self._check_going_on(spec.name)
         ladder = Ladder(spec.name, text, spec, _now_ms())
         self._book.create_ladder(ladder, new_season(ladder, 1))
         return ladder_pb2.CreateLadderResponse(ladder=self.ladder(spec.name))
@@ -110,9 +116,8 @@ class Ladders(LadderQueries):
             self._stop_finals(season)
         try:
             moved = self._book.move_season(season, wanted)
-        except BadMove as error:
-            begin = "; OPEN begins the next one" if season.state is SeasonState.CLOSED else ""
-            raise BadSeason(f"season {season.number} of {name}: {error}{begin}", state=season.state.value) from None
+        except BadMove:
+            raise _wrong_move(self._book.season_of(season.tournament), wanted) from None
         return self._season_message(ladder, moved)
 
     def _stop_finals(self, season: Season) -> None:
@@ -140,6 +145,8 @@ class Ladders(LadderQueries):
             owner = own
         elif not names.OWNER.fullmatch(owner):
             raise BadField("owner", owner, names.OWNER_WORDS)
+        elif owner in names.RESERVED_OWNERS:
+            raise NameTaken(f"the name {owner!r} is reserved; choose another name", owner=owner)
         if spec.signup == "closed":
             raise SignupRefused(f"{name} takes no new owners: it has signup = 'closed'", ladder=name)
         used = self._invitation(name, invitation) if spec.signup == "invite" else ""
@@ -162,7 +169,7 @@ class Ladders(LadderQueries):
         """The name of the owner who calls. Raises Unauthenticated if its key was revoked or rotated."""
         known = self._book.owner(caller.owner)
         if known is None or known.is_revoked or known.generation != caller.generation:
-            raise _ended_key(caller.owner)
+            raise _ended_key(caller.owner, known)
         return known.name
 
     def rotate_key(self, owner: str, caller: Caller) -> tuple[str, str]:
@@ -172,7 +179,12 @@ class Ladders(LadderQueries):
                 raise BadField("owner", owner, "the name of an owner, because the operator has no key of its own")
             generation = self._book.rotate_owner(owner)
             if generation is None:
-                raise _unknown_owner(owner)
+                if self._book.owner(owner) is None:
+                    raise _unknown_owner(owner)
+                raise NotReady(
+                    f"{owner!r} was revoked and stays so: it gets no new key; its owner may sign up under another name",
+                    owner=owner,
+                )
         else:
             own = self._owner(caller)
             if owner not in ("", own):
@@ -180,7 +192,7 @@ class Ladders(LadderQueries):
             owner = own
             generation = self._book.rotate_owner(owner, only_from=caller.generation)
             if generation is None:
-                raise _ended_key(owner)  # another call was faster
+                raise _ended_key(owner, self._book.owner(owner))  # another call was faster
         return owner, self._keys.key(owner, generation)
 
     # ------------------------------------------------------------------------------------------------------------ builds
@@ -198,6 +210,13 @@ class Ladders(LadderQueries):
             raise NotAllowed(
                 f"{owner} is not an owner of {name}; sign up first: rubble owner signup {name}", owner=owner
             )
+        for bundled in ladder.spec.bundled:
+            if bundled.name.lower() == bot.lower():
+                raise NameTaken(
+                    f"{bundled.name!r} is a bundled bot of {name}, and names must differ in more than upper and lower "
+                    "case; choose another name",
+                    bot=bot,
+                )
         if self._book.bot_owner(bot) not in ("", owner):
             raise NameTaken(f"the bot {bot!r} belongs to another owner; choose another name", bot=bot)
         parent = self._parent(name, bot, parent)
@@ -224,15 +243,27 @@ class Ladders(LadderQueries):
         return ladder_pb2.BuildKey(build=self.build(build), bot_key=key, address=self._bot_address)
 
     def _parent(self, name: str, bot: str, parent: str) -> str:
-        """The label of the build with which a new one is compared; empty for the first one of a bot."""
-        builds = [build for build in self._book.builds(name, bot=bot) if build.state is not BuildState.RETIRED]
+        """The label of the build with which a new one is compared; empty for the first one of a bot.
+
+        ``parent`` is a label or bot/label.
+        """
+        entered = self._book.builds(name, bot=bot)
+        builds = [build for build in entered if build.state is not BuildState.RETIRED]
         if not parent:
             found = counted(builds).get(bot)
             return found.label if found else ""
-        if parent not in {build.label for build in builds}:
+        of, _, label = parent.rpartition("/")
+        if of not in ("", bot):
+            raise BadField("parent", parent, f"a build of {bot}: its label, or {bot}/LABEL")
+        if label not in {build.label for build in builds}:
             known = ", ".join(build.label for build in builds[-10:]) or "none that is not retired"
-            raise UnknownName(f"parent: {bot} has no build {parent!r}; there is {known}", parent=parent)
-        return parent
+            problem = (
+                f"{bot}/{label} is retired and plays no more"
+                if label in {build.label for build in entered}
+                else f"{bot} has no build {parent!r}"
+            )
+            raise UnknownName(f"parent: {problem}; there is {known}", parent=parent)
+        return label
 
     def issue_build_key(self, name: str, build: str, caller: Caller) -> ladder_pb2.BuildKey:
         """Another key of a build; earlier ones end."""
@@ -267,22 +298,18 @@ class Ladders(LadderQueries):
         if deals > _MOST_DEALS:
             raise BadField("deals", deals, f"1 to {_MOST_DEALS}, or 0 for 1")
         own = self._own_build(name, build, caller)
+        self._check_going_on(name)
         season = self._book.season(name)
-        if season.state not in (SeasonState.OPEN, SeasonState.CLOSING):
-            raise BadSeason(
-                f"season {season.number} of {name} is {season.state}; challenges are played while it is open",
-                state=season.state.value,
-            )
+        self._check_season(season)
         spec = self._book.tournament(season.tournament).spec
         bundled = [entry.name for entry in spec.bots if entry.bundled]
-        if len(opponents) > spec.players - 1 or len({build, *opponents}) != len(opponents) + 1:
-            raise BadField("opponents", opponents, f"at most {spec.players - 1} different ones, without {build}")
+        self._check_opponents(own, opponents, spec.players)
         connected = self._client.connected()
         self._check_connected(own, connected)
         for opponent in opponents:
             if opponent in bundled:
                 continue
-            other = self._build(name, opponent)
+            other = self._opponent(own, opponent, bundled)
             if not other.accepts_challenges and other.owner != own.owner:
                 raise NotAllowed(
                     f"{opponent} does not accept challenges; `rubble ladder builds {name}` shows which do",
@@ -294,31 +321,49 @@ class Ladders(LadderQueries):
         sitting = [build, *opponents, *rest][: spec.players]
         numbers = tuple(spec.entrants.index(one) for one in sitting)
         challenge = Challenge(secrets.token_hex(8), season.tournament, name, own.owner, numbers, deals or 1, _now_ms())
-        self._book.challenge_made(challenge, ladder.spec.quotas)
-        self._draw(challenge, draws)
-        return self.challenge(challenge.id)
-
-    def _draw(self, challenge: Challenge, draws: Draws) -> None:
         for _ in range(_TRIES):
+            tables = _tables(challenge, season.next_block, draws)
+            planned = planned_matches(season, spec, tables)
+            if self._book.draw(season, None, tables, planned, (challenge, ladder.spec.quotas)):
+                return self.challenge(challenge.id)
             season = self._book.season_of(challenge.tournament)
-            tables = [
-                DrawnTable(
-                    block=season.next_block + deal,
-                    kind=Kind.CHALLENGE,
-                    rule="",
-                    seats=tuple(draws.shuffled(challenge.seats)),
-                    candidates=challenge.seats,
-                    stream="",
-                    draw=-1,
-                    deal=season.next_block + deal,
-                    challenge=challenge.id,
-                )
-                for deal in range(challenge.deals)
+            self._check_season(season)
+        raise NotReady("other tables were drawn at the same moment; try again", ladder=name)
+
+    def _check_opponents(self, own: Build, opponents: list[str], players: int) -> None:
+        given = ", ".join(opponents)
+        if own.name in opponents:
+            raise BadField("opponents", given, f"other builds than {own.name} itself")
+        if len(set(opponents)) < len(opponents):
+            raise BadField("opponents", given, "each opponent once")
+        if len(opponents) >= players:
+            seats = f"a table of {own.ladder} has {players} seats"
+            raise BadField("opponents", given, f"at most {players - 1}, because {seats}")
+
+    def _opponent(self, own: Build, name: str, bundled: list[str]) -> Build:
+        """A build that is challenged. Raises UnknownLadder with all that may be challenged."""
+        try:
+            return self._book.build(own.ladder, name)
+        except UnknownLadder:
+            others = [
+                build.name
+                for build in self._book.builds(own.ladder)
+                if (build.accepts_challenges or build.owner == own.owner)
+                and build.id != own.id
+                and build.state is not BuildState.RETIRED
             ]
-            spec = self._book.tournament(challenge.tournament).spec
-            if self._book.draw(season, None, tables, planned_matches(season, spec, tables)):
-                return
-        raise NotReady("other tables were drawn at the same moment; try again", challenge=challenge.id)
+            raise UnknownLadder("build", name, [*bundled, *others]) from None
+
+    def _check_going_on(self, ladder: str) -> None:
+        if not self._go_on:
+            raise NotReady(f"{NO_LADDERS}; start `rubble up` without --no-ladder, then try again", ladder=ladder)
+
+    def _check_season(self, season: Season) -> None:
+        if season.state not in (SeasonState.OPEN, SeasonState.CLOSING):
+            raise BadSeason(
+                f"season {season.number} of {season.ladder} is {season.state}; challenges are played while it is open",
+                state=season.state.value,
+            )
 
     def _check_connected(self, build: Build, connected: Collection[str]) -> None:
         if build.state is BuildState.RETIRED or build.id not in connected:
@@ -330,13 +375,46 @@ class Ladders(LadderQueries):
             raise BadField(field, words, f"{least} to {_LONGEST_WORDS} printable characters on one line")
 
 
+def _tables(challenge: Challenge, first_block: int, draws: Draws) -> list[DrawnTable]:
+    return [
+        DrawnTable(
+            block=block,
+            kind=Kind.CHALLENGE,
+            rule="",
+            seats=tuple(draws.shuffled(challenge.seats)),
+            candidates=challenge.seats,
+            stream="",
+            draw=-1,
+            deal=block,
+            challenge=challenge.id,
+        )
+        for block in range(first_block, first_block + challenge.deals)
+    ]
+
+
 def _unknown_owner(owner: str) -> UnknownName:
     return UnknownName(f"there is no owner {owner!r}; `rubble owner list LADDER` lists those of a ladder", owner=owner)
 
 
-def _ended_key(owner: str) -> Unauthenticated:
-    words = f"this key of {owner!r} was revoked or replaced by a newer one; use the newest key"
+def _ended_key(owner: str, known: Owner | None) -> Unauthenticated:
+    """The error for a key that has ended; ``known`` is its owner in the book."""
+    if known is None:
+        words = f"this arena has no owner {owner!r} any more; sign up again: rubble owner signup LADDER NAME"
+    elif known.is_revoked:
+        words = f"the operator has revoked the owner {owner!r}: all its keys have ended, and it gets no new one"
+    else:
+        words = f"this key of {owner!r} was replaced by a newer one; use the newest key"
     return Unauthenticated("KEY_REVOKED", words)
+
+
+def _wrong_move(season: Season, to: SeasonState) -> BadSeason:
+    following = NEXT.get(season.state)
+    advice = f"the next state is {following}" if following else "`open` begins the next season"
+    state = _IS.get(season.state, season.state.value)
+    return BadSeason(
+        f"season {season.number} of {season.ladder} is {state} and cannot be moved to {to}; {advice}",
+        state=season.state.value,
+    )
 
 
 def _now_ms() -> int:

@@ -30,8 +30,9 @@ class OwnerKeys:
         except (BadHandle, UnicodeError):
             raise Unauthenticated(
                 "BAD_TOKEN",
-                "this is neither the operator's token nor the key of an owner of this arena; "
-                "expected one of them, or none to read",
+                "this is neither the operator's token nor the key of an owner of this arena; expected one of them whole, "
+                "an owner key as `rubble owner signup` wrote it, or none to read; the organiser replaces a lost key: "
+                "rubble owner rotate NAME",
             ) from None
 
     def invitation(self, ladder: str) -> str:

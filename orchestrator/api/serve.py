@@ -71,7 +71,7 @@ async def _run(settings: ApiSettings, book: Book, client: ArenaClient) -> int:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     keys = OwnerKeys(book.shared_secret(SECRET))
     tournaments = TournamentServicer(Tournaments(book, client, bot_address=settings.bot_address))
-    ladders = LadderServicer(Ladders(book, client, keys, bot_address=settings.bot_address))
+    ladders = LadderServicer(Ladders(book, client, keys, bot_address=settings.bot_address, go_on=settings.ladders))
     health_servicer = Health()
     server = grpc.aio.server(
         # The first interceptor is the outermost: errors wrap authentication, and the metrics see what the caller sees.

@@ -106,8 +106,12 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             state=request.state,
             page_size=request.page_size,
             page_token=request.page_token,
+            entrant=request.entrant,
             is_operator=is_operator(),
         )
+
+    async def GetMatch(self, request: tournament_pb2.GetMatchRequest, context: Any) -> tournament_pb2.GetMatchResponse:
+        return await in_thread(self._tournaments.match, request.match, is_operator=is_operator())
 
     async def GetStandings(
         self, request: tournament_pb2.GetStandingsRequest, context: Any

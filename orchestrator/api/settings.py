@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.client import ServiceAccess
-from orchestrator.settings import BadSetting, address, needed, secret
+from orchestrator.settings import BadSetting, address, is_on, needed, secret
 
 DEFAULT_LISTEN: Final = "127.0.0.1:50052"
 
@@ -24,6 +24,8 @@ class ApiSettings:
     bot_address: str
     #: host:port where this process serves metrics; empty: nowhere.
     metrics: str
+    #: Whether the ladders of the book go on, as in the settings of beat.
+    ladders: bool = True
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
@@ -38,6 +40,7 @@ class ApiSettings:
             "RUBBLE_API_LISTEN": self.listen,
             "RUBBLE_BOT_ADDRESS": self.bot_address,
             "RUBBLE_METRICS": self.metrics,
+            "RUBBLE_LADDERS": "on" if self.ladders else "off",
             "RUBBLE_TLS_CERT": str(self.tls_cert or ""),
             "RUBBLE_TLS_KEY": str(self.tls_key or ""),
             "RUBBLE_TLS_CLIENT_CA": str(self.tls_client_ca or ""),
@@ -63,6 +66,7 @@ def read_api_settings(env: Mapping[str, str] | None = None) -> ApiSettings:
         listen=address(env, "RUBBLE_API_LISTEN", DEFAULT_LISTEN),
         bot_address=env.get("RUBBLE_BOT_ADDRESS", "") or service,
         metrics=address(env, "RUBBLE_METRICS", ""),
+        ladders=is_on(env, "RUBBLE_LADDERS"),
         tls_cert=cert,
         tls_key=key,
         tls_client_ca=client_ca,

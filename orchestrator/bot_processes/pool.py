@@ -24,7 +24,7 @@ from orchestrator.bot_processes.capacity import Capacity
 from orchestrator.bot_processes.process import BotProcess
 from orchestrator.bot_processes.sandbox import SandboxPolicy, in_force, missing
 from orchestrator.client import ArenaClient, ServiceError
-from orchestrator.entrants import arena_key, file_name, remote_name
+from orchestrator.entrants import ISOLATED_NAME_PART, arena_key, file_name, remote_name
 from orchestrator.roster import Limits
 from orchestrator.spec import Entry
 
@@ -35,8 +35,6 @@ START_S: Final = 30.0
 _SEEN_S: Final = 1.0
 #: The time between two checks whether a bot that also plays for other workers has capacity.
 _CAPACITY_POLL_S: Final = 1.0
-#: How many characters of an isolated bot's name are in its arena name, which may have 64.
-_NAME_PART: Final = 30
 #: The defaults, also for tournaments that were planned before there were any.
 _DEFAULT_LIMITS: Final = {
     name: value for name, value in asdict(Limits()).items() if value is not None and name != "match_seconds"
@@ -140,7 +138,7 @@ class BotPool:
             return remote_name(self._tournament, entry)
         if entry.isolated:
             game = blake2b(f"{key}/{self._slot}/{session}".encode(), digest_size=8).hexdigest()
-            return f"{self._tournament}.{key[:_NAME_PART]}.{game}"
+            return f"{self._tournament}.{key[:ISOLATED_NAME_PART]}.{game}"
         return f"{self._tournament}.{key}.{self._slot}"
 
     def wait_until_ready(

@@ -82,15 +82,18 @@ def _rounded(value: float | None) -> float | None:
 
 
 def results_csv(report_data: ReportData) -> str:
-    """One row per game, in schedule order; five columns per seat."""
+    """One row per game, in schedule order; five columns per seat, and the path of the replay if it is exported too."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     columns = ("entrant", "rank", "score", "fault", "think_ms")
     seats = range(1, report_data.players + 1)
-    rows.writerow(["order", "block", "match", *(f"seat{seat}_{column}" for seat in seats for column in columns)])
+    rows.writerow(
+        ["order", "block", "match", *(f"seat{seat}_{column}" for seat in seats for column in columns), "replay"]
+    )
     for game in report_data.games:
         row: list[object] = [game.order, game.block, report_data.match_ids.get(game.order, "")]
         for entrant, *rest in zip(game.seats, game.ranks, game.scores, game.faults, game.think_ms, strict=True):
             row += [report_data.names[entrant], *rest]
+        row.append(report_data.replays.get(game.order, ""))
         rows.writerow(row)
     return text.getvalue()

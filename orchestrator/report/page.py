@@ -20,6 +20,7 @@ from orchestrator.ratings.table import Pair
 from orchestrator.ratings.verdict import Verdict
 from orchestrator.report import plots, words
 from orchestrator.report.drawing import draw
+from orchestrator.report.games import listed_games, replay_commands, worst_losses
 from orchestrator.report.report_data import ReportData, causes_of
 from orchestrator.spec import Spec
 
@@ -51,6 +52,9 @@ def page(report_data: ReportData) -> str:
             elo_scales=len({line.elo_scale for line in table.entrants if line.elo_se is not None}),
             thinking=thinking(report_data),
             endings=_endings(report_data),
+            listed_games=listed_games(report_data),
+            worst_losses=worst_losses(report_data),
+            replay_commands=replay_commands(report_data),
             cycles=[[report_data.names[entrant] for entrant in cycle] for cycle in table.cycles],
             nash=_nash(report_data),
             verdict=verdict(report_data),

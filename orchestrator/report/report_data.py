@@ -1,7 +1,7 @@
 """The data of a report, read from the book once."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,12 +52,21 @@ class ReportData:
     notes: tuple[str, ...]
     #: When the last game was recorded, if known.
     ended_ms: int | None
+    #: The paths of the replays beside the report, by position in the schedule. Empty if none are exported with it.
+    replays: Mapping[int, str]
 
 
 def read_report_data(
-    book: Book, tournament_id: str, ended_ms: int | None = None, *, only_whole_blocks: bool = False
+    book: Book,
+    tournament_id: str,
+    *,
+    only_whole_blocks: bool = False,
+    replays: Mapping[str, str] | None = None,
 ) -> ReportData:
-    """Read one tournament and compute its standings. Raises UnknownTournament if the book has none."""
+    """Read one tournament and compute its standings. Raises UnknownTournament if the book has none.
+
+    ``replays`` has the paths of the replays that are exported beside the report, by match id.
+    """
     tournament = book.tournament(tournament_id)
     spec = tournament.spec
     players = spec.players
@@ -66,20 +75,23 @@ def read_report_data(
     games = in_schedule_order([game for game in recorded if game.block not in hidden], len(names), players)
     progress = book.progress(tournament.id)
     climb = rating_history(games, len(names), players)
+    match_ids = book.match_ids(tournament.id)
+    beside = replays or {}
     return ReportData(
         tournament=tournament,
         game=spec.game,
         players=players,
         names=names,
         games=tuple(games),
-        match_ids=book.match_ids(tournament.id),
+        match_ids=match_ids,
         progress=progress,
         endings=book.endings(tournament.id),
         standings=with_ladder_ratings(standings(games, names, players, ladder=False), climb),
         climb=climb,
         notes=(*book.notes(tournament.id), *_withdrawn(book, tournament)),
         test=_test(book, tournament, games, is_over=progress.is_over),
-        ended_ms=ended_ms,
+        ended_ms=tournament.ended_ms or None,
+        replays={order: beside[match] for order, match in match_ids.items() if match in beside},
     )
 
 

@@ -136,11 +136,6 @@ def test_the_log_of_a_bot_is_limited_in_size(tournament: HostileTournament) -> N
     assert 0 < output.stat().st_size <= _OUTPUT_BYTES
 
 
-def test_a_bot_over_its_memory_limit_is_ended(tournament: HostileTournament) -> None:
-    (output,) = (tournament.arena.settings.folder / tournament.tournament).glob("slot-*/memory/output.log")
-    assert "MiB of memory, and may use 512" in output.read_text()
-
-
 def test_bots_and_their_detached_children_end_with_a_killed_worker(tournament: HostileTournament) -> None:
     bots = tournament.arena.settings.folder / tournament.tournament
     assert len([pid for pid, command in alive_with(bots).items() if command.endswith("bad_bot.py fork ")]) >= 3

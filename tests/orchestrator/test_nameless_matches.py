@@ -1,4 +1,4 @@
-"""Matches of a ladder as a worker plays them: what others can read names no bot before the block is over."""
+"""Matches of a ladder as a worker plays them: it waits for bots that have left, and names no bot before the block is over."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,8 +11,10 @@ from prometheus_client import generate_latest
 
 from orchestrator import metrics, planning
 from orchestrator.book import Book, Tournament
+from orchestrator.book.tables import PLANNED, RECORDED
 from orchestrator.client import ArenaClient
 from orchestrator.roster import GameFacts, read_roster
+from orchestrator.spec import LADDER, Entry
 from orchestrator.worker import Worker
 from rubble.v1 import session_pb2
 from tests.harness.tournaments import TournamentArena, roster_text, script
@@ -38,13 +40,13 @@ def worker(bare_arena: TournamentArena) -> Iterator[Worker]:
     opened.close()
 
 
-def _enter(book: Book, folder: Path) -> Tournament:
-    """Enter one block of a ladder."""
+def _enter(book: Book, folder: Path, **changes: object) -> Tournament:
+    """Enter one block of a ladder; ``changes`` are those of its specification."""
     control = "[time_control]\nseating_ms = 2000\n"
     text = roster_text(_BOTS, control, name="tables", game="relief", players=2, deals=1)
     draft = Book(f"sqlite:///{folder / 'draft.sqlite'}")
     planned = planning.enter(draft, read_roster(text, [_RELIEF]))
-    tournament = replace(planned, spec=replace_fields(planned.spec, ladder="relief-ladder"))
+    tournament = replace(planned, spec=replace_fields(planned.spec, ladder="relief-ladder", **changes))
     book.plan(tournament, [match for match, _ in draft.matches(planned.id)])
     draft.close()
     return tournament
@@ -82,3 +84,25 @@ def test_a_worker_names_the_bots_of_a_ladder_to_nobody_before_their_block_is_ove
     worker.play(second.id, second.deliveries)
     replay = book.replay(first.id) or ""
     assert all(name in replay for name in _BOTS) and '"kind":"seeds"' in replay, "the block is over"
+
+
+def test_a_match_whose_bot_has_left_waits_once_and_then_begins_without_it(
+    book: Book, worker: Worker, tmp_path: Path
+) -> None:
+    """Otherwise a bot that stops for a moment would forfeit all matches that were handed out before."""
+    here, away = _BOTS
+    bots = [Entry(here, bundled="random"), Entry(away, remote=True, arena=f"relief-ladder.{away}.v1")]
+    tournament = _enter(book, tmp_path, format=LADDER, bots=tuple(bots))
+    (first,) = book.hand_out(1, 600_000, tournament.id)
+
+    worker.play(first.id, first.deliveries)
+    given_back = book.match(first.id)
+    assert given_back is not None and (given_back.state, given_back.slot) == (PLANNED, None)
+    (other,) = book.hand_out(2, 600_000, tournament.id)
+    assert other.id != first.id, "the first one is held until the scheduler releases it"
+    book.release([first.id])
+    (again,) = book.hand_out(2, 600_000, tournament.id)
+    worker.play(again.id, again.deliveries)
+    ((match, game),) = book.matches(tournament.id, limit=1)
+    assert match.id == first.id and match.state == RECORDED and game is not None
+    assert game.faults[game.seats.index(1)] == "NO_SHOW"

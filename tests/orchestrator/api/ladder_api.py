@@ -42,13 +42,14 @@ simulations = 1
 class LadderApi:
     """Redis, a service, and the API as a process."""
 
-    def __init__(self, arena: TournamentArena, name: str = "api") -> None:
+    def __init__(self, arena: TournamentArena, name: str = "api", *, ladders: bool = True) -> None:
         self._settings = ApiSettings(
             book=arena.settings.book,
             access=arena.settings.access,
             listen="127.0.0.1:0",
             bot_address="bots.example:443",
             metrics="",
+            ladders=ladders,
         )
         self.log = arena.folder / f"{name}.log"
         self.process = Process(

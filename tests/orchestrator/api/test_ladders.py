@@ -57,19 +57,23 @@ def test_a_wrong_key_is_refused_with_what_is_wrong_with_it(api: LadderApi) -> No
     changed = key[:-4] + ("BBBB" if key.endswith("AAAA") else "AAAA")
     foreign = OwnerKeys("another arena has another secret").key("keys-ann", 1)
     for wrong in ("garbage", "rb1.owner.a.b", changed, foreign, build_key):
-        _is(api.refused(enter, wrong), _CODE.UNAUTHENTICATED, "BAD_TOKEN", "expected")
+        words = "expected one of them whole", "`rubble owner signup` wrote", "rubble owner rotate NAME"
+        _is(api.refused(enter, wrong), _CODE.UNAUTHENTICATED, "BAD_TOKEN", *words)
     _is(api.refused(enter), _CODE.UNAUTHENTICATED, "NO_TOKEN", "authorization: Bearer TOKEN", "owner")
     _is(api.refused(enter, api.operator), _CODE.PERMISSION_DENIED, "NOT_ALLOWED", "owner", "operator")
 
     newer = api.call(ladder_pb2.RotateOwnerKeyRequest(), key).owner_key
-    _is(api.refused(enter, key), _CODE.UNAUTHENTICATED, "KEY_REVOKED", "'keys-ann'", "use the newest key")
+    _is(api.refused(enter, key), _CODE.UNAUTHENTICATED, "KEY_REVOKED", "'keys-ann' was replaced", "use the newest key")
     rotate = ladder_pb2.RotateOwnerKeyRequest()
     _is(api.refused(rotate, key), _CODE.UNAUTHENTICATED, "KEY_REVOKED")
     api.call(enter, newer)
     revoke = ladder_pb2.RevokeOwnerRequest(owner="keys-ann", reason="it asked for it")
     assert api.call(revoke, api.operator).retired == 2
     for request in (enter, rotate, ladder_pb2.SignUpRequest(ladder=ladder)):
-        _is(api.refused(request, newer), _CODE.UNAUTHENTICATED, "KEY_REVOKED")
+        for ended in (key, newer):
+            refused = api.refused(request, ended)
+            _is(refused, _CODE.UNAUTHENTICATED, "KEY_REVOKED", "the operator has revoked the owner 'keys-ann'")
+            assert "newest" not in refused.message, "there is none that works"
 
 
 def test_an_owner_rotates_only_its_own_key(api: LadderApi) -> None:
@@ -86,6 +90,18 @@ def test_an_owner_rotates_only_its_own_key(api: LadderApi) -> None:
     again = api.call(other, api.operator)
     assert again.owner == "rotate-bob" and again.owner_key != bob
     _is(api.refused(nobody, bob), _CODE.UNAUTHENTICATED, "KEY_REVOKED")
+
+
+def test_a_new_key_does_not_undo_a_revocation(api: LadderApi) -> None:
+    ladder = api.ladder("undo")
+    api.sign_up(ladder, "undo-ann")
+    api.call(ladder_pb2.RevokeOwnerRequest(owner="undo-ann"), api.operator)
+    rotate = ladder_pb2.RotateOwnerKeyRequest(owner="undo-ann")
+    words = "'undo-ann' was revoked and stays so", "sign up under another name"
+    _is(api.refused(rotate, api.operator), _CODE.FAILED_PRECONDITION, "NOT_READY", *words)
+    known = api.book.owner("undo-ann")
+    assert known is not None and known.is_revoked
+    assert api.call(ladder_pb2.RevokeOwnerRequest(owner="undo-ann"), api.operator).retired == 0, "again is no error"
 
 
 # --------------------------------------------------------------------------------------------------------------- sign-up
@@ -123,6 +139,12 @@ def test_a_bad_name_of_an_owner_is_refused(api: LadderApi, name: str) -> None:
     refused = api.refused(ladder_pb2.SignUpRequest(ladder=_any_ladder(api), owner=name))
     _is(refused, _CODE.INVALID_ARGUMENT, "BAD_REQUEST", f"owner: {name!r}", "expected 1-24 of [a-z0-9-]")
     assert refused.facts["field"] == "owner"
+
+
+@pytest.mark.parametrize("name", ["bundled", "operator"])
+def test_nobody_signs_up_under_a_name_that_the_arena_uses(api: LadderApi, name: str) -> None:
+    refused = api.refused(ladder_pb2.SignUpRequest(ladder=_any_ladder(api), owner=name))
+    _is(refused, _CODE.ALREADY_EXISTS, "NAME_TAKEN", f"'{name}' is reserved", "choose another name")
 
 
 def _any_ladder(api: LadderApi) -> str:
@@ -173,6 +195,37 @@ def test_names_are_used_once(api: LadderApi) -> None:
     _is(api.refused(same, key), _CODE.ALREADY_EXISTS, "NAME_TAKEN", "twice-bot/v1", "another label")
 
 
+def test_labels_of_a_bot_differ_in_more_than_upper_and_lower_case(api: LadderApi) -> None:
+    """The files with their keys could overwrite each other on some disks."""
+    ladder = api.ladder("labels")
+    key = api.sign_up(ladder, "labels-ann")
+    api.enter(ladder, "labels-bot/v1", key)
+    taken = _CODE.ALREADY_EXISTS, "NAME_TAKEN"
+    capital = ladder_pb2.EnterBuildRequest(ladder=ladder, bot="labels-bot", label="V1")
+    words = "labels-bot/V1 cannot be entered: there is a build labels-bot/v1", "upper and lower case", "another label"
+    _is(api.refused(capital, key), *taken, *words)
+    api.call(ladder_pb2.RetireBuildRequest(ladder=ladder, build="labels-bot/v1"), key)
+    _is(api.refused(capital, key), *taken, *words)
+    api.enter(ladder, "labels-other/V1", key)
+
+
+def test_no_bot_has_a_name_that_is_taken_for_another(api: LadderApi) -> None:
+    ladder = api.ladder("alike")
+    ann, bob = api.sign_up(ladder, "alike-ann"), api.sign_up(ladder, "alike-bob")
+    api.enter(ladder, "alike-bot/v1", ann)
+    taken = _CODE.ALREADY_EXISTS, "NAME_TAKEN"
+
+    def enter(bot: str) -> ladder_pb2.EnterBuildRequest:
+        return ladder_pb2.EnterBuildRequest(ladder=ladder, bot=bot, label="v2")
+
+    for bot, bundled in (("random", "random"), ("Greedy", "greedy"), ("MCTS-1", "mcts-1")):
+        _is(api.refused(enter(bot), ann), *taken, f"{bundled!r} is a bundled bot of alike", "choose another name")
+    for key in (ann, bob):
+        refused = api.refused(enter("Alike-Bot"), key)
+        _is(refused, *taken, "'Alike-Bot'", "there is a bot 'alike-bot' of alike-ann", "upper and lower case")
+    api.call(enter("alike-bot"), ann)
+
+
 @pytest.mark.parametrize(
     ("bot", "label", "field", "expected"),
     [
@@ -207,7 +260,7 @@ def test_every_quota_is_named_with_its_limit_and_when_it_is_free_again(
     third = ladder_pb2.EnterBuildRequest(ladder=ladder, bot="full-bot", label="v3")
     full = api.refused(third, key)
     _quota(full, "builds", 2, waits=False)
-    assert "retire a build" in full.message
+    assert full.message == "quota builds: 2 of 2 are used; retire a build that you no longer need"
     api.call(ladder_pb2.RetireBuildRequest(ladder=ladder, build="full-bot/v2"), key)
     api.call(third, key)
     api.call(ladder_pb2.RetireBuildRequest(ladder=ladder, build="full-bot/v3"), key)
@@ -248,13 +301,27 @@ def test_a_challenge_needs_connected_builds_that_accept_it(
             "NOT_READY",
             "duel-c/v1 is not connected",
         )
-        _is(api.refused(challenge("duel-x/v1"), ann), _CODE.NOT_FOUND, "UNKNOWN_BUILD", "'duel-x/v1'", "duel-a/v1")
+        unknown = api.refused(challenge("duel-x/v1"), ann)
+        _is(unknown, _CODE.NOT_FOUND, "UNKNOWN_BUILD", "'duel-x/v1'; there is random, greedy, mcts-1, duel-c/v1")
         bad = _CODE.INVALID_ARGUMENT, "BAD_REQUEST"
-        for opponents in (("duel-a/v1",), ("greedy", "random"), ("greedy", "greedy")):
-            _is(api.refused(challenge(*opponents), ann), *bad, "opponents: ", "at most 1 different ones")
+        for opponents, words in (
+            (("duel-a/v1",), "'duel-a/v1'; expected other builds than duel-a/v1 itself"),
+            (("greedy", "random"), "'greedy, random'; expected at most 1, because a table of duel has 2 seats"),
+            (("greedy", "greedy"), "'greedy, greedy'; expected each opponent once"),
+        ):
+            _is(api.refused(challenge(*opponents), ann), *bad, f"opponents: {words}")
         _is(api.refused(challenge(deals=11), ann), *bad, "deals: 11", "1 to 10")
     unknown = api.refused(ladder_pb2.GetChallengeRequest(challenge="nowhere"))
-    _is(unknown, _CODE.NOT_FOUND, "UNKNOWN_NAME", "'nowhere'", "the id that CreateChallenge returned")
+    _is(unknown, _CODE.NOT_FOUND, "UNKNOWN_NAME", "'nowhere'", "the id that `rubble ladder challenge` printed")
+
+
+def test_own_builds_may_challenge_each_other(api: LadderApi, opened: tuple[LadderApi, TournamentArena]) -> None:
+    ladder = api.ladder("own")
+    ann = api.sign_up(ladder, "own-ann")
+    keys = [api.enter(ladder, f"own-bot/{label}", ann, accepts_challenges=False) for label in ("v1", "v2")]
+    request = ladder_pb2.CreateChallengeRequest(ladder=ladder, build="own-bot/v1", opponents=["own-bot/v2"])
+    with api.connected(opened[1].settings.access.address, *keys):
+        assert list(api.call(request, ann).challenge.builds) == ["own-bot/v1", "own-bot/v2"]
 
 
 # --------------------------------------------------------------------------------------------------------------- unknown
@@ -284,6 +351,21 @@ def test_what_is_unknown_is_named_with_what_there_is(api: LadderApi) -> None:
     )
     child = ladder_pb2.EnterBuildRequest(ladder=ladder, bot="known-bot", label="v2", parent="v0")
     _is(api.refused(child, key), not_found, "UNKNOWN_NAME", "'v0'", "there is v1")
+    child.parent = "known-bot/v0"
+    _is(api.refused(child, key), not_found, "UNKNOWN_NAME", "'known-bot/v0'", "there is v1")
+    child.parent = "other/v1"
+    _is(api.refused(child, key), _CODE.INVALID_ARGUMENT, "BAD_REQUEST", "parent: 'other/v1'", "a build of known-bot")
+    child.parent = "known-bot/v1"
+    assert api.call(child, key).key.build.parent == "v1"
+    api.call(ladder_pb2.RetireBuildRequest(ladder=ladder, build="known-bot/v2"), key)
+    grandchild = ladder_pb2.EnterBuildRequest(ladder=ladder, bot="known-bot", label="v3", parent="v2")
+    _is(api.refused(grandchild, key), not_found, "UNKNOWN_NAME", "known-bot/v2 is retired", "there is v1")
+    for of_bundled in (
+        ladder_pb2.GetVerdictRequest(ladder=ladder, build="greedy"),
+        ladder_pb2.RetireBuildRequest(ladder=ladder, build="greedy"),
+    ):
+        refused = api.refused(of_bundled, api.operator)
+        _is(refused, _CODE.INVALID_ARGUMENT, "BAD_REQUEST", "build: 'greedy'", "this is a bundled bot")
     replay = ladder_pb2.GetMatchReplayRequest(ladder=ladder, match="nothing")
     _is(api.refused(replay), not_found, "UNKNOWN_NAME", "'nothing'", "rubble ladder matches known")
 
@@ -295,7 +377,8 @@ def test_a_verdict_holds_in_later_seasons(api: LadderApi) -> None:
     for label in ("v1", "v2"):
         api.enter(ladder, f"verdict-bot/{label}", key)
     ask = ladder_pb2.GetVerdictRequest(ladder=ladder, build="verdict-bot/v2")
-    assert "has not played its parent verdict-bot/v1 yet" in api.call(ask).verdict.sentence
+    none = "There is no common deal of verdict-bot/v2 and its parent verdict-bot/v1 yet."
+    assert api.call(ask).verdict.sentence == none
 
     found = judge("verdict-bot/v2", "verdict-bot/v1", [0.5, 0.4, 0.6] * 40)
     season = api.book.season(ladder)
@@ -321,6 +404,18 @@ def test_a_build_whose_parent_is_retired_waits_for_no_verdict(api: LadderApi) ->
     assert not build.HasField("verdict") and build.counted
 
 
+def test_a_build_that_is_retired_before_its_verdict_has_none(api: LadderApi) -> None:
+    ladder = api.ladder("given-up")
+    key = api.sign_up(ladder, "given-up-ann")
+    for label in ("v1", "v2"):
+        api.enter(ladder, f"given-up/{label}", key)
+    api.call(ladder_pb2.RetireBuildRequest(ladder=ladder, build="given-up/v2"), key)
+    (build,) = [one for one in api.call(ladder_pb2.ListBuildsRequest(ladder=ladder)).builds if one.label == "v2"]
+    assert not build.HasField("verdict")
+    refused = api.refused(ladder_pb2.GetVerdictRequest(ladder=ladder, build="given-up/v2"))
+    _is(refused, _CODE.FAILED_PRECONDITION, "NOT_READY", "given-up/v2 was retired before the verdict")
+
+
 # --------------------------------------------------------------------------------------------------------------- seasons
 def test_a_season_moves_in_its_order_once(api: LadderApi) -> None:
     ladder = api.ladder("order")
@@ -332,8 +427,10 @@ def test_a_season_moves_in_its_order_once(api: LadderApi) -> None:
         return ladder_pb2.MoveSeasonRequest(ladder=ladder, to=value)
 
     for state in ("open", "finals", "closed"):
-        words = f"the season is open and cannot become {state}; the next state is closing"
-        _is(api.refused(move(state), api.operator), *wrong, "season 1 of order", words)
+        words = f"season 1 of order is open and cannot be moved to {state}; the next state is closing"
+        _is(api.refused(move(state), api.operator), *wrong, words)
+    owned = api.refused(move("closing"), key)
+    _is(owned, _CODE.PERMISSION_DENIED, "NOT_ALLOWED", "only the operator may call MoveSeason")
     unspecified = ladder_pb2.MoveSeasonRequest(ladder=ladder)
     _is(api.refused(unspecified, api.operator), _CODE.INVALID_ARGUMENT, "BAD_REQUEST", "to: 0", "SeasonState")
     export = ladder_pb2.ExportSeasonRequest(ladder=ladder)
@@ -346,8 +443,11 @@ def test_a_season_moves_in_its_order_once(api: LadderApi) -> None:
     api.call(move("finals"), api.operator)
     early = api.refused(move("closed"), api.operator)
     _is(early, _CODE.FAILED_PRECONDITION, "NOT_READY", "its final table", "try again in a minute")
+    back = "season 1 of order is in its finals and cannot be moved to closing; the next state is closed"
+    _is(api.refused(move("closing"), api.operator), *wrong, back)
     api.book.move_season(api.book.season(ladder), SeasonState.CLOSED)
-    _is(api.refused(move("closing"), api.operator), *wrong, "it is over; OPEN begins the next one")
+    over = "season 1 of order is closed and cannot be moved to closing; `open` begins the next season"
+    _is(api.refused(move("closing"), api.operator), *wrong, over)
     begun = api.call(move("open"), api.operator).season
     assert begun.number == 2 and begun.state == ladder_pb2.SEASON_STATE_OPEN
     api.call(enter, key)
@@ -364,6 +464,35 @@ def test_a_bad_ladder_file_is_refused_with_every_line(api: LadderApi) -> None:
     good = f'name = "checked"\ngame = "relief"\nplayers = 2\n{BUNDLED}'
     answer = api.call(ladder_pb2.CreateLadderRequest(file=good, check_only=True), api.operator)
     assert not answer.HasField("ladder") and "checked" not in {one.name for one in api.book.ladders()}
+
+
+def test_an_arena_that_plays_no_ladders_says_so(api: LadderApi, opened: tuple[LadderApi, TournamentArena]) -> None:
+    ladder = api.ladder("silent")
+    key = api.sign_up(ladder, "silent-ann")
+    api.enter(ladder, "silent-bot/v1", key)
+    standings = ladder_pb2.GetLadderStandingsRequest(ladder=ladder)
+    assert list(api.call(standings).standings.notes) == []
+    off = LadderApi(opened[1], "no-ladders", ladders=False)
+    try:
+        create = ladder_pb2.CreateLadderRequest(file=f'name = "never"\ngame = "relief"\nplayers = 2\n{BUNDLED}')
+        challenge = ladder_pb2.CreateChallengeRequest(ladder=ladder, build="silent-bot/v1", opponents=["greedy"])
+        for request, token in ((create, off.operator), (challenge, key)):
+            why = "started with --no-ladder", "start `rubble up` without --no-ladder"
+            _is(off.refused(request, token), _CODE.FAILED_PRECONDITION, "NOT_READY", *why)
+        assert off.refused(ladder_pb2.GetLadderRequest(ladder="never")).code is _CODE.NOT_FOUND
+        create.check_only = True
+        off.call(create, off.operator)
+
+        (note,) = off.call(standings).standings.notes
+        assert note.startswith("No game is played: ") and "--no-ladder" in note
+        watched = off.call(ladder_pb2.WatchLadderRequest(ladder=ladder))
+        assert list(next(watched).standings.notes) == [note]
+        watched.cancel()
+        for state in (SeasonState.CLOSING, SeasonState.FINALS, SeasonState.CLOSED):
+            api.book.move_season(api.book.season(ladder), state)
+        assert list(off.call(standings).standings.notes) == [], "a closed season plays nothing anyway"
+    finally:
+        off.close()
 
 
 @pytest.mark.parametrize("words", ["", " ", "a\nb", "a" * 2001])

@@ -56,6 +56,10 @@ def test_a_tournament_is_played_from_its_roster_to_its_files(shared: Host) -> No
         assert [match.order for match in matches] == [0, 1, 2, 3]
         assert all(match.state == tournament_pb2.MATCH_STATE_RECORDED and match.ending for match in matches)
         assert {seat.entrant for match in matches for seat in match.seats} == {"greedy", "random"}
+        for command in (("list",), ("show", "whole"), ("watch", "whole")):
+            shown = shared.rubble_as_anybody("tournament", *command)
+            assert "whole" in shown and "4/4" in shown.replace("4 of 4", "4/4"), "anybody may read without a token"
+        assert "only the organiser" in shared.rubble_as_anybody("tournament", "pause", "whole", code=2)
         table = anybody.standings("whole")
         assert table == tables[-1] and {line.name for line in table.entrants} == {"greedy", "random"}
         assert all(
@@ -67,10 +71,9 @@ def test_a_tournament_is_played_from_its_roster_to_its_files(shared: Host) -> No
         assert len(files["results.csv"].splitlines()) == 5 and files["roster.toml"].decode() == _roster("whole")
         replays = [data.decode() for name, data in files.items() if name.startswith("replays/")]
         assert len(replays) == 4 and all(verify_replay(text).ok for text in replays)
-        assert operator.report("whole").encode() == files["report.html"]
-        assert [name for name, _ in operator.export("whole", without_replays=True)] == [
-            name for name in files if not name.startswith("replays/")
-        ]
+        without_replays = dict(operator.export("whole", without_replays=True))
+        assert operator.report("whole").encode() == without_replays["report.html"] != files["report.html"]
+        assert list(without_replays) == [name for name in files if not name.startswith("replays/")]
 
 
 def test_a_tournament_is_paused_resumed_and_cancelled(shared: Host) -> None:
@@ -159,7 +162,7 @@ def test_who_may_call_what(shared: Host, method: Any) -> None:
         elif kind == "anybody" and not is_public:
             assert (code, reason) == (grpc.StatusCode.UNAUTHENTICATED, "NO_TOKEN")
         else:
-            expected = {"ListTournaments": "", "CreateTournament": "BAD_ROSTER"}
+            expected = {"ListTournaments": "", "CreateTournament": "BAD_ROSTER", "GetMatch": "BAD_REQUEST"}
             assert reason == expected.get(method.name, "UNKNOWN_TOURNAMENT"), (method.name, code)
 
 

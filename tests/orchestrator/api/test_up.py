@@ -31,9 +31,17 @@ def test_it_prints_all_addresses(shared: Host) -> None:
         str(shared.state / "operator_token"),
     ):
         assert reply in said
+    assert "Next: rubble roster new roster.toml && rubble tournament create roster.toml" in said
     assert f"sqlite:///{shared.state.resolve() / 'book.sqlite'}" in said
     assert shared.token not in said + (shared.state / "arena.json").read_text()
     assert "another folder" in _second(shared.state)
+
+
+def test_an_arena_without_ladders_says_so_at_once_and_to_who_creates_one(shared: Host, tmp_path: Path) -> None:
+    assert "No ladders are played, and none can be created: --no-ladder" in shared.said()
+    (tmp_path / "ladder.toml").write_text('name = "spring"\ngame = "relief"\nplayers = 2\n')
+    refused = shared.rubble("ladder", "create", str(tmp_path / "ladder.toml"), code=2)
+    assert "plays no ladders; start `rubble up` without --no-ladder" in refused
 
 
 def test_the_address_of_redis_is_on_no_command_line(shared: Host) -> None:

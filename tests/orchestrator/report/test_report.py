@@ -384,13 +384,17 @@ def test_results_can_be_read_back_from_csv(make: Make) -> None:
 
 
 def test_roster_and_replays_are_unchanged(make: Make, tmp_path: Path) -> None:
+    """The last column of results.csv names the file of each stored replay."""
     book, tournament = make(blocks=4)
 
     write_export(Tournaments(book), tournament, tmp_path / "report")
 
     assert (tmp_path / "report/roster.toml").read_text(encoding="utf-8") == book.tournament(tournament).roster
-    for match, text in book.replays(tournament):
-        assert (tmp_path / f"report/replays/{match}.jsonl").read_text(encoding="utf-8") == text
+    with (tmp_path / "report/results.csv").open(newline="") as file:
+        named = {row["match"]: row["replay"] for row in csv.DictReader(file) if row["replay"]}
+    replays = dict(book.replays(tournament))
+    assert {match: (tmp_path / "report" / path).read_text(encoding="utf-8") for match, path in named.items()} == replays
+    assert len(list((tmp_path / "report/replays").iterdir())) == len(replays) == 3
 
 
 # -------------------------------------------------------------------------------------------------------------- terminal
