@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.terminal import complain, drop_output
+from cli.terminal import complain, drop_output, report_error
 from service.games.core import BadSetup
 
 DONE, NOT_WRITTEN, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
@@ -107,10 +107,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = app(args=given, prog_name="rubble", standalone_mode=False)
         sys.stdout.flush()
     except BadSetup as error:
-        complain(str(error))
+        report_error("--json" in given, "BAD_INPUT", str(error))
         return BAD_INPUT
     except typer.TyperException as error:
-        complain(_usage(error))
+        report_error("--json" in given, "BAD_INPUT", _usage(error))
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")

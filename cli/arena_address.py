@@ -85,6 +85,16 @@ def secret_address(flag: str, given: str) -> str:
     return given
 
 
+def operator_token_if_known(api: str, state_dir: str | Path) -> str:
+    """Return the operator's token, or nothing. A given API may belong to another operator than the arena of the state folder."""
+    if api and not ("RUBBLE_OPERATOR_TOKEN" in os.environ or "RUBBLE_OPERATOR_TOKEN_FILE" in os.environ):
+        return ""
+    try:
+        return operator_token(state_dir)
+    except NoToken:
+        return ""
+
+
 def operator_token(state_dir: str | Path) -> str:
     """Return the operator's token from the environment or the state folder; raises NoToken if neither has it."""
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")
@@ -95,6 +105,6 @@ def operator_token(state_dir: str | Path) -> str:
         return file.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise NoToken(
-            f"no operator's token: {file} cannot be read ({error.strerror}); set RUBBLE_OPERATOR_TOKEN, "
-            f"or name the state folder of `rubble serve` with --state-dir"
+            f"only the organiser of the arena may do this, and no operator's token was found: {file} cannot be read "
+            f"({error.strerror}); set RUBBLE_OPERATOR_TOKEN, or name the state folder of `rubble up` with --state-dir"
         ) from None

@@ -2,20 +2,56 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     from cli.tournament import AnyTournaments
 
 #: A file name with an extension, in the folder itself or in one below it.
 _EXPORTED: Final = re.compile(r"([a-z]{1,40}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,120}\.[a-z0-9]{1,8}")
+#: The session of a match: its id, and how often it was void, if it was.
+_SESSION: Final = re.compile(r"(?P<match>[0-9a-f]{8,64})(-[0-9]{1,9})?")
+
+
+class _SessionOfHeader(msgspec.Struct):
+    """The part of a replay's header that names the match."""
+
+    session: str
 
 
 def write_export(tournaments: "AnyTournaments", tournament: str, out: Path, *, without_replays: bool = False) -> int:
-    """Write all files of a tournament, and return their number."""
-    return write_files(tournaments.export(tournament, without_replays=without_replays), out)
+    """Write all files of a tournament, and return their number.
+
+    A match has one replay in the folder: a file of the same match with the name that earlier versions gave it is removed.
+    """
+    written: list[tuple[str, str]] = []
+
+    def noted() -> Iterator[tuple[str, bytes]]:
+        for path, data in tournaments.export(tournament, without_replays=without_replays):
+            if path.startswith("replays/"):
+                written.append((path, _match_of(data)))
+            yield path, data
+
+    count = write_files(noted(), out)
+    for path, match in written:
+        earlier = f"replays/{match}.jsonl"
+        if match and path != earlier:
+            (out / earlier).unlink(missing_ok=True)
+    return count
+
+
+def _match_of(replay: bytes) -> str:
+    """Return the id of the match from the header of a replay; empty if there is none."""
+    try:
+        header = msgspec.json.decode(replay.partition(b"\n")[0], type=_SessionOfHeader)
+    except msgspec.DecodeError:
+        return ""
+    found = _SESSION.fullmatch(header.session)
+    return found["match"] if found else ""
 
 
 def write_files(files: Iterable[tuple[str, bytes]], out: Path) -> int:
@@ -39,5 +75,7 @@ def _safe(name: str) -> Path:
     from orchestrator.errors import BadField
 
     if not _EXPORTED.fullmatch(name):
-        raise BadField("path", name, "the name of a file inside the export, such as replays/1f.jsonl")
+        raise BadField(
+            "path", name, "the name of a file inside the export, such as replays/0012-greedy-vs-mine-1f0c22ab.jsonl"
+        )
     return Path(name)

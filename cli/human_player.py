@@ -1,40 +1,36 @@
-"""A person's seat in a game: shows the table, asks for an action, and sends it."""
+"""A person plays a game at the terminal: it tells what happens, draws the table, asks for an action, and sends it."""
 
 import contextlib
-import os
 import queue
 import re
-import secrets
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import grpc
-from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bots.bundled.decoder import view_of
+from cli import sentences
+from cli.human_seat import HumanSeat
 from cli.local_service import LocalService
 from cli.show import draw, sheet
 from cli.terminal import complain, count_of, own_command
-from rubble.v1 import bot_pb2, bot_pb2_grpc, common_pb2, session_pb2, session_pb2_grpc
-from service.games.chance import SEED_BYTES, Draws, seeds_of
-from service.games.core import AnyGame, BadSetup, Line, OptionValue, Outcome, Plain, Refused, Result, Unreadable
+from rubble.v1 import common_pb2, display_pb2, session_pb2
+from service.games.chance import SEED_BYTES, Draws
+from service.games.core import AnyGame, BadSetup, Line, Outcome, Plain, Refused, Result, Unreadable
 
 DONE, BAD_INPUT = 0, 2
-#: People may think for a long time.
-_CONTROL: Final = common_pb2.TimeControl(move_ms=3_600_000, bank_ms=3_600_000, seating_ms=600_000)
-#: How long to wait for events of other seats before the table is shown without them.
-_NEWS_S: Final = 0.5
+#: How long to wait for an event before the processes are checked.
 _POLL_S: Final = 1.0
-_CALL_S: Final = 30.0
 _HELP: Final = (
     "a number of the list, or an action's notation; ? explains the notation, v draws the table, q resigns and quits"
 )
+#: Log lines that tell a player nothing: who connected, and the seeds.
+_SKIPPED: Final = (display_pb2.LOG_LINE_KIND_SEATED, display_pb2.LOG_LINE_KIND_SEEDS)
 
 
 class _InputEnded(Exception):
@@ -45,108 +41,6 @@ class _Quit(Exception):
     """The person wants to quit."""
 
 
-def service(local_service: LocalService, address: str | None) -> tuple[str, str]:
-    if address is None:
-        local_service.start_service()
-        return local_service.where_it_serves()
-    token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")
-    if not token:
-        raise BadSetup("RUBBLE_OPERATOR_TOKEN", token, f"the operator's token of the service at {address}")
-    return address, token
-
-
-def open_channel(address: str) -> grpc.Channel:
-    trusted = os.environ.get("RUBBLE_CA", "")
-    if not trusted:
-        return grpc.insecure_channel(address)
-    try:
-        roots = None if trusted == "system" else Path(trusted).read_bytes()
-    except OSError as error:
-        raise BadSetup("RUBBLE_CA", trusted, f"a file of certificates that can be read ({error.strerror})") from None
-    return grpc.secure_channel(address, grpc.ssl_channel_credentials(roots))
-
-
-class HumanSeat:
-    """A person's seat: the calls to the service that can be made from it."""
-
-    def __init__(self, channel: grpc.Channel, operator: str, game: AnyGame, seat: int, names: Sequence[str]) -> None:
-        self._calls = session_pb2_grpc.SessionServiceStub(channel)
-        self._operator = _bearer(operator)
-        self._own: tuple[tuple[str, str], ...] = ()
-        self.game = game
-        self.seat = seat
-        #: Bot names by seat; empty for the person.
-        self.names = names
-        self.session = f"play-{game.id}-{secrets.token_hex(4)}"
-
-    def create(self, number: int | None, options: dict[str, OptionValue]) -> None:
-        request = session_pb2.CreateSessionRequest(session=self.session, game=self.game.id, time_control=_CONTROL)
-        request.seats.extend(session_pb2.SeatRequest(bot=name) for name in self.names)
-        for name, value in options.items():
-            request.options[name].CopyFrom(
-                common_pb2.OptionValue(text=value) if isinstance(value, str) else common_pb2.OptionValue(number=value)
-            )
-        if number is not None:
-            seeds = seeds_of(number)
-            request.seeds.CopyFrom(common_pb2.Seeds(table=seeds.table, deck=seeds.deck))
-        response = self._calls.CreateSession(request, metadata=self._operator, timeout=_CALL_S)
-        self._own = _bearer(response.seat_tokens[self.seat])
-
-    def look(self) -> session_pb2.GetViewResponse:
-        request = session_pb2.GetViewRequest(session=self.session)
-        return self._calls.GetView(request, metadata=self._own, timeout=_CALL_S)
-
-    def say(self, turn: int, index: int) -> None:
-        request = session_pb2.ActRequest(session=self.session, turn=turn, index=index)
-        self._calls.Act(request, metadata=self._own, timeout=_CALL_S)
-
-    def resign(self) -> None:
-        request = session_pb2.ResignRequest(session=self.session)
-        self._calls.Resign(request, metadata=self._own, timeout=_CALL_S)
-
-    def watch(self) -> Iterator[session_pb2.WatchResponse]:
-        request = session_pb2.WatchRequest(session=self.session)
-        yield from self._calls.Watch(request, metadata=self._own)
-
-    def replay(self) -> str:
-        request = session_pb2.GetReplayRequest(session=self.session)
-        return self._calls.GetReplay(request, metadata=self._own, timeout=_CALL_S).jsonl
-
-
-def _bearer(token: str) -> tuple[tuple[str, str], ...]:
-    return (("authorization", f"Bearer {token}"),)
-
-
-def take_seats(
-    local_service: LocalService,
-    channel: grpc.Channel,
-    address: str,
-    operator: str,
-    game: AnyGame,
-    seat: int,
-    bots: Sequence[str],
-    number: int | None,
-    options: dict[str, OptionValue],
-) -> HumanSeat:
-    """Start the bots, each as a process with its own key, and create the session with an open seat for the person."""
-    keys = bot_pb2_grpc.BotServiceStub(channel)
-    mark = secrets.token_hex(2)  # other callers of the service may use the same names
-    names = []
-    for index, bot in enumerate(bots, 1):
-        name = f"{bot}-{index}-{mark}"
-        request = bot_pb2.IssueKeyRequest(bot=name, expires_in_s=24 * 3600)
-        key = keys.IssueKey(request, metadata=_bearer(operator), timeout=_CALL_S).bot_key
-        seed = secrets.token_hex(8) if number is None else f"{number}/{index}"
-        command = ["bots.bundled", bot, "--games", "1"]
-        local_service.start(name, command, RUBBLE_ADDRESS=address, RUBBLE_BOT_KEY=key, RUBBLE_BOT_SEED=seed)
-        names.append(name)
-    names.insert(seat, "")
-    human_seat = HumanSeat(channel, operator, game, seat, names)
-    human_seat.create(number, options)
-    return human_seat
-
-
-# ------------------------------------------------------------------------------------------------------------ the game
 class HumanGame:
     """One game: shows the person what happens and asks for actions."""
 
@@ -155,24 +49,29 @@ class HumanGame:
         self._local_service = local_service
         self._console = console
         self._replays = replays
-        self._news: queue.SimpleQueue[session_pb2.WatchEvent | grpc.RpcError] = queue.SimpleQueue()
-        self._heard = 0
-        self._end: session_pb2.WatchEvent | None = None
+        #: The revisions of events, or the error that ended the stream of them.
+        self._news: queue.SimpleQueue[int | grpc.RpcError] = queue.SimpleQueue()
+        #: The revision of the last log line that was told.
+        self._told = 0
+        self._session = session_pb2.Session()
+        #: What the game calls each seat, and the name of each seat in sentences.
+        self._in_game: Sequence[str] = ()
+        self._names: Sequence[str] = ()
+        #: The objectives whose meaning was printed.
+        self._explained: set[str] = set()
 
     def play(self) -> int:
         """Play to the end, or until the person quits; return the exit code."""
         human_seat = self._human_seat
-        others = ", ".join(self._who(seat) for seat in range(len(human_seat.names)) if seat != human_seat.seat)
-        against = f", against {others}" if others else ""
-        self._say(f"{human_seat.game.title}: you have seat {human_seat.seat}{against}.", "bold")
-        self._say(f"Answer with {_HELP}.", "dim")
+        self._introduce()
         threading.Thread(target=self._listen, daemon=True).start()
         try:
-            while self._end is None:
-                shown = human_seat.look()
-                self._hear_up_to(shown.revision)
+            while True:
+                shown = self._learn()
+                if self._is_over():
+                    break
                 if shown.HasField("question"):
-                    human_seat.say(shown.question.turn, self._ask(view_of(shown.view), shown.question))
+                    human_seat.say(shown.question.turn, self._ask(shown))
                 else:
                     self._wait()
         except _InputEnded:
@@ -184,88 +83,141 @@ class HumanGame:
             self._give_up()
         return self._finish()
 
-    def _say(self, line: str, style: str = "") -> None:
-        self._console.print(Text(line, style=style), soft_wrap=True)
+    def _introduce(self) -> None:
+        human_seat = self._human_seat
+        game, own = human_seat.game, human_seat.seat
+        self._in_game = game.names(len(human_seat.bots))
+        names = sentences.numbered(human_seat.bots)
+        names[own] = f"{sentences.as_name(self._in_game[own])} (you)"
+        self._names = names
+        others = ", ".join(
+            f"{name} ({self._in_game[seat]})" for seat, name in enumerate(self._names) if seat != human_seat.seat
+        )
+        called = "" if self._in_game[own] == f"seat {own}" else f" ({self._in_game[own]})"
+        self._say(f"{game.title}: you have seat {own}{called}{', against ' if others else ''}{others}.", "bold")
+        self._say(f"Answer with {_HELP}.", "dim")
 
-    # ------------------------------------------------------------------------------------------------- what others do
+    def _say(self, line: str, style: str = "") -> None:
+        self._console.print(sentences.told(self._console, line, style=style))
+
+    # -------------------------------------------------------------------------------------------------- what happens
+    def _learn(self) -> display_pb2.ShowSessionResponse:
+        """Tell what has happened since the last time, and return the session in words."""
+        shown = self._human_seat.show(self._told, self._names)
+        for line in shown.lines:
+            if line.kind not in _SKIPPED:
+                self._tell(line)
+        self._told, self._session = shown.revision, shown.session
+        return shown
+
+    def _tell(self, line: display_pb2.LogLine) -> None:
+        more = [sentences.AUTOMATON] if line.kind == display_pb2.LOG_LINE_KIND_AUTOMATON else []
+        style = "" if line.seat == self._human_seat.seat else "cyan"
+        if line.kind == display_pb2.LOG_LINE_KIND_FAULT:
+            style = "red"
+        out = self._console
+        out.print(sentences.told(out, line.sentence, line.notation, line.events, head="  ", style=style, more=more))
+
+    def _is_over(self) -> bool:
+        return self._session.status != session_pb2.SESSION_STATUS_ACTIVE
+
     def _listen(self) -> None:
-        """In a thread, put the events of the session into the queue."""
+        """In a thread, put the revisions of events into the queue."""
         try:
             for response in self._human_seat.watch():
                 for event in response.events:
-                    self._news.put(event)
+                    self._news.put(event.revision)
         except grpc.RpcError as error:
             self._news.put(error)
 
-    def _hear_up_to(self, revision: int) -> None:
-        """Show what has happened so far; a secret action arrives later, so the wait is short."""
-        while self._heard < revision and self._end is None:
-            try:
-                self._tell(self._news.get(timeout=_NEWS_S))
-            except queue.Empty:
-                return
-
     def _wait(self) -> None:
+        """Wait for an event that was not told, for a short time."""
         with contextlib.suppress(queue.Empty):
-            self._tell(self._news.get(timeout=_POLL_S))
+            while True:
+                news = self._news.get(timeout=_POLL_S)
+                if isinstance(news, grpc.RpcError):
+                    raise news
+                if news > self._told:
+                    break
         self._local_service.check()
 
-    def _tell(self, event: session_pb2.WatchEvent | grpc.RpcError) -> None:
-        if isinstance(event, grpc.RpcError):
-            raise event
-        self._heard = event.revision
-        match event.WhichOneof("event"):
-            case "action" if event.action.seat != self._human_seat.seat or event.action.house:
-                house = " (the automaton, for a forfeited seat)" if event.action.house else ""
-                text = "(in secret)" if event.action.hidden else event.action.text
-                self._say(f"  {self._who(event.action.seat)}{house}: {text}", "cyan")
-            case "fault":
-                fault = common_pb2.Fault.Name(event.fault.fault).removeprefix("FAULT_")
-                self._say(f"  {self._who(event.fault.seat)} was forfeited: {fault}", "red")
-            case "end":
-                self._end = event
-
-    def _who(self, seat: int) -> str:
-        name = self._human_seat.names[seat]
-        return f"{name.rpartition('-')[0]} (seat {seat})" if name else f"you (seat {seat})"
-
     # ------------------------------------------------------------------------------------------------- what you do
-    def _ask(self, view: Plain, question: session_pb2.Question) -> int:
+    def _ask(self, shown: display_pb2.ShowSessionResponse) -> int:
         """Return the index of the action that the person chose."""
-        game = self._human_seat.game
-        texts = [action.text for action in question.legal_actions]
-        self._show(view, texts)
+        view = self._human_seat.view()
+        notations = [choice.notation for choice in shown.question.choices]
+        self._show(view, shown)
         while True:
             try:
-                said = input(f"your choice (1-{len(texts)}): ").strip()
-            except EOFError:
-                print()
-                raise _InputEnded from None
-            except UnicodeDecodeError:
-                said = "\ufffd"
-            if not sys.stdin.isatty():
-                print(said)  # the output of a script then shows its answers too
+                said = self._read(f"your choice (1-{len(notations)}): ")
+            except _InputEnded:
+                if not sys.stdin.isatty():
+                    raise
+                said = "q"
             match said.lower():
                 case "":
                     continue
                 case "?" | "h" | "help":
                     self._explain()
                 case "v":
-                    self._show(view, texts)
+                    self._show(view, shown, every_objective=True)
                 case "q":
-                    raise _Quit
+                    if self._is_resigning():
+                        raise _Quit
                 case _:
                     try:
-                        return _chosen(game, view, self._human_seat.seat, texts, said)
+                        return _chosen(self._human_seat.game, view, self._human_seat.seat, notations, said)
                     except BadSetup as error:
-                        self._say(f"  {error.expected}", "red")
+                        self._say(error.expected, "red")
 
-    def _show(self, view: Plain, texts: Sequence[str]) -> None:
-        self._console.print()
-        self._console.print(draw(self._human_seat.game.picture(view)), soft_wrap=True)
-        self._console.print()
-        choices = [Text.assemble((f"{place:>3} ", "bold"), text) for place, text in enumerate(texts, 1)]
-        self._console.print(Columns(choices, padding=(0, 3), column_first=True, equal=True))
+    def _read(self, prompt: str) -> str:
+        """Read a line; raises _InputEnded."""
+        try:
+            said = input(prompt).strip()
+        except EOFError:
+            print()
+            raise _InputEnded from None
+        except UnicodeDecodeError:
+            said = "\ufffd"
+        if not sys.stdin.isatty():
+            print(said)  # the output of a script then shows its answers too
+        return said
+
+    def _is_resigning(self) -> bool:
+        """Ask whether the person means it. An end of the input means yes: there will be no other answer."""
+        try:
+            return self._read("Resign this game? y/N ").lower() in ("y", "yes")
+        except _InputEnded:
+            return True
+
+    def _show(self, view: Plain, shown: display_pb2.ShowSessionResponse, *, every_objective: bool = False) -> None:
+        """Draw the table, with the objectives that the person has not read yet or can choose, and list the answers."""
+        out, offered = self._console, shown.question.choices
+        out.print()
+        self._draw(view)
+        out.print()
+        offered_words = {word for choice in offered for word in sentences.words(choice.sentence)}
+        objectives = sentences.objectives(self._human_seat.game, shown.position.svg)
+        wanted = [
+            name for name in objectives if every_objective or name not in self._explained or name in offered_words
+        ]
+        if wanted:
+            out.print(sentences.told(out, "Objectives, and what they score", style="yellow"))
+        for name in wanted:
+            out.print(sentences.told(out, objectives[name], head="  "))
+        if wanted:
+            out.print()
+        self._explained.update(wanted)
+        out.print(sentences.choices(out, [(choice.sentence, choice.notation) for choice in offered]))
+
+    def _draw(self, view: Plain) -> None:
+        """Draw the table, below the names of its seats."""
+        players = [
+            f"{called}: {'you' if seat == self._human_seat.seat else self._names[seat]}"
+            for seat, called in enumerate(self._in_game)
+        ]
+        self._console.print(sentences.told(self._console, " · ".join(players), style="dim"))
+        self._console.print(draw(self._console, self._human_seat.game.picture(view)))
 
     def _explain(self) -> None:
         self._say(f"Answer with {_HELP}.")
@@ -277,28 +229,32 @@ class HumanGame:
     # ------------------------------------------------------------------------------------------------- the end
     def _give_up(self) -> None:
         """Resign, and learn whether that ended the game."""
-        with contextlib.suppress(grpc.RpcError):  # the game has just ended
+        try:
             self._human_seat.resign()
-            self._hear_up_to(self._human_seat.look().revision)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:
+                raise
+            # The game has just ended, or the seat was forfeited.
+        self._learn()
 
     def _finish(self) -> int:
-        if self._end is None:
+        if not self._is_over():
             self._say("You resigned; the others play on without you.", "bold")
             return DONE
-        end = self._end.end
-        if not end.HasField("outcome"):
-            self._say("The game was cancelled; there is no result.", "bold")
+        if not self._session.HasField("outcome"):
+            self._say("There is no result.", "bold")
             return DONE
         self._console.print()
-        self._console.print(draw(self._human_seat.game.picture(view_of(self._human_seat.look().view))), soft_wrap=True)
+        self._draw(self._human_seat.view())
         self._console.print()
-        self._console.print(sheet(_outcome(end.outcome)))
-        own = end.outcome.seats[self._human_seat.seat]
+        self._console.print(sheet(_outcome(self._session.outcome)))
+        own = self._session.outcome.seats[self._human_seat.seat]
         self._say(f"You are {own.name}: rank {own.rank} with {count_of(own.score, 'point')}.", "bold")
         file = self._replays / f"{self._human_seat.session}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self._human_seat.replay(), encoding="utf-8")
-        self._say(f"The replay is in {file}; see `{own_command()} replay show {file}`.")
+        ending = Text(f"The replay is in {file}; see `{own_command()} replay show {file}`.")
+        self._console.print(ending, soft_wrap=True)
         return DONE
 
 

@@ -177,6 +177,7 @@ class LocalArena:
             listen=self.api_address,
             bot_address=self.service_address,
             metrics=self.metrics.get("api", ""),
+            ladders=self._wanted.ladders,
             tls_cert=Path(cert) if cert else None,
             tls_key=Path(key) if key else None,
         )

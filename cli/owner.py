@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from cli.arena_client import ApiAddress, StateDir
+from cli.arena_client import ApiAddress, StateDir, same_arena
 from cli.arguments import Json
 from cli.fitted_table import Column, fitted_table
 from cli.ladder_calls import LadderName, OwnerKey, as_anybody, as_operator, as_owner
 from cli.ladder_words import ago, plain
 from cli.terminal import console, count_of, own_command, print_json
+from orchestrator.ladder.names import OWNER_WORDS
 from orchestrator.report.words import short, visible
 from service.games.core import BadSetup
 
@@ -92,8 +93,9 @@ def _new_file(folder: str, owner: str, advice: str) -> Path:
 def signup(
     ladder: LadderName,
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="The new owner's name; leave it out if you have an owner key.")
-    ] = "",
+        str | None,
+        typer.Argument(metavar="[NAME]", help="The new owner's name; leave it out if you have an owner key."),
+    ] = None,
     invitation: Annotated[
         str, typer.Option("--invitation", metavar="CODE", help="For a ladder with invitations.")
     ] = "",
@@ -112,8 +114,12 @@ def signup(
     [dim]$[/] rubble owner signup autumn --owner-key anna.owner-key
     """
 
+    at = same_arena(api, state_dir)
+
     def make(ladders: "LadderClient") -> None:
-        join = f"with that key you join another ladder: {own_command()} owner signup {ladder} --owner-key FILE"
+        if not name:
+            raise BadSetup("NAME", "", OWNER_WORDS)
+        join = f"with that key you join another ladder: {own_command()} owner signup {ladder} --owner-key FILE{at}"
         path = _new_file(out, name, join)
         with _draft(path.parent) as draft:
             made = ladders.sign_up(ladder, name, invitation)
@@ -132,9 +138,9 @@ def signup(
             print(f"The owner key is in {path}, readable only by you. There is no other copy.")
         given = path or owner_key
         flag = f" --owner-key {given}" if given else ""
-        print(f"Next: {own_command()} ladder enter {ladder} --bot NAME --build LABEL{flag}")
+        print(f"Next: {own_command()} ladder enter {ladder} --bot NAME --build LABEL{flag}{at}")
 
-    if name:
+    if name is not None:
         return as_anybody(api, state_dir, json, make)
     return as_owner(api, state_dir, json, owner_key, join)
 

@@ -60,7 +60,8 @@ def command(
 
     import grpc
 
-    from cli import human_player as seats
+    from cli import human_seat as seats
+    from cli.human_player import HumanGame
     from cli.local_service import LocalService, ProcessDied
     from cli.processes import at_sigterm
 
@@ -68,10 +69,8 @@ def command(
         with LocalService() as local_service, at_sigterm():
             where, token = seats.service(local_service, address)
             with seats.open_channel(where) as channel:
-                human_seat = seats.take_seats(
-                    local_service, channel, where, token, found, own, opponents, number, options
-                )
-                return seats.HumanGame(human_seat, local_service, console(), Path(replays)).play()
+                taken = seats.take_seats(local_service, channel, where, token, found, own, opponents, number, options)
+                return HumanGame(taken, local_service, console(), Path(replays)).play()
     except ProcessDied as error:
         complain(str(error))
     except grpc.RpcError as error:

@@ -1,4 +1,4 @@
-"""``rubble replay``: verifies replay files, and shows them."""
+"""``rubble replay``: lists replay files, verifies them, and shows them."""
 
 import os
 import re
@@ -11,35 +11,37 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.text import Text
 
-from cli import arguments
-from cli.show import draw, sheet
-from cli.terminal import complain, console, count_of, print_json
-from service.games.core import BadSetup, Viewer
-from service.games.log import Visibility, visibilities
-from service.sessions.entries import Acted, AnswerRefused, AutomatonActed, Ended, Entry, Forfeited, Revealed, action_of
+from cli import arguments, replay_list
+from cli.replay_facts import find_files, shown_name
+from cli.replay_pages import ReplayPager
+from cli.terminal import complain, console, print_json
+from orchestrator.report.words import visible
+from service.games.core import BadSetup
+from service.sessions.entries import Entry
+from service.sessions.narration import ALL, Eye
 from service.sessions.replay import BadReplay, OutcomeLine, Replay, decode_replay, read_replay
-from service.sessions.replay_verify import Verification, game_of, tables, verify_replay
+from service.sessions.replay_verify import Verification, verify_replay
 
 GOOD, BAD = 0, 1
 #: The largest file that is read, in bytes. A long game needs a few hundred thousand.
 LARGEST_FILE = 64 * 2**20
-#: How many entries are listed below a table.
-LAST_ENTRIES = 6
 #: Keys; the empty string is the end of the input.
 ENDS_A_LINE = {"\r", "\n", ""}
 NEXT, PREVIOUS, GO, QUIT = {"\r", "\n", " ", "n"}, {"p"}, {"g"}, {"q", "\x04", ""}
 KNOWN = NEXT | PREVIOUS | GO | QUIT
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+app.command("list")(replay_list.command)
 
 
 @app.callback(invoke_without_command=True)
 def _replay(context: typer.Context) -> None:
-    """Verify replay files, and step through them.
+    """List replay files, verify them, and step through them.
 
+    [dim]$[/] rubble replay list --bot mine --lost
     [dim]$[/] rubble replay verify replays/*.jsonl
     [dim]$[/] rubble replay show game.jsonl --viewer 0
     """
@@ -49,7 +51,9 @@ def _replay(context: typer.Context) -> None:
 
 @app.command("verify")
 def verify(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Replay files.", show_default=False)],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Replay files, or folders with them.", show_default=False)
+    ],
     json: arguments.Json = False,
     pin: Annotated[
         str,
@@ -71,16 +75,19 @@ def verify(
     cannot be played again and proves nothing: it counts as good only with --partial, or if --hash names its last line.
 
     [dim]$[/] rubble replay verify game.jsonl
+    [dim]$[/] rubble replay verify runs/first
     [dim]$[/] rubble replay verify --hash 3f0c… game.jsonl
     """
     if pin and not re.fullmatch(r"[0-9a-fA-F]{64}", pin):
         raise BadSetup("--hash", pin, "64 hexadecimal digits, as in the last line of a replay")
-    if pin and len(files) > 1:
+    found = [file for place in files for file in (find_files([place]) if Path(place).is_dir() else [place])]
+    if not found:
+        raise BadSetup("FILE", " ".join(files), "replay files, or folders with files that end in .jsonl")
+    if pin and len(found) > 1:
         raise BadSetup("--hash", " ".join(files), "one file, since a hash belongs to one replay")
-    contents = [_read(file) for file in files]
     verifications = []
-    for file, data in zip(files, contents, strict=True):
-        verification = _verify(data, pin, partial)
+    for file in found:
+        verification = _verify(_read(file), pin, partial)
         verifications.append(verification)
         if not json:
             _print_verification(file, verification, is_proven=_is_proven(verification, partial))
@@ -88,7 +95,7 @@ def verify(
         print_json(
             [
                 _described(file, verification) | {"proven": _is_proven(verification, partial)}
-                for file, verification in zip(files, verifications, strict=True)
+                for file, verification in zip(found, verifications, strict=True)
             ]
         )
     return GOOD if all(_is_proven(verification, partial) for verification in verifications) else BAD
@@ -163,11 +170,14 @@ def show(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every table, one below the other.")] = False,
     viewer: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--viewer", metavar="SEAT|spectator", help="Show what this seat (counted from 0) or a spectator sees."
+            "--viewer",
+            metavar="SEAT|spectator",
+            help="Show what this seat (counted from 0) or a spectator sees; by default a list shows everything, and "
+            "a table what a spectator sees.",
         ),
-    ] = "spectator",
+    ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="No colours, no stepping with keys.")] = False,
 ) -> int:
     """Step through a game: enter, space or n next, p previous, g go to a revision, q quit.
@@ -185,122 +195,33 @@ def show(
         complain(_printable(f"{file}: line {verification.line}: {verification.reason}"))
         return BAD
     replay = _printable_replay(read_replay(decode_replay(data)))
-    looking = arguments.read_viewer(viewer, len(replay.bots))
+    is_list = at is None and not everything and (plain or not (sys.stdin.isatty() and sys.stdout.isatty()))
+    by_default: Eye = ALL if is_list else None
+    eye = by_default if viewer is None else arguments.read_viewer(viewer, len(replay.bots))
     last = len(replay.entries)
     place = None if at is None else arguments.read_number("--at", at, 0, last)
     out = console()
     if plain:
         out = Console(width=out.width, highlight=False, color_system=None, force_terminal=False)
+    names = [visible(shown_name(bot, replay.session)) if bot else "" for bot in replay.bots]
+    pager = ReplayPager(out, replay, eye, verification.reason, names)
     if replay.seeds is None:
         if place is not None or everything:
             raise BadSetup(
                 "FILE", file, f"a replay with seeds, since a table cannot be drawn without them ({verification.reason})"
             )
-        out.print(_ReplayPager(replay, looking, verification.reason).summary(), soft_wrap=True)
+        out.print(pager.summary(), soft_wrap=True)
         return GOOD
-    pager = _ReplayPager(replay, looking, verification.reason)
     if place is not None:
         out.print(pager.page(place), soft_wrap=True)
     elif everything:
         for each in range(last + 1):
             out.print(pager.page(each), soft_wrap=True)
-    elif plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    elif is_list:
         out.print(pager.summary(), soft_wrap=True)
     else:
         _step(out, pager, last)
     return GOOD
-
-
-class _ReplayPager:
-    """Shows a replay page by page, as one viewer sees it."""
-
-    def __init__(self, replay: Replay, viewer: Viewer, reason: str) -> None:
-        self.replay = replay
-        self.viewer = viewer
-        #: What the verification found.
-        self.reason = reason
-        self.states = list(tables(replay)) if replay.seeds is not None else []
-
-    def heading(self, place: int | None) -> Text:
-        """Show the game, the session, the revision and the viewer."""
-        replay = self.replay
-        who = "a spectator" if self.viewer is None else f"seat {self.viewer}"
-        at = f" · revision {place} of {len(replay.entries)}" if place is not None else f" · {self.reason}"
-        seen = f" · seen by {who}" if self.states else ""
-        facts = f" · session {replay.session} · {count_of(len(replay.bots), 'player')}{at}{seen}"
-        title = game_of(replay).title if self.states else replay.game
-        return Text.assemble((title, "bold"), facts)
-
-    def bots(self) -> Text:
-        """Show the bots by seat."""
-        names = [f"{seat}: {bot or 'an open seat'}" for seat, bot in enumerate(self.replay.bots)]
-        return Text("seats: " + ", ".join(names), style="dim")
-
-    def page(self, place: int) -> Group:
-        """Show the table and the last entries at a revision."""
-        first = max(0, place - LAST_ENTRIES)
-        entries = self.replay.entries[first:place]
-        is_secret = game_of(self.replay).is_secret(self.states[place])
-        seen = visibilities(
-            [action_of(entry) for entry in entries], self.viewer, is_secret=is_secret, is_revealed=False
-        )
-        parts: list[RenderableType] = [Text(), self.heading(place), self.bots(), Text(), self.table(place), Text()]
-        parts += [
-            self.said(revision, entry, sight).append("  ←" if revision == place else "", "bold")
-            for revision, (entry, sight) in enumerate(zip(entries, seen, strict=True), first + 1)
-        ]
-        if place == len(self.replay.entries):
-            parts += self.result()
-        return Group(*parts)
-
-    def table(self, place: int) -> Text:
-        """Draw the table at a revision."""
-        game = game_of(self.replay)
-        return draw(game.picture(game.view(self.states[place], self.viewer)))
-
-    def said(self, revision: int, entry: Entry, sight: Visibility = Visibility.WHOLE) -> Text:
-        """Show an entry as a line; a secret one shows only its seat."""
-        line = Text(f"{revision:>5}  ", style="dim")
-        if not isinstance(entry, Ended | Revealed):
-            line.append(f"seat {entry.seat}  ", style="cyan")
-        if sight is not Visibility.WHOLE:
-            return line.append("(in secret)", style="dim")
-        note = ""
-        match entry:
-            case Acted():
-                line.append(entry.action, style="bold").append(f"  {entry.think_ms:,} ms", style="dim")
-                note = entry.note
-            case AutomatonActed():
-                line.append(entry.action).append("  by the automaton", style="dim")
-            case AnswerRefused():
-                line.append(f"refused: {entry.reason}", style="red")
-                note = entry.note
-            case Forfeited():
-                line.append(f"forfeited: {entry.fault}", style="bold red")
-                note = entry.outage
-            case Ended():
-                line.append(entry.status.lower(), style="bold")
-                note = entry.note
-            case _:
-                line.append(entry.kind, style="dim")
-        if note:
-            line.append("  " + " ".join(note.split()), style="italic dim")
-        return line
-
-    def result(self) -> list[RenderableType]:
-        """Show the score sheet, if there is one."""
-        outcome = self.replay.sheet()
-        if outcome is not None:
-            return [Text(), sheet(outcome)]
-        return [Text(), Text("over: CANCELLED" if self.replay.outcome else "still running", style="bold")]
-
-    def summary(self) -> Group:
-        """Show every entry, the last table and the score sheet."""
-        parts: list[RenderableType] = [Text(), self.heading(None), self.bots(), Text()]
-        parts += [self.said(revision, entry) for revision, entry in enumerate(self.replay.entries, 1)]
-        if self.states:
-            parts += [Text(), self.table(len(self.replay.entries))]
-        return Group(*parts, *self.result())
 
 
 def _printable(text: str) -> str:
@@ -352,7 +273,7 @@ def _keys() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _step(out: Console, pager: _ReplayPager, last: int) -> None:
+def _step(out: Console, pager: ReplayPager, last: int) -> None:
     """Step through the replay with keys."""
     place = 0
     problem = ""

@@ -1,24 +1,30 @@
 """``rubble show``: draws one table, as one viewer sees it."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cli import arguments
+from cli.sentences import as_name, choices, told
 from cli.terminal import console, count_of
 from service.games.chance import seeds_of
 from service.games.core import AnyGame, Outcome, Picture, Result, Viewer
-from service.games.log import History
+from service.games.log import History, Visibility, visibilities
 from service.games.playing import play_on, player_draws
+from service.sessions.entries import Acted, Ended, Status
+from service.sessions.log_view import hidden
+from service.sessions.narration import Narrator, Told, choice_sentence
 
 MOST_PLIES = 10**6
 #: How many entries of the log, and how many legal actions, are shown.
 LAST_ACTIONS = 8
 FIRST_CHOICES = 24
+#: Columns before the rest of a line of a picture that does not fit.
+_INDENT = 6
 
 
 def command(
@@ -59,32 +65,82 @@ def command(
 
     who = "a spectator" if looking is None else f"seat {looking}"
     heading = f" · {count_of(seats, 'player')} · seed {number} · after {count_of(made, 'decision')} · seen by {who}"
-    parts: list[RenderableType] = [Text(), Text.assemble((found.title, "bold"), heading), Text()]
-    parts += [draw(found.picture(found.view(state, looking))), Text()]
-    log = history.shown_to(state, looking)[-LAST_ACTIONS:]
+    out = console()
+    out.print(Text.assemble("\n", (found.title, "bold"), heading, "\n"))
+    out.print(draw(out, found.picture(found.view(state, looking))))
+    out.print()
+    names = [as_name(name) for name in found.names(seats)]
+    log = _last_actions(
+        found, found.new(seats, options, seeds_of(number)), history, looking, found.is_secret(state), names
+    )
     if log:
-        parts.append(
-            Text("last actions: " + ", ".join(f"{seat}: {text or '(in secret)'}" for seat, text in log), style="dim")
-        )
+        out.print(Text("last actions", style="bold"))
+    for line in log:
+        out.print(told(out, line.sentence, line.notation, line.events, head="  "))
+    if log:
+        out.print()
     outcome = found.outcome(state)
-    parts += [sheet(outcome)] if outcome else _to_act(found, state, looking)
-    console().print(Group(*parts), soft_wrap=True)
+    if outcome is not None:
+        out.print(sheet(outcome))
+    else:
+        _print_question(out, found, state, looking, names)
 
 
-def draw(picture: Picture) -> Text:
-    """Return a picture with its styles."""
-    return Text("\n").join(Text.assemble(*line) for line in picture)
+def _last_actions(
+    game: AnyGame, state: object, history: History[Any, Any], viewer: Viewer, is_secret: bool, names: Sequence[str]
+) -> list[Told]:
+    """Tell the last actions, as the viewer may know them; ``state`` is the one before the first action."""
+    first = max(0, len(history.entries) - LAST_ACTIONS)
+    for entry in history.entries[:first]:
+        game.apply(state, entry.seat, game.read(entry.text))
+    narrator = Narrator(game, state, viewer, names)
+    found = []
+    for entry, sight in zip(
+        history.entries[first:],
+        visibilities(history.entries[first:], viewer, is_secret=is_secret, is_revealed=False),
+        strict=True,
+    ):
+        acted = Acted(0, entry.seat, 1, entry.text, 0, lasting=entry.lasting)
+        line = narrator.tell(acted, acted if sight is Visibility.WHOLE else hidden(acted))
+        if sight is not Visibility.NOTHING:
+            found.append(line)
+    outcome = game.outcome(state)
+    if outcome is not None:
+        end = Ended(0, Status.FINISHED)
+        found.append(narrator.tell(end, end, outcome))
+    return found
 
 
-def _to_act(game: AnyGame, state: object, viewer: Viewer) -> list[RenderableType]:
+def _print_question(out: Console, game: AnyGame, state: object, viewer: Viewer, names: Sequence[str]) -> None:
+    """Name the seats that are to act; if the viewer is one of them, list what it may do."""
     acting = game.to_act(state)
     word = "seat" if len(acting) == 1 else "seats"
-    parts: list[RenderableType] = [Text(f"to act: {word} {', '.join(str(seat) for seat in acting)}")]
-    if viewer is not None and viewer in acting:
-        choices = [game.text(action) for action in game.legal_actions(state, viewer)]
-        more = f" … and {len(choices) - FIRST_CHOICES} more" if len(choices) > FIRST_CHOICES else ""
-        parts.append(Text("legal actions: " + " | ".join(choices[:FIRST_CHOICES]) + more))
-    return parts
+    out.print(Text(f"to act: {word} {', '.join(str(seat) for seat in acting)}"))
+    if viewer is None or viewer not in acting:
+        return
+    actions, view = game.legal_actions(state, viewer), game.view(state, viewer)
+    offered = [
+        (choice_sentence(game, view, viewer, action, names), game.text(action)) for action in actions[:FIRST_CHOICES]
+    ]
+    out.print(Text("\nlegal actions", style="bold"))
+    out.print(choices(out, offered, is_numbered=False))
+    if len(actions) > FIRST_CHOICES:
+        out.print(Text(f"  … and {len(actions) - FIRST_CHOICES} more", style="dim"))
+
+
+def draw(out: Console, picture: Picture) -> Text:
+    """Return a picture with its styles; a line that does not fit goes on below, further to the right."""
+    lines: list[Text] = []
+    for pieces in picture:
+        line = Text.assemble(*pieces)
+        line.rstrip()
+        if line.cell_len <= out.width:
+            lines.append(line)
+            continue
+        for place, part in enumerate(line.wrap(out, out.width - _INDENT)):
+            part.rstrip()
+            lines.append(Text(" " * _INDENT) + part if place else part)
+    return Text("\n").join(lines)
 
 
 def sheet(outcome: Outcome) -> Table:

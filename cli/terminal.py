@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,15 @@ def complain(message: str, *, said: str = "") -> None:
     print("rubble: " + _harmless(" ".join(message.split())), file=sys.stderr)
     for line in said.splitlines()[-_MOST_LINES:]:
         print(f"  {_harmless(line)}", file=sys.stderr)
+
+
+def report_error(json_wanted: bool, reason: str, message: str, facts: Mapping[str, Any] = {}) -> None:
+    """Print an error on standard error: a line for people, or an object with its reason, its sentence and its facts."""
+    if json_wanted:
+        told = {"error": reason, "message": message, **facts}
+        print(json.dumps(told, ensure_ascii=False), file=sys.stderr)
+    else:
+        complain(message)
 
 
 def _harmless(text: str) -> str:

@@ -86,9 +86,9 @@ def _check_file(url: str) -> None:
         raise NothingToAsk(f"--book: there is no book {parts.database!r}; expected the file of an arena or a run")
 
 
-def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) -> AnyTournaments:
-    """Open a book, an API, or the arena that runs in the state folder."""
-    from cli.arena_address import operator_token, secret_address
+def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str, *, for_anybody: bool) -> AnyTournaments:
+    """Open a book, an API, or the arena that runs in the state folder. ``for_anybody``: no token is needed."""
+    from cli.arena_address import operator_token, operator_token_if_known, secret_address
 
     if not api and (book := secret_address("--book", book)):
         from cli.roster import read_text
@@ -104,16 +104,27 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str) ->
     from orchestrator.api.client import TournamentClient
 
     others = "--api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
-    access = arena_access(api, state_dir, lambda: operator_token(state_dir), others)
+
+    def token() -> str:
+        return operator_token_if_known(api, state_dir) if for_anybody else operator_token(state_dir)
+
+    access = arena_access(api, state_dir, token, others)
     return stack.enter_context(TournamentClient(access))
 
 
 def _with_tournaments(
-    book: str, api: str, state_dir: str, work: "Callable[[AnyTournaments], int | None]", roster: str = ""
+    book: str,
+    api: str,
+    state_dir: str,
+    work: "Callable[[AnyTournaments], int | None]",
+    roster: str = "",
+    *,
+    for_anybody: bool = False,
 ) -> int:
     """Do something with tournaments; every failure is one line.
 
-    ``roster`` is the roster file that is entered, for error messages; without it, a book must exist already.
+    ``roster`` is the roster file that is entered, for error messages; without it, a book must exist already. ``for_anybody``: the
+    API allows it without a token.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -126,7 +137,7 @@ def _with_tournaments(
 
     with ExitStack() as stack:
         try:
-            tournaments = _open(book, api, state_dir, stack, roster)
+            tournaments = _open(book, api, state_dir, stack, roster, for_anybody=for_anybody)
         except (NothingToAsk, NoToken, BadSetting) as error:
             complain(str(error))
             return _BAD_INPUT
@@ -251,7 +262,7 @@ def list_all(json: Json = False, book: BookUrl = "", api: ApiAddress = "", state
             )
         console().print(table if found else "no tournaments")
 
-    return _with_tournaments(book, api, state_dir, show)
+    return _with_tournaments(book, api, state_dir, show, for_anybody=True)
 
 
 def _all(tournaments: AnyTournaments) -> "Iterator[tournament_pb2.Tournament]":
@@ -334,7 +345,7 @@ def show_one(
         for note in notes(found):
             console().print(note, markup=False)
 
-    return _with_tournaments(book, api, state_dir, show)
+    return _with_tournaments(book, api, state_dir, show, for_anybody=True)
 
 
 @app.command("watch")
@@ -351,7 +362,10 @@ def watch(
     """
     from cli.watch import follow
 
-    return _with_tournaments(book, api, state_dir, lambda tournaments: follow(tournaments, tournament, json=json))
+    def follow_it(tournaments: AnyTournaments) -> int:
+        return follow(tournaments, tournament, json=json)
+
+    return _with_tournaments(book, api, state_dir, follow_it, for_anybody=True)
 
 
 @app.command("report")

@@ -12,6 +12,7 @@ import typer
 
 from cli import up_flags
 from cli.arena_address import ArenaAddress, NoToken, remove_address, secret_address, without_password, write_address
+from cli.arena_client import same_arena
 from cli.processes import at_sigterm
 from cli.terminal import complain, console, own_command
 from cli.up_flags import BadChoice
@@ -26,6 +27,8 @@ _ASK_S: Final = 3.0
 _LOCK: Final = "arena.lock"
 _WINDOW: Final = 4
 _FAILED, _BAD_INPUT = 1, 2
+#: Columns of an address, before what it is for; longer ones are printed whole.
+_ADDRESS_WIDTH: Final = 34
 #: Variables that only the service understands; it inherits them.
 _SERVICE_KEEPS: Final = (
     "RUBBLE_OPERATOR_TOKEN", "RUBBLE_OPERATOR_TOKEN_FILE", "RUBBLE_SECRETS", "RUBBLE_SECRETS_FILE",
@@ -116,7 +119,7 @@ def command(
         bool,
         typer.Option(
             "--no-ladder",
-            help="Create no ladder of bundled bots if there is none, and let no ladder of the book go on.",
+            help="Play no ladders: create none of bundled bots, let none of the book go on, and refuse new ones.",
         ),
     ] = False,
 ) -> int:
@@ -128,7 +131,8 @@ def command(
     the arena by its state folder. On several hosts, start `rubble serve`, `rubble worker`, `rubble beat` and `rubble api` instead.
 
     [dim]$[/] rubble up
-    [dim]$[/] rubble tournament create roster.toml     [dim]# in another terminal[/]
+    [dim]$[/] rubble roster new roster.toml            [dim]# in another terminal[/]
+    [dim]$[/] rubble tournament create roster.toml
     [dim]$[/] rubble tournament watch NAME
     [dim]$[/] rubble up --listen arena.example:50051 --api arena.example:50052 --tls-cert arena.pem --tls-key arena.key
     """
@@ -238,8 +242,6 @@ def _check_certificate(arena: "LocalArena", ca: str) -> None:
 
 
 def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings", ladder: str) -> None:
-    from rich.table import Table
-
     state = wanted.state_dir
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE") or state / "operator_token"
     redis = without_password(wanted.redis) if wanted.redis else f"embedded, in {state / 'redis'}"
@@ -258,16 +260,19 @@ def _print_addresses(arena: "LocalArena", wanted: "ArenaSettings", ladder: str) 
         *(("metrics", f"http://{address}/metrics", name) for name, address in arena.metrics.items()),
         ("logs", str(wanted.logs), ""),
     ]
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for row in rows:
-        table.add_row(*row, style=None)
     out = console()
     out.print("[bold]Rubble is up.[/] Ctrl-C stops it.", highlight=False)
-    out.print(table, highlight=False, soft_wrap=True)
-    at = "" if str(state) == ".rubble" else f" --state-dir {state}"
+    for name, value, about in rows:
+        line = f"{name:8} {value:{_ADDRESS_WIDTH}}  {about}".rstrip()
+        out.print(line, highlight=False, markup=False, soft_wrap=True)
+    at = same_arena("", str(state))
     if ladder:
         out.print(f"Watch the ladder: {own_command()} ladder watch {ladder}{at}", highlight=False, soft_wrap=True)
-    out.print(f"Next: {own_command()} tournament create roster.toml{at}", highlight=False, soft_wrap=True)
+    if not wanted.ladders:
+        out.print("No ladders are played, and none can be created: --no-ladder", highlight=False, soft_wrap=True)
+    rubble = own_command()
+    following = f"Next: {rubble} roster new roster.toml && {rubble} tournament create roster.toml{at}"
+    out.print(following, highlight=False, soft_wrap=True)
     out.file.flush()
 
 

@@ -94,16 +94,21 @@ def updates(tournaments: "AnyTournaments", name: str, *, standings: bool) -> "Up
 
 
 def reopened(stream: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yield what a stream sends, and open it again whenever it ends."""
+    """Yield what a stream sends, and open it again whenever it ends. An outage is told once."""
     from orchestrator.client import ServiceError
 
+    is_told = False
     while True:
         try:
-            yield from stream()
+            for each in stream():
+                is_told = False
+                yield each
         except ServiceError as error:
             if not error.is_passing:
                 raise
-            complain(f"the stream broke ({error.reason}); opening it again")
+            if not is_told:
+                complain(f"the stream broke ({error.reason}); it is opened again until the arena answers")
+            is_told = True
         time.sleep(_AGAIN_S)
 
 

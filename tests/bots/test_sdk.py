@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
+import grpc
 import pytest
 from rubble_bot import Bot, Turn, run
 
@@ -181,6 +182,31 @@ def test_a_setting_that_cannot_be_used_is_named(
 
     assert ended.value.code == 2
     assert f"rubble-bot: {complaint}" in capsys.readouterr().err
+
+
+def test_without_a_key_both_ways_to_get_one_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("RUBBLE_BOT_KEY", raising=False)
+    with pytest.raises(SystemExit):
+        run(last)
+    said = capsys.readouterr().err
+    assert "`rubble key issue NAME`" in said
+    assert "`rubble ladder enter` writes one into LADDER.BOT.LABEL.env" in said
+
+
+def test_the_owner_of_a_build_is_told_how_to_get_a_new_key(arena: BotArena) -> None:
+    bot = "cup.mybot.v1"
+    key = arena.key(bot)
+    with grpc.insecure_channel(arena.address) as channel:
+        revoke = bot_pb2_grpc.BotServiceStub(channel).RevokeKey
+        revoke(bot_pb2.RevokeKeyRequest(bot=bot), metadata=arena.operator_metadata)
+    process = arena.bot(bot, "-m", "bots.bundled", "random", RUBBLE_BOT_KEY=key)
+
+    assert process.wait(PATIENCE_S) == 1
+    said = arena.log_of(bot).read_text()
+    assert f"this key of {bot} was revoked" in said
+    assert "`rubble ladder key LADDER BOT/LABEL`" in said
 
 
 # ------------------------------------------------------------------------------------------------------ coming and going

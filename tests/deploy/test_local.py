@@ -19,7 +19,9 @@ DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 CLOCK = "[time_control]\nmove_ms = 60000\nbank_ms = 600000\n"
 RANDOM = {"random": "random", "other": "random"}
 ROSTERS = {
-    "cup": roster_text({"greedy": "greedy", **RANDOM}, CLOCK, name="cup", game="relief", players=2, deals=8, seed=1906),
+    "cup": roster_text(
+        {"greedy": "greedy", **RANDOM}, CLOCK, name="cup", game="relief", players=2, deals=24, seed=1906
+    ),
     "spoilt": roster_text(
         {"random": "random", "cheat": script("bad_bot", "illegal")},
         CLOCK,
@@ -119,8 +121,8 @@ def test_a_tournament_is_played_by_all_parts_together(folder: Path) -> None:
     with Local(folder / "arena") as local:
         local.rubble("health", local.facts["bots"])
         local.rubble("health", local.facts["bots"], "--service", "no.such.Service", is_ok=False)  # a call that fails
-        local.rubble("tournament", "create", str(folder / "cup.toml"))
         _make_ladder(local, folder)
+        local.rubble("tournament", "create", str(folder / "cup.toml"))
         book = local.book()
         cup = book.tournament("cup").id
         wait_for(lambda: book.progress(cup).recorded >= 2, "the first matches")
@@ -129,7 +131,7 @@ def test_a_tournament_is_played_by_all_parts_together(folder: Path) -> None:
         assert book.progress(cup).recorded < book.progress(cup).total, "they were killed during the tournament"
         local.rubble("tournament", "create", str(folder / "spoilt.toml"))  # the counts of a dead worker are lost
         wait_for(lambda: book.tournament(cup).state == "done", "the cup is over", 900)
-        assert book.progress(cup).recorded == book.progress(cup).total == 48
+        assert book.progress(cup).recorded == book.progress(cup).total == 144
         wait_for(lambda: book.season("spring").blocks >= 2, "the bundled bots of the ladder play")
         book.close()
         standings = json.loads(local.rubble("tournament", "show", "cup", "--json"))

@@ -159,6 +159,7 @@ def _ladder_facts(book: Book) -> list[object]:
         book.builds("spring"),
         book.tables(id_),
         book.open_matches(id_),
+        book.matches(id_),
         book.games_of(id_, book.over_blocks(id_)),
         sorted(book.replays(id_)),
         book.draws(id_),

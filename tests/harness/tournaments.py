@@ -279,7 +279,15 @@ class Host:
 
     def rubble(self, *arguments: str, code: int = 0, env: Mapping[str, str] = {}) -> str:
         """Run a ``rubble`` command at this arena; return its output."""
-        ended = run_command(*RUBBLE, *arguments, "--state-dir", self.state, env=clean_env(env, COLUMNS="200"))
+        return self._run(*arguments, "--state-dir", str(self.state), code=code, env=env)
+
+    def rubble_as_anybody(self, *arguments: str, code: int = 0) -> str:
+        """Run a ``rubble`` command that knows the address of this arena and no token."""
+        elsewhere = ("--api", self.arena_address()["api"], "--state-dir", str(self.folder / "elsewhere"))
+        return self._run(*arguments, *elsewhere, code=code)
+
+    def _run(self, *arguments: str, code: int, env: Mapping[str, str] = {}) -> str:
+        ended = run_command(*RUBBLE, *arguments, env=clean_env(env, COLUMNS="200"))
         assert ended.returncode == code, ended.stdout + ended.stderr + logs(self.folder)
         return ended.stdout + ended.stderr
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from cli.app import run
 from service.games import all_games
@@ -133,6 +135,47 @@ def test_every_table_can_be_drawn(capsys: pytest.CaptureFixture[str], game: str,
     if plies != "30":  # a short game is over by then, a long one is not
         assert ("rank" in page) == (plies == "100000")
     assert ("to act: seat" in page) != ("rank" in page)
+    assert ("  The game is over" in page) == ("rank" in page)
+    assert bool(re.search("· .* (wins|share the win) ", page)) == ("rank" in page)
+
+
+@pytest.mark.parametrize("game", list(all_games()))
+@pytest.mark.parametrize("columns", [80, 140])
+def test_no_line_of_a_table_and_its_sentences_is_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], game: str, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    seats = str(all_games()[game].seats[-1])
+    for plies in ("0", "40", "100000"):
+        page = output_of(capsys, "show", "--game", game, "--players", seats, "--plies", plies, "--viewer", "0")
+        assert [line for line in page.splitlines() if cell_len(line) > columns] == []
+
+
+def test_actions_and_answers_are_sentences_with_their_notation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    page = output_of(
+        capsys, "show", "--game", "sf1906-2e", "--players", "1", "--plies", "2", "--viewer", "0", "--seed", "4"
+    )
+    log, answers = page.split("last actions\n")[1].split("legal actions\n")
+
+    earned, permit, *events = log.splitlines()[:5]
+    assert re.fullmatch(r"  Orange moves to the \$\d earnings space, .*  earn \d", earned)
+    assert re.fullmatch(r"  Orange takes permit P\d\d \(.*\) from the row  permit \d", permit)
+    assert any(event.startswith("  · The Committee moves to the ") for event in events)
+    offered = [re.fullmatch(r"  [A-Z].+  (place \d .+)", line) for line in answers.splitlines()]
+    assert len(offered) > 3
+    assert all(offered)
+
+
+def test_a_secret_choice_is_told_to_its_own_seat_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Seat 0 has placed its first leader, and others still choose."""
+    arguments = ("show", "--game", "relief", "--players", "2", "--plies", "1", "--viewer")
+
+    assert "last actions\n  Seat 0 places a leader on " in output_of(capsys, *arguments, "0")
+    for viewer in ("1", "spectator"):
+        assert "last actions" not in output_of(capsys, *arguments, viewer)
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from cli.app import run
 from service.games import all_games
-from service.sessions.entries import ACTIONS
+from service.sessions.entries import ACTIONS, Acted
 from service.sessions.replay import read_replay, write_replay
 from tests.sessions.scripted_sessions import ScriptedSession
 
@@ -104,6 +106,27 @@ def test_a_bad_one_ends_with_1_and_names_file_line_and_reason(
     assert f"{bad}: BAD: line 10: the line was changed" in out
 
 
+def test_a_folder_stands_for_the_replays_in_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: str, bad: str
+) -> None:
+    exported = tmp_path / "run" / "replays"
+    exported.mkdir(parents=True)
+    (exported / "2.jsonl").write_bytes(Path(bad).read_bytes())
+    (exported / "1.jsonl").write_bytes(Path(good).read_bytes())
+    (exported.parent / "other.jsonl").write_text("no replay\n")
+
+    code, out, _ = asked(capsys, "verify", str(tmp_path / "run"))
+    assert code == 1
+    assert [line.split(": ")[:2] for line in out.splitlines()] == [
+        [f"{exported}/1.jsonl", "good"],
+        [f"{exported}/2.jsonl", "BAD"],
+    ]
+    (tmp_path / "empty").mkdir()
+    code, out, err = asked(capsys, "verify", str(tmp_path / "empty"))
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert f"'{tmp_path}/empty'" in err and ".jsonl" in err
+
+
 def test_json_has_exactly_these_keys(capsys: pytest.CaptureFixture[str], good: str, bad: str) -> None:
     code, out, _ = asked(capsys, "verify", "--json", good, bad)
     told: list[dict[str, Any]] = json.loads(out)
@@ -151,7 +174,6 @@ def test_a_file_that_is_not_a_replay_gets_one_line(
     [
         (["verify"], "FILE", "--help"),
         (["verify", "/nowhere/x"], "'/nowhere/x'", "No such file"),
-        (["verify", "/"], "'/'", "directory"),
         (["verify", "--hash", "abc", "/"], "'abc'", "64 hexadecimal digits"),
         (["verify", "--hash", "0" * 64, "a", "b"], "'a b'", "one file"),
         (["verify", "--loud", "a"], "--loud", "--partial"),
@@ -212,8 +234,27 @@ def test_events_are_listed_and_a_note_cannot_control_the_terminal(
     assert "seats: 0: ada, 1: bob, 2: an open seat" in out
     assert "a [2J note of two lines" in out
     assert "\x1b" not in out
-    assert "forfeited: RESIGNED" in out
+    assert "  Seat 2 resigned" in out
     assert "by the automaton" in out
+
+
+@pytest.mark.parametrize("arguments", [(), ("--at", "1000000"), ("--viewer", "2", "--all")])
+def test_the_end_tells_the_official_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], good: str, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    replay = read_replay(Path(good).read_text())
+    assert replay.outcome is not None and replay.outcome.ranks[2] == 3
+    winner = ("ada", "bob")[replay.outcome.ranks.index(1)]
+    last = str(len(replay.entries))
+
+    out = asked(capsys, "show", good, *(last if word == "1000000" else word for word in arguments))[1]
+
+    assert f"{last:>5}  The game is over" in out
+    assert f"       · {winner} wins with " in out
+    assert (
+        f"       · Seat 2 is ranked 3rd with {replay.outcome.scores[2]} points, because the seat was forfeited" in out
+    )
 
 
 def test_one_table_or_all_of_them(capsys: pytest.CaptureFixture[str], good: str) -> None:
@@ -229,17 +270,131 @@ def test_one_table_or_all_of_them(capsys: pytest.CaptureFixture[str], good: str)
 
 
 def test_a_secret_action_is_hidden_from_other_viewers_while_it_is_secret(
-    capsys: pytest.CaptureFixture[str], good: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], good: str
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     replay = read_replay(Path(good).read_text())
     place, said = next(
         (place, entry) for place, entry in enumerate(replay.entries, 1) if isinstance(entry, ACTIONS) and entry.secret
     )
 
-    assert "(in secret)" in asked(capsys, "show", good, "--at", str(place))[1]
+    name = ("ada", "bob", "Seat 2")[said.seat]
+    others = asked(capsys, "show", good, "--at", str(place))[1]
+    assert f"{place:>5}  {name} acts in secret" in others
+    assert said.action not in others.split(f"{place:>5}  ")[1]
     own = asked(capsys, "show", good, "--at", str(place), "--viewer", str(said.seat))[1]
-    assert "(in secret)" not in own
-    assert said.action in own
+    assert "acts in secret" not in own
+    assert re.search(rf"{place:>5}  {name} places a leader on .*  {said.action}  ", own)
+
+
+def test_a_card_that_one_seat_has_drawn_is_told_to_it_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table = ScriptedSession("sf1906-2e", 2)
+    table.play_until(lambda session: "objective deck" in session.legal_texts(session.open_seats()[0]))
+    owner = table.open[0]
+    table.answer(owner, "objective deck")
+    place = next(at for at, entry in enumerate(table.entries, 1) if entry == table.last(Acted))
+    file = save(tmp_path / "x.jsonl", table.finish())
+
+    def told(viewer: str) -> str:
+        return asked(capsys, "show", file, "--at", str(place), "--viewer", viewer)[1].split(f"{place:>5}  bot-")[1]
+
+    assert "· The card is objective O" in told(str(owner))
+    for other in (str(1 - owner), "spectator"):
+        assert "objective deck" in told(other)
+        assert "· The card is objective" not in told(other)
+
+
+def test_a_list_for_one_viewer_has_only_what_that_viewer_may_know(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Without --viewer it has everything, and says so."""
+    table = ScriptedSession("sf1906-2e", 2)
+    table.play_until(lambda session: "objective deck" in session.legal_texts(session.open_seats()[0]))
+    owner = table.open[0]
+    table.answer(owner, "objective deck")
+    place = next(at for at, entry in enumerate(table.entries, 1) if entry == table.last(Acted))
+    file = save(tmp_path / "x.jsonl", table.finish())
+    expected = (
+        ("", "all seats", True),
+        (str(owner), f"seat {owner}", True),
+        (str(1 - owner), f"seat {1 - owner}", False),
+    )
+    for viewer, seen_by, is_told in (*expected, ("spectator", "a spectator", False)):
+        out = asked(capsys, "show", file, *(["--viewer", viewer] if viewer else []))[1]
+        assert f" · seen by {seen_by}" in out.replace("\n", " ")
+        card = out.split(f"\n{place:>5}  ")[1].split(f"\n{place + 1:>5}  ")[0]
+        assert ("· The card is objective O" in card) is is_told
+
+
+def test_a_game_that_was_cancelled_while_seats_chose_secretly_has_no_secrets_any_more(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = ScriptedSession("relief", 2)
+    table.play_until(lambda session: session.game.is_secret(session.state))
+    table.answer(table.open[0])
+    table.wrote(table.session.cancel("the power failed", table.now))
+    file = save(tmp_path / "x.jsonl", table)
+    last = len(read_replay(Path(file).read_text()).entries)
+    for place, is_secret in ((last - 1, True), (last, False)):
+        out = asked(capsys, "show", file, "--at", str(place))[1]
+        assert ("acts in secret" in out) is is_secret
+
+
+def test_a_replay_may_come_from_a_pipe(good: str) -> None:
+    show = [*RUBBLE, "show", "--at", "3"]
+    run_shell = ["bash", "-c", 'cat "$0" | "$@"', good]
+    told = [
+        subprocess.run(command, capture_output=True, text=True, env=QUIET, check=True).stdout
+        for command in ([*show, good], [*run_shell, *show, "/dev/stdin"])
+    ]
+    assert told[0] == told[1] and "ada" in told[0]
+
+
+def test_every_step_says_its_sentence_notation_time_note_and_events(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A solo game: what the Committee does in its turn is told below the action before it."""
+    monkeypatch.setenv("COLUMNS", "140")
+    table = ScriptedSession("sf1906-2e", 1, bots=("ada",))
+    table.answer(0, "earn 4", after=1234, note="money first")
+    table.answer(0, "permit 1")
+    file = save(tmp_path / "x.jsonl", table.finish())
+
+    for arguments in ((), ("--at", "2")):
+        lines = asked(capsys, "show", file, *arguments)[1].splitlines()
+        place = next(place for place, line in enumerate(lines) if line.startswith("    1  "))
+        assert re.fullmatch(
+            r" {4}1  ada moves to the \$4 earnings space, .*  earn 4  1,234 ms  money first", lines[place]
+        )
+        assert re.match(r" {4}2  ada takes permit P\d\d \(.*\) from the row  permit 1  10 ms", lines[place + 1])
+        assert any(line.startswith("       · The Committee moves to the ") for line in lines[place + 2 : place + 6])
+
+
+def test_the_steps_fit_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], good: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = asked(capsys, "show", good)[1]
+    log = out[out.index("    1  ") : out.index("\nRelief  round")]
+
+    assert [line for line in log.splitlines() if cell_len(line) > 80] == []
+    assert all(re.match(r" {0,4}\d+  \S| {7}(?:  )?\S", line) for line in log.splitlines()), (
+        "further lines are indented"
+    )
+
+
+def test_bots_of_the_terminal_have_short_names_in_sentences(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    names = ("greedy-1-ab12", "", "greedy-2-ab12")
+    table = ScriptedSession("sf1906-1e", 3, id="play-sf1906-1e-0123abcd", bots=names).finish()
+
+    out = asked(capsys, "show", save(tmp_path / "x.jsonl", table))[1]
+
+    assert "seats: 0: greedy 1 (orange), 1: an open seat (black), 2: greedy 2 (blue)" in out
+    for name in ("greedy 1", "Black", "greedy 2"):
+        assert f"  {name} moves to the $" in out
 
 
 def test_a_replay_without_seeds_is_listed_but_has_no_table(

@@ -48,6 +48,17 @@ redis.start()
 pid = redis.pid
 """,
 }
+#: Starts a pool as ``rubble ladder verify`` does, prints the ids of its workers, and waits to be killed.
+_POOL = """\
+import os, signal
+from concurrent.futures import ProcessPoolExecutor
+from cli.ladder_verify import end_now
+from service.lifetime import when_parent_dies
+pool = ProcessPoolExecutor(3, initializer=when_parent_dies, initargs=(end_now,))
+list(pool.map(abs, range(100)))
+print(*pool._processes, flush=True)
+signal.pause()
+"""
 
 
 def _state(pid: int) -> str:
@@ -70,3 +81,16 @@ def test_a_child_ends_if_its_parent_is_killed_before_the_child_has_begun(way: st
         parent.kill()
     os.kill(child, signal.SIGCONT)
     wait_for(lambda: _state(child) == "Z", "the child ends", 60)
+
+
+def test_the_workers_of_a_pool_end_with_it() -> None:
+    """A worker waits for its next task with a pipe that its siblings keep open, so it would not notice by itself."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _POOL], stdout=subprocess.PIPE, text=True, cwd=HOME, start_new_session=True
+    )
+    with parent:
+        assert parent.stdout is not None
+        workers = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.kill()
+    assert len(workers) == 3
+    wait_for(lambda: all(_state(pid) == "Z" for pid in workers), f"the end of {workers}")

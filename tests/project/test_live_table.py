@@ -1,10 +1,14 @@
 """The live table: how often it is computed, and when it is shown."""
 
+from collections.abc import Iterator
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
+from cli import watch
 from cli.live_table import Paced, is_watched
+from orchestrator.client import ServiceError
 
 
 class _Work:
@@ -47,3 +51,20 @@ def test_the_live_table_is_not_shown_if_quiet_or_without_a_terminal() -> None:
     assert is_watched(Console(force_terminal=True), quiet=False)
     assert not is_watched(Console(force_terminal=True), quiet=True)
     assert not is_watched(Console(file=StringIO()), quiet=False)
+
+
+def test_an_outage_is_told_once_however_often_the_stream_is_opened_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    sent = [[], [], ["one", "two"], [], [], ["three"]]
+
+    def stream() -> Iterator[str]:
+        yield from sent.pop(0)
+        raise ServiceError("UNAVAILABLE", "away", is_passing=bool(sent))
+
+    seen: list[str] = []
+    with pytest.raises(ServiceError):
+        seen.extend(watch.reopened(stream))
+    told = capsys.readouterr().err
+    assert told.count("the stream broke (UNAVAILABLE)") == 2, told

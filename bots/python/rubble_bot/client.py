@@ -297,7 +297,10 @@ def _demand(address: str, key: str) -> None:
     )
     missing = [words for words, value in wanted if not value]
     if missing:
-        helps = "`rubble key issue NAME` makes a key; without an arena, try `rubble bot check -- ./run`"
+        helps = (
+            "`rubble key issue NAME` makes a key, and `rubble ladder enter` writes one into LADDER.BOT.LABEL.env; "
+            "without an arena, try `rubble bot check -- ./run`"
+        )
         raise MissingSetting(f"{'; '.join(missing)} ({helps})")
     if not (key.isascii() and key.isprintable()):  # metadata cannot carry it
         raise MissingSetting(
