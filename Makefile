@@ -15,6 +15,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
 
 SOURCES := service orchestrator cli bots bench deploy tools tests
+# Test processes: one more than cores, because many tests wait for clocks and processes.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 MIXED := --policy greedy --policy random
 PIN = .rubble/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
@@ -42,15 +44,15 @@ play: $(READY) ## Play two real tournaments on this machine, with tables and rep
 	@printf '%s\n' '' 'Next, try:' \
 		'  $(BIN)/rubble play --game sf1906-2e --bots greedy      play against a bot yourself' \
 		'  $(BIN)/rubble roster new roster.toml                   create your own tournament; then: $(BIN)/rubble run roster.toml' \
-		'  $(BIN)/rubble replay show .rubble/play/relief/replays/*  step through a game (name one file)' ''
+		'  $(BIN)/rubble replay list .rubble/play                 the games that were played, and how to step through one' ''
 
 .PHONY: test
 test: $(READY) ## Run the tests
-	@$(BIN)/python -m pytest -q -n auto -m "not slow"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
 .PHONY: slow
 slow: $(READY) ## Run the tests that take minutes: processes killed in mid-tournament, Redis Cluster and Sentinel
-	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m pytest -q -m slow --ignore=tests/orchestrator/ladder/test_real_ladder.py
 
 .PHONY: hostile
 hostile: $(READY) ## Attack an arena with hostile bots and clients, each of which must be refused
@@ -62,7 +64,7 @@ kills: $(READY) ## Play 500 matches while workers, copies of the service and Red
 
 .PHONY: real-ladder
 real-ladder: $(READY) ## Play a season of a ladder with real bots in three languages, some of which fail, collude or improve
-	@RUBBLE_REAL_LADDER=1 $(BIN)/python -m pytest -q -m slow tests/orchestrator/ladder/test_real_ladder.py
+	@$(BIN)/python -m pytest -q -m slow tests/orchestrator/ladder/test_real_ladder.py
 
 .PHONY: science
 science: $(READY) ## Run all acceptance checks of the statistics, and print their table
@@ -81,7 +83,7 @@ $(READY): requirements.lock pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "Rubble needs Python 3.11 or newer with venv and pip, and there is none on the PATH." >&2; \
 		echo "Install one, or give its path: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; fi
-	@echo "Creating $(VENV) with $$($(PYTHON) --version) …"
+	@echo "Creating $(VENV) with $$($(PYTHON) --version) and all packages of requirements.lock; this takes a minute or two …"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 import grpc
 
@@ -14,6 +14,9 @@ from tests.harness.client import Client, Refusal
 from tests.harness.games import choice_of, fresh
 from tests.harness.service import Arena
 from tests.harness.waiting import until
+
+#: What grpc.aio reports, in place of the status, if the server ends a call while the client writes.
+_STATUS_LOST: Final = "Internal error from Core"
 
 Policy = Callable[["Bot", bot_pb2.Turn], Awaitable[bot_pb2.Choice | None]]
 
@@ -109,6 +112,8 @@ class Bot:
                     await self._play(client)
                 self.endings.append(None)
             except grpc.aio.AioRpcError as error:
+                if error.details() == _STATUS_LOST:
+                    continue
                 self.endings.append(Refusal.of(error))
             self.at = ""
             if self.once:
