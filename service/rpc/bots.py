@@ -21,6 +21,8 @@ _MAX_GAMES: Final = 1024
 _YIELD_EVERY: Final = 16
 #: If a message cannot be handed over for this long, the client does not read.
 _PATIENCE_S: Final = 60.0
+#: How long a drained bot may take to leave. Less than the time after which a stopping copy cuts off its calls.
+_LEAVE_S: Final = 3.0
 
 
 class BotServicer(bot_pb2_grpc.BotServiceServicer):
@@ -64,9 +66,12 @@ class BotServicer(bot_pb2_grpc.BotServiceServicer):
             while True:
                 message = await stream.next_batch()
                 if not message:
+                    # A drained bot was asked to connect elsewhere, and leaves when it has read that. If this side ended the call
+                    # first, a client that is writing could lose the events that it has not read yet.
+                    await asyncio.wait([reader], timeout=_LEAVE_S)
                     if reader.done():
                         reader.result()  # raises the error that ended the bot's side, if any
-                    return  # or drained: the bot was asked to connect elsewhere
+                    return
                 await write_message(context, message, stream.timeout(_PATIENCE_S))
         finally:
             reader.cancel()

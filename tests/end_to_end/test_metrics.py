@@ -67,13 +67,13 @@ def test_a_scrape_counts_what_happened_in_all_processes(processes: int, tmp_path
                 opened.client() as anybody,
             ):
                 sessions = [fresh("counted") for _ in range(6)]
-                for number, session in enumerate(sessions):
-                    await create_session(
-                        operator, "relief", [players[number % 4].name, players[(number + 1) % 4].name], session
-                    )
+                seated = [(players[number % 4], players[(number + 1) % 4]) for number in range(len(sessions))]
+                for session, pair in zip(sessions, seated, strict=True):
+                    await create_session(operator, "relief", [bot.name for bot in pair], session)
                 watched = anybody.watch(sessions[0])
-                for bot in players:
-                    await bot.finished(s for s in sessions if any(s == start.session for start in bot.starts))
+                for session, pair in zip(sessions, seated, strict=True):
+                    for bot in pair:
+                        await bot.finished([session])
                 moves = 0
                 for session in sessions:
                     moves += sum(isinstance(entry, Acted) for entry in (await replay_of(operator, session)).entries)
@@ -81,6 +81,12 @@ def test_a_scrape_counts_what_happened_in_all_processes(processes: int, tmp_path
                 async with opened.client(created.seat_tokens[created.session.to_act[0]]) as seat:
                     await seat.look(created.session.session)
                     await refusal(seat.act(created.session.session, 1, 99))
+
+                async def is_checked() -> bool:
+                    _, families, _ = await asyncio.to_thread(_scrape, port)
+                    return {"rubble_leak_checks", "rubble_leaks"} <= families
+
+                await until(is_checked, "a session in play is checked for leaks")
                 await operator.ask(session_pb2.ResignRequest(session=created.session.session, seat=1))
                 await operator.ask(session_pb2.CancelSessionRequest(session=created.session.session))
                 await refusal(anybody.session("nowhere"))

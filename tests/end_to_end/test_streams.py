@@ -146,11 +146,15 @@ def test_a_bot_plays_no_more_games_at_once_than_it_asked_for(shared: Arena, para
 
 
 def test_a_copy_that_drains_sends_its_bots_to_another_copy() -> None:
-    """SIGTERM during games: bots get Draining, health reports it, no move is lost, and the process exits with 0."""
+    """SIGTERM during games: bots get Draining, no move is lost, and the process exits with 0, even if a bot stays."""
 
     async def scenario() -> None:
         with arena(2) as opened:
-            async with bots(opened, 3, apart=True) as players, opened.operator(1) as operator:
+            async with (
+                bots(opened, 3, apart=True) as players,
+                bots(opened, 1, policy=silent, stays=True) as (staying,),
+                opened.operator(1) as operator,
+            ):
                 sessions = {fresh("drain"): game for game in ("relief", "sf1906-1e", "sf1906-2e", "relief")}
                 for session, game in sessions.items():
                     await create_session(operator, game, [bot.name for bot in players], session)
@@ -164,7 +168,7 @@ def test_a_copy_that_drains_sends_its_bots_to_another_copy() -> None:
                     await until(lambda: opened.copies[0].poll() is not None, "the copy has ended")
                     stream.cancel()
                 assert opened.copies[0].poll() == 0
-                for bot in moved:
+                for bot in (*moved, staying):
                     await bot.welcomed(2)
                     assert bot.drainings == 1
                     assert bot.endings[0] is None, "the stream ends without an error"

@@ -64,6 +64,8 @@ class Bot:
     last: str = ""
     #: Send the same answer again when it is refused.
     stubborn: bool = False
+    #: Keep the stream open when asked to connect to another copy.
+    stays: bool = False
     _said: dict[tuple[str, int], bot_pb2.Choice] = field(default_factory=dict)
     _task: "asyncio.Task[None] | None" = None
     #: One write at a time: gRPC breaks a stream on which two messages are written at once.
@@ -134,6 +136,8 @@ class Bot:
                 if ready.choices:
                     async with self._writing:
                         await call.write(ready)
+                if self.last == "draining" and not self.stays:
+                    return
             code = await call.code()
             if code is not grpc.StatusCode.OK:
                 raise grpc.aio.AioRpcError(
