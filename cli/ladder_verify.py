@@ -259,13 +259,17 @@ def _replay_problem(expected: _Expected) -> str:
         return f"its replay cannot be read: {error}"
     if not verification.is_replayed or replay.seeds is None or replay.outcome is None:
         return f"its replay has no seeds: {verification.reason}"
+    try:
+        options = game_of(replay).complete(len(replay.bots), expected.options)
+    except BadSetup as error:
+        return f"manifest.json has options that its game does not have: {error}"
     think, decisions = think_times(text, len(match.seats))
     resigned = tuple("RESIGNED" if fault == WITHDRAWN else fault for fault in result.faults)
     for what, found, recorded in (
         ("hash", verification.hash, match.replay),
         ("session", replay.session, match.session),
         ("game", (replay.game, replay.version), (expected.game, expected.version)),
-        ("options", replay.options, game_of(replay).complete(len(replay.bots), expected.options)),
+        ("options", replay.options, options),
         ("clocks", _clock_words(replay.time_control), expected.clocks),
         ("table seed", replay.seeds.table, match.table_seed),
         ("deck seed", replay.seeds.deck, match.deck_seed),

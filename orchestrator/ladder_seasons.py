@@ -8,6 +8,7 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from orchestrator.archive import Archive
 from orchestrator.book import Book, Match, Tournament
 from orchestrator.book.tables import CANCELLED, DONE, PLANNED, RUNNING, WAITING
 from orchestrator.ladder.extension import block_matches
@@ -182,8 +183,9 @@ def _decided_by(tied: Sequence["Standing"]) -> list[str]:
 class SeasonEnd:
     """Plays the finals of a season whose tables are all over, and closes it."""
 
-    def __init__(self, book: Book, now_ms: Callable[[], int]) -> None:
+    def __init__(self, book: Book, archive: Archive, now_ms: Callable[[], int]) -> None:
         self._book = book
+        self._archive = archive
         self._now_ms = now_ms
 
     def look_after(self, season: Season, spec: Spec) -> bool:
@@ -198,7 +200,7 @@ class SeasonEnd:
         if finals.state == WAITING and self._now_ms() - finals.created_ms > _FINALS_WAIT_MS:
             self._book.set_state(finals.id, RUNNING, only_from=(WAITING,))
         if finals.state in (DONE, CANCELLED):
-            self._close(season, finals_words(self._book, season))
+            close_after_finals(self._book, self._archive, season)
         return False
 
     def _begin_finals(self, season: Season, spec: Spec, table: TableDocument) -> None:
@@ -209,7 +211,7 @@ class SeasonEnd:
             qualified = (
                 f"{len(field)} builds of different owners qualified, and a table has {ladder.spec.players} seats"
             )
-            self._close(season, f"Season {season.number} has no finals: {qualified}.")
+            _close(self._book, season, f"Season {season.number} has no finals: {qualified}.")
             return
         bots = [spec.bots[entrant] for entrant in field]
         id_ = finals_id(season.tournament)
@@ -230,8 +232,20 @@ class SeasonEnd:
         names = ", ".join(entry.name for entry in bots)
         self._book.set_finals(season, id_, f"The finals of season {season.number} begin: {names}.")
 
-    def _close(self, season: Season, told: str = "") -> None:
-        try:
-            self._book.move_season(season, SeasonState.CLOSED, told)
-        except BadMove:
-            _LOG.info("season %s of %s was closed by another process", season.number, season.ladder)
+
+def close_after_finals(book: Book, archive: Archive, season: Season) -> bool:
+    """Close a season whose finals are over or were stopped, and tell how they ended.
+
+    Returns False if the service is unavailable: seeds that are not archived are lost with its sessions, so the end waits.
+    """
+    if not archive.keep_all(season.finals):
+        return False
+    _close(book, season, finals_words(book, season))
+    return True
+
+
+def _close(book: Book, season: Season, told: str) -> None:
+    try:
+        book.move_season(season, SeasonState.CLOSED, told)
+    except BadMove:
+        _LOG.info("season %s of %s was closed by another process", season.number, season.ladder)

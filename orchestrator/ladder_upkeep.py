@@ -8,11 +8,13 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 from orchestrator import metrics
 from orchestrator.archive import Archive
@@ -93,6 +95,17 @@ class SeasonNow:
         return any(entrant in table.seats for table in self.tables.values() if table.kind in kinds)
 
 
+@dataclass
+class _Known:
+    """What a season's draws so far mean for the next one."""
+
+    #: The tables before this block are in ``past``.
+    up_to: int = 0
+    past: Past = field(default_factory=Past)
+    #: The withdrawn blocks that a draw has named.
+    told: set[int] = field(default_factory=set)
+
+
 class LadderUpkeep:
     """Remembers who was there, and the tables so far of each season."""
 
@@ -108,20 +121,20 @@ class LadderUpkeep:
         self._book = book
         self._client = client
         self._archive = Archive(book, client)
-        self._end = SeasonEnd(book, now_ms)
+        self._end = SeasonEnd(book, self._archive, now_ms)
         self._window = window
         self._now_ms = now_ms
         self._steady_ms = steady_ms
-        #: The rated tables of each season up to a block.
-        self._past: dict[str, tuple[int, Past]] = {}
+        #: By season.
+        self._known: dict[str, _Known] = {}
         #: When each build was last connected, on the steady clock, by arena name.
         self._here: dict[str, int] = {}
 
     def look_after_all(self) -> bool:
         """Maintain all ladders whose season is not closed; True if there are results that are not in a table yet."""
         seasons = self._book.live_seasons()
-        for gone in self._past.keys() - {season.tournament for season in seasons}:
-            del self._past[gone]
+        for gone in self._known.keys() - {season.tournament for season in seasons}:
+            del self._known[gone]
         if not seasons:
             return False
         with metrics.LADDER_TICK_SECONDS.time():
@@ -301,17 +314,23 @@ class LadderUpkeep:
         if drawn_from.tables <= 0:
             return
         id_ = now.season.tournament
-        up_to, past = self._past.pop(id_, (0, Past()))
-        drawn = self._book.tables(id_, since_block=up_to, kind=Kind.RATED, with_candidates=False)
-        past.add(drawn)
+        known = self._known.pop(id_, None) or _Known()
+        drawn = self._book.tables(id_, since_block=known.up_to, kind=Kind.RATED, with_candidates=False)
+        known.past.add(drawn)
         season = now.season
+        withdrawn = self._book.withdrawn(id_) - known.told
+        drawn_from = msgspec.structs.replace(drawn_from, withdrawn=tuple(sorted(withdrawn)))
         tables = extend(
-            drawn_from, now.owners, past, now.spec.players, season.secret, season.next_block, season.next_draw
+            drawn_from, now.owners, known.past, now.spec.players, season.secret, season.next_block, season.next_draw
         )
-        if not tables:
-            self._past[id_] = (drawn[-1].block + 1 if drawn else up_to, past)
+        if not tables:  # nothing is written, so the next draw has to name the withdrawn blocks again
+            known.up_to = drawn[-1].block + 1 if drawn else known.up_to
         elif self._draw(now, drawn_from.to_json(), tables):
-            self._past[id_] = (now.season.next_block, past)
+            known.up_to = now.season.next_block
+            known.told |= withdrawn
+        else:
+            return
+        self._known[id_] = known
 
     def _field(self, now: SeasonNow, connected: Connected) -> Field:
         """Everybody who can be drawn now."""

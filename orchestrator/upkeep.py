@@ -18,6 +18,8 @@ _LOG: Final = logging.getLogger(__name__)
 #: The results of a tournament are read at most once in this time, in seconds, and for at most this share of the time.
 _READ_S: Final = 0.5
 _SHARE: Final = 0.05
+#: For this time after a cancellation the seeds of games that had ended are archived, if the service did not answer before.
+_CANCELLED_MS: Final = 3_600_000
 
 
 @dataclass
@@ -37,9 +39,12 @@ class Upkeep:
         self._book = book
         self._client = client
         self._seen: dict[str, _Seen] = defaultdict(_Seen)
+        self._archive = Archive(book, client)
+        #: The cancelled tournaments whose seeds are archived.
+        self._archived: set[str] = set()
 
     def look_after_all(self) -> None:
-        """Maintain every tournament that is not over."""
+        """Maintain every tournament that is not over, and archive what was played of those that were just cancelled."""
         live = [found for found in self._book.tournaments((RUNNING, WAITING)) if found.spec.format != LADDER]
         for tournament in live:
             if tournament.state == WAITING:
@@ -51,6 +56,9 @@ class Upkeep:
                     self.finish(tournament)
         for gone in self._seen.keys() - {tournament.id for tournament in live}:
             del self._seen[gone]
+        cancelled = self._book.cancelled(time.time_ns() // 1_000_000 - _CANCELLED_MS)
+        self._archived &= {*cancelled}
+        self._archived |= {id_ for id_ in cancelled if id_ not in self._archived and self._archive.keep_all(id_)}
 
     def look_after(self, tournament: Tournament, progress: Progress) -> None:
         """Withdraw entrants that forfeit too often; stop a comparison that is decided."""
@@ -106,7 +114,7 @@ class Upkeep:
         Returns False if the service is unavailable: seeds that are not archived are lost with its sessions, so the end waits.
         """
         self._withdraw(tournament)
-        if not Archive(self._book, self._client).keep_all(tournament.id):
+        if not self._archive.keep_all(tournament.id):
             return False
         self._book.set_state(tournament.id, DONE, only_from=(RUNNING,))
         return True

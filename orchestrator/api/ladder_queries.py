@@ -1,5 +1,6 @@
 """What everybody may read of ladders. While a block is played, only the operator is told who sits in it."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -50,6 +51,7 @@ class LadderQueries:
         self._go_on = go_on
         #: What is told about the finals of closed seasons, by their tournament.
         self._finals: dict[str, str] = {}
+        self._computing = threading.Lock()
 
     # ---------------------------------------------------------------------------------------------- ladders and seasons
     def ladders(self, *, page_size: int = 0, page_token: str = "") -> ladder_pb2.ListLaddersResponse:
@@ -187,12 +189,17 @@ class LadderQueries:
             table, at_ms = TableDocument.from_json(known.data), known.at_ms
         message = standings_message(season, spec, table, at_ms, builds)
         if season.state is SeasonState.CLOSED and season.finals:
-            if season.finals not in self._finals:
-                self._finals[season.finals] = finals_words(self._book, season)
-            message.notes.append(self._finals[season.finals])
+            message.notes.append(self._finals_words(season))
         if not self._go_on and season.state is not SeasonState.CLOSED:
             message.notes.append(f"No game is played: {NO_LADDERS}.")
         return message
+
+    def _finals_words(self, season: Season) -> str:
+        """What is told about the finals of a closed season; computed once, however many ask."""
+        with self._computing:
+            if season.finals not in self._finals:
+                self._finals[season.finals] = finals_words(self._book, season)
+            return self._finals[season.finals]
 
     def history(self, name: str, build: str, number: int = 0) -> ladder_pb2.GetHistoryResponse:
         """The rating of a build or a bundled bot over time."""

@@ -9,6 +9,7 @@ from orchestrator.api.caller import Caller
 from orchestrator.api.ladder_messages import SEASON_STATES, event_message
 from orchestrator.api.ladder_queries import NO_LADDERS, LadderQueries
 from orchestrator.api.owner_keys import OwnerKeys
+from orchestrator.archive import Archive
 from orchestrator.book import Book
 from orchestrator.book.ladder_reading import UnknownLadder
 from orchestrator.book.tables import CANCELLED, PAUSED, RUNNING, WAITING
@@ -29,7 +30,7 @@ from orchestrator.ladder.file import read_ladder
 from orchestrator.ladder.model import Build, BuildState, Challenge, DrawnTable, Kind, Ladder, Owner, Season
 from orchestrator.ladder.spec import LadderSpec
 from orchestrator.ladder.states import NEXT, BadMove, SeasonState
-from orchestrator.ladder_seasons import new_season, planned_matches
+from orchestrator.ladder_seasons import close_after_finals, new_season, planned_matches
 from orchestrator.ratings.verdict import Verdict
 from orchestrator.roster import GameFacts
 from rubble.v1 import ladder_pb2
@@ -112,26 +113,33 @@ class Ladders(LadderQueries):
         if wanted is SeasonState.OPEN and season.state is SeasonState.CLOSED:
             self._book.open_season(*new_season(ladder, season.number + 1, self._book.builds(name)))
             return self._season_message(ladder, self._book.season(name))
-        if wanted is SeasonState.CLOSED and season.state is SeasonState.FINALS:
-            self._stop_finals(season)
         try:
-            moved = self._book.move_season(season, wanted)
+            if wanted is SeasonState.CLOSED and season.state is SeasonState.FINALS:
+                moved = self._end_finals(season)
+            else:
+                moved = self._book.move_season(season, wanted)
         except BadMove:
             raise _wrong_move(self._book.season_of(season.tournament), wanted) from None
         return self._season_message(ladder, moved)
 
-    def _stop_finals(self, season: Season) -> None:
-        """End running finals. Raises NotReady if the final table is not computed: closing would lose it."""
+    def _end_finals(self, season: Season) -> Season:
+        """Close a season in its finals, and stop them if they run. Raises NotReady if something would be lost."""
         if self._book.document(season.tournament, "final") is None:
             raise NotReady(
                 f"the last blocks of season {season.number} are still played, or its final table is computed; "
                 "try again in a minute",
                 state=season.state.value,
             )
-        if season.finals:
-            self._book.set_state(
-                season.finals, CANCELLED, "the season was closed", only_from=(WAITING, RUNNING, PAUSED)
+        if not season.finals:
+            return self._book.move_season(season, SeasonState.CLOSED)
+        self._book.set_state(season.finals, CANCELLED, "the season was closed", only_from=(WAITING, RUNNING, PAUSED))
+        if not close_after_finals(self._book, Archive(self._book, self._client), season):
+            raise NotReady(
+                f"the finals of season {season.number} are stopped, but the rules service does not answer, so the seeds of "
+                "their last games are not stored yet; the season is closed as soon as it answers",
+                state=season.state.value,
             )
+        return self._book.season_of(season.tournament)
 
     # ------------------------------------------------------------------------------------------------------------ owners
     def sign_up(self, name: str, owner: str, invitation: str, caller: Caller) -> ladder_pb2.SignUpResponse:

@@ -481,15 +481,24 @@ class BookLadders(BookLadderReader):
         return True
 
     def drop_planned(self, tournament: str, blocks: Collection[int] | None = None) -> None:
-        """Drop the matches of blocks that have not begun: of these, or of all because the season draws to its end."""
+        """Drop the matches of blocks that have not begun: of these, or of all because the season draws to its end.
+
+        Of ``blocks``, the two of a trial are dropped together or not at all: one alone compares nothing.
+        """
         with self._engine.begin() as connection:
             self._lock(connection)
             self._lock_hand_out(connection)  # no block begins meanwhile
             here = matches.c.tournament == tournament
             if blocks is not None:
                 here &= matches.c.block.in_(tuple(blocks))
-            planned = select(matches.c.block).where(here, matches.c.state == PLANNED)
-            begun = select(matches.c.block).where(here, matches.c.block.in_(planned), matches.c.state != PLANNED)
+            begun = select(matches.c.block).where(here, matches.c.state != PLANNED)
+            if blocks is None:
+                planned = select(matches.c.block).where(here, matches.c.state == PLANNED)
+                begun = begun.where(matches.c.block.in_(planned))
+            else:
+                drawn = drawn_tables.c.tournament == tournament
+                deals = select(drawn_tables.c.deal).where(drawn, drawn_tables.c.block.in_(begun))
+                begun = select(drawn_tables.c.block).where(drawn, drawn_tables.c.deal.in_(deals))
             connection.execute(
                 update(matches)
                 .where(here, matches.c.state == PLANNED, matches.c.block.not_in(begun))

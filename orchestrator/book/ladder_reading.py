@@ -29,7 +29,7 @@ from orchestrator.book.ladder_tables import (
 )
 from orchestrator.book.reading import sits
 from orchestrator.book.rows import Match, game_of, match_of, read_numbers
-from orchestrator.book.tables import NOT_OVER, matches, replays, results
+from orchestrator.book.tables import DROPPED, NOT_OVER, matches, replays, results
 from orchestrator.ladder.model import (
     Build,
     BuildState,
@@ -123,6 +123,20 @@ class BookLadderReader(BookClaims):
         query = select(seasons).where(seasons.c.state != SeasonState.CLOSED.value).order_by(seasons.c.opened_ms)
         with self._engine.begin() as connection:
             return [season_of(row) for row in connection.execute(query)]
+
+    def withdrawn(self, tournament: str) -> set[int]:
+        """The rated blocks of a season none of whose matches was or will be played."""
+        here = matches.c.tournament == tournament
+        dropped = select(matches.c.block).where(here, matches.c.state == DROPPED)
+        others = select(matches.c.block).where(here, matches.c.block.in_(dropped), matches.c.state != DROPPED)
+        query = select(drawn_tables.c.block).where(
+            drawn_tables.c.tournament == tournament,
+            drawn_tables.c.kind == Kind.RATED.value,
+            drawn_tables.c.block.in_(dropped),
+            drawn_tables.c.block.not_in(others),
+        )
+        with self._engine.connect() as connection:
+            return {int(block) for block in connection.execute(query).scalars()}
 
     # --------------------------------------------------------------------------------------------------- owners, builds
     def owner(self, name: str) -> Owner | None:

@@ -105,6 +105,12 @@ class BookReader:
         with self._engine.begin() as connection:
             return [tournament_of(row) for row in connection.execute(query)]
 
+    def cancelled(self, since_ms: int) -> list[str]:
+        """The ids of the tournaments that were cancelled since this time."""
+        query = select(tournaments.c.id).where(tournaments.c.state == CANCELLED, tournaments.c.ended_ms >= since_ms)
+        with self._engine.connect() as connection:
+            return list(connection.execute(query.order_by(tournaments.c.ended_ms)).scalars())
+
     def states(self, ids: Collection[str]) -> dict[str, str]:
         """The states of these tournaments."""
         with self._engine.begin() as connection:

@@ -35,6 +35,8 @@ class Field(msgspec.Struct, frozen=True):
     trials: tuple[tuple[int, int], ...] = ()
     #: At most this many tables are drawn, or one more if a trial comes last.
     tables: int = 1
+    #: Blocks that were withdrawn since the draw before, because somebody did not come: they do not count any more.
+    withdrawn: tuple[int, ...] = ()
 
     def to_json(self) -> bytes:
         """The JSON that the book stores."""
@@ -57,15 +59,26 @@ class Past:
 
     games: Counter[int] = field(default_factory=Counter)
     met: Counter[tuple[int, int]] = field(default_factory=Counter)
+    #: The seats of the tables that count, by block.
+    seats: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, tables: Iterable[DrawnTable]) -> None:
         """Count tables that were drawn; others than rated ones do not count."""
         for table in tables:
             if table.kind is Kind.RATED:
-                for entrant in table.seats:
-                    self.games[entrant] += len(table.seats)
-                for one, other in combinations(table.seats, 2):
-                    self.met[pair(one, other)] += 1
+                self.seats[table.block] = table.seats
+                self._count(table.seats, 1)
+
+    def withdraw(self, blocks: Iterable[int]) -> None:
+        """Count these blocks no more. A block that does not count stays so."""
+        for block in blocks:
+            self._count(self.seats.pop(block, ()), -1)
+
+    def _count(self, seats: Sequence[int], sign: int) -> None:
+        for entrant in seats:
+            self.games[entrant] += sign * len(seats)
+        for one, other in combinations(seats, 2):
+            self.met[pair(one, other)] += sign
 
 
 def extend(
@@ -83,6 +96,7 @@ def extend(
     opponents; an opponent with one place left plays them one after the other. Trials come first: while one waits, a
     place of each of its builds is kept for it.
     """
+    past.withdraw(drawn_from.withdrawn)
     places = {build.number: build.places for build in drawn_from.builds}
     free = {
         build.number: Build(build.number, owners[build.number], past.games[build.number], build.strength)

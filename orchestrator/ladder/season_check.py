@@ -37,6 +37,9 @@ _ID: Final = re.compile(r"[0-9a-f]{32}")
 #: What the files say and nothing else in them proves.
 NOT_PROVEN: Final = (
     "who could be drawn",
+    "that no draws are left out at the end",
+    "which matches were not played",
+    "who was removed from the finals",
     "that the bots chose these moves themselves",
     "events and decisions",
     "owners and parents of builds",
@@ -224,11 +227,15 @@ def check_draws(record: SeasonRecord) -> Check:
             rated.setdefault(table.draw, []).append(table)
     if unknown := set(rated) - {draw.number for draw in record.draws}:
         problems.append(f"the tables of draw {min(unknown)} have no draw")
+    dropped = {match.block for match in record.matches if match.state == DROPPED}
+    dropped -= {match.block for match in record.matches if match.state == RECORDED}
     past = Past()
     following = 0
     for draw in record.draws:
         tables = rated.get(draw.number, [])
         first = tables[0].block if tables else following
+        if played := sorted(set(draw.field.withdrawn) - dropped):
+            problems.append(f"draw {draw.number} says that block {played[0]} was withdrawn, but it has results")
         drawn = extend(draw.field, owners, past, record.ladder.players, record.secret, first, draw.number)
         recorded = [drawn_table(table) for table in tables]
         if drawn != recorded:
@@ -304,8 +311,14 @@ def check_matches(record: SeasonRecord) -> Check:
             problems += _differences(match, order, plan.id, plan.seats, plan.seeds)
             order += 1
     problems += [f"block {block} has matches, but was not drawn" for block in sorted(of_block)]
-    what = f"ids, seats and seeds of {len(record.matches)} matches against the secret"
+    what = f"ids, seats and seeds of {len(record.matches)} matches against the secret{_not_played(record.matches)}"
     return Check("matches", what, tuple(problems))
+
+
+def _not_played(matches: Sequence[ArchivedMatch]) -> str:
+    """How many of these were not played. Nothing proves that: whoever exports a season can leave out a result."""
+    dropped = sum(match.state == DROPPED for match in matches)
+    return f"; {dropped} of them were not played, which no check can prove" if dropped else ""
 
 
 def _differences(match: ArchivedMatch, order: int, id_: str, seats: tuple[int, ...], seeds: Seeds) -> Iterator[str]:
@@ -416,7 +429,12 @@ def check_finals(record: SeasonRecord, table: TableDocument) -> Check:
     ):
         if found != expected_:
             problems.append(f"finals/spec.json has another {what} than manifest.json")
-    what = f"{len(names)} builds against the table, and {len(record.finals_matches)} matches against the secret"
+    what = (
+        f"{len(names)} builds against the table, and {len(record.finals_matches)} matches against the secret"
+        f"{_not_played(record.finals_matches)}"
+    )
+    if removed := [spec.entrants[entrant] for entrant in record.finals.removed]:
+        what += f"; {_listed(removed)} {'was' if len(removed) == 1 else 'were'} removed, which no check can prove"
     return Check("finals", what, tuple(problems))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator import planning
 from orchestrator.book import Book, Match, Tournament
+from orchestrator.book.tables import CANCELLED
 from orchestrator.client import ArenaClient, ServiceAccess
 from orchestrator.ratings.verdict import Verdict
 from orchestrator.report.page import cautions
@@ -15,6 +16,7 @@ from orchestrator.report.report_data import answer_so_far, question_of, read_rep
 from orchestrator.roster import GameFacts, read_roster
 from orchestrator.upkeep import Upkeep
 from tests.harness.tournaments import roster_text
+from tests.orchestrator.ladder.ticking import Arena
 
 _FACTS: Final = [GameFacts("relief", 1, (2, 3))]
 
@@ -109,6 +111,23 @@ def test_a_comparison_of_fewer_than_sixteen_blocks_stays_undecided(book: Book) -
 
 
 # ---------------------------------------------------------------------------------------------------------- withdrawals
+def test_what_was_played_of_a_cancelled_tournament_keeps_its_seeds(book: Book) -> None:
+    """A block that is stopped between two of its games is never over for a worker, so a tick archives it, once."""
+    tournament, planned = _enter(book, deals=1)
+    book.record_once(planned[0], planned[0].result((1, 2), (0, 0), ("", ""), (1, 1), "over", 10), "{}\n")
+    book.set_state(tournament.id, CANCELLED)
+    arena = Arena()
+    upkeep = Upkeep(book, arena)
+    arena.is_away = True
+    upkeep.look_after_all()
+    assert not book.has_seeds(planned[0].id)
+
+    arena.is_away = False
+    for _ in range(3):
+        upkeep.look_after_all()
+    assert book.has_seeds(planned[0].id) and arena.revealed == [planned[0].session]
+
+
 def test_the_fault_policy_is_applied_once_more_at_the_end(book: Book, upkeep: Upkeep) -> None:
     """The last games may end between two checks; the table must not depend on that."""
     tournament, planned = _enter(book, bots=3, deals=25)

@@ -5,6 +5,7 @@ from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,7 +111,7 @@ def test_the_json_of_a_field_is_exact(one: Field) -> None:
 def test_a_field_is_stored_without_names() -> None:
     one = Field((FieldBuild(3, 1, 0.25),), ((6, 3),), 2)
 
-    assert json.loads(one.to_json()) == {"builds": [[3, 1, 0.25]], "trials": [[6, 3]], "tables": 2}
+    assert json.loads(one.to_json()) == {"builds": [[3, 1, 0.25]], "trials": [[6, 3]], "tables": 2, "withdrawn": []}
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -185,6 +186,20 @@ def test_a_draw_counts_the_tables_before_it_and_its_own() -> None:
         (first,) = set(each.seats) - set(each.candidates)
         assert so_far[first] == min(so_far[entrant] for entrant in range(BUNDLED, len(OWNERS)))
         so_far.update(each.seats)
+
+
+@given(st.lists(st.lists(st.integers(0, 7), unique=True, min_size=2, max_size=4), min_size=1, max_size=12), st.data())
+def test_withdrawn_blocks_count_as_if_they_had_never_been_drawn(sat: list[list[int]], data: st.DataObject) -> None:
+    tables = [table(number, tuple(seats)) for number, seats in enumerate(sat)]
+    gone = data.draw(st.sets(st.integers(0, len(tables) - 1)))
+    past, others = Past(), Past()
+    past.add(tables)
+    others.add(one for one in tables if one.block not in gone)
+    named = tuple(sorted(gone)) * 2 + (len(tables),)  # again, and a block that is not rated
+
+    found = drawn(msgspec.structs.replace(field(), withdrawn=named), past, first=len(tables))
+    assert found == drawn(field(), others, first=len(tables)), "the next tables are the same too"
+    assert (past.games, past.met, past.seats) == (others.games, others.met, others.seats)
 
 
 def test_only_rated_tables_count() -> None:

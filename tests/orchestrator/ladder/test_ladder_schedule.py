@@ -256,6 +256,24 @@ def test_blocks_that_have_not_begun_are_dropped_and_others_are_played_out(book: 
     assert book.unfinished(id_, [0, 1, 2]) == set()
 
 
+@pytest.mark.parametrize("begun", [None, 0, 1])
+def test_the_two_blocks_of_a_trial_are_dropped_together_or_not_at_all(
+    book: Book, clock: Clock, begun: int | None
+) -> None:
+    """Another process may let one of them begin while this one decides to withdraw both."""
+    season = make(book, clock.ms)
+    id_ = season.tournament
+    tables = [replace(table, deal=0) for table in tables_for(season, (0, 1), (0, 2))]
+    assert book.draw(season, b"{}", tables, planned(book, season, tables))
+    if begun is not None:
+        book.release([book.block(id_, begun)[0].id])
+        book.hand_out(_WINDOW, _RESEND)
+    book.drop_planned(id_, [0, 1])
+
+    dropped = {block for block in (0, 1) if all(match.state == DROPPED for match in book.block(id_, block))}
+    assert dropped == ({0, 1} if begun is None else set()) == book.withdrawn(id_)
+
+
 def test_a_block_is_unfinished_until_its_seeds_are_archived(book: Book, clock: Clock) -> None:
     id_ = make(book, clock.ms).tournament
     draw(book, (0, 1), (1, 2))

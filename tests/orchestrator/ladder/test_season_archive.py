@@ -386,6 +386,53 @@ def test_what_the_folder_cannot_prove_is_said(copy: Path, capsys: pytest.Capture
     assert failed == {"manifest": [f"it has the hash {hash_of((copy / 'manifest.json').read_bytes())}, not {noted}"]}
 
 
+def test_games_that_are_said_not_to_have_been_played_are_counted(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever exports a season can leave out results, and an entrant of the finals: nothing proves it, so it is said."""
+
+    def leave_out(found: Rows) -> None:
+        for row in found[-2:]:
+            row.update(state="dropped", result=None, session="", replay=None)
+
+    for name in ("results.jsonl", "finals/results.jsonl"):
+        for row in rows(copy, name)[-2:]:
+            (copy / "replays" / f"{row['id']}.jsonl").unlink(missing_ok=True)
+        forge_rows(copy, name, leave_out)
+    spec = json.loads((copy / "finals" / "spec.json").read_bytes())
+    forge(copy, "finals/spec.json", json.dumps(spec | {"removed": [0]}).encode())
+    replays = len(list((copy / "replays").iterdir()))
+    forge_manifest(copy, lambda manifest: manifest.update(replays=replays))
+    forge_documents(copy)
+
+    assert command(str(copy)) == 0
+    told = capsys.readouterr().out
+    assert told.count("; 2 of them were not played, which no check can prove") == 2
+    assert f"; {spec['spec']['entrants'][0]} was removed, which no check can prove" in told
+    assert "which matches were not played, who was removed from the finals" in told
+
+
+def test_draws_that_are_left_out_at_the_end_are_not_proven(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(str(copy), json=True) == 0
+    assert "that no draws are left out at the end" in json.loads(capsys.readouterr().out)["not_proven"]
+
+
+def test_a_block_with_results_that_is_said_to_be_withdrawn_is_found(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forge_rows(copy, "draws.jsonl", lambda found: found[-1]["field"].update(withdrawn=[4]))
+
+    assert "says that block 4 was withdrawn, but it has results" in verify(copy, capsys)[1]["draws"][0]
+
+
+def test_options_that_the_game_does_not_have_are_found(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forge_manifest(copy, lambda manifest: manifest["ladder"].update(options={"nonsense": 3}))
+
+    failed = verify(copy, capsys)[1]
+    assert "manifest.json has options that its game does not have: " in failed["replays"][0]
+    assert "nonsense" in failed["replays"][0]
+
+
 def test_with_the_noted_hash_the_rest_is_said_to_be_unchanged(
     archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,12 +3,14 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from orchestrator.ladder.model import BuildState, Kind
+from orchestrator.ladder.extension import Field, Past, extend
+from orchestrator.ladder.model import BuildState, DrawnTable, Kind
 from orchestrator.ratings.verdict import Verdict
 from tests.orchestrator.ladder.small_ladder import draw, make
 from tests.orchestrator.ladder.ticking import BUNDLED, Ticking, ticking
@@ -225,6 +227,38 @@ def test_a_block_that_has_not_begun_is_withdrawn_if_a_build_of_it_vanishes(cup: 
     assert (build.state, build.strikes) == (BuildState.ACTIVE, 2), "the other block is no forfeit"
     assert {table.block for table in cup.tables() if table.is_over} >= {first, second}
     assert cup.season.blocks == 1, "a block without games is not counted"
+
+
+def test_withdrawn_blocks_do_not_count_and_the_schedule_is_still_drawn_again_from_its_records(cup: Ticking) -> None:
+    """A build that comes and goes keeps its turn as a newcomer."""
+    cup.enter("quick/v1", "ann", games=0)
+    (quick,) = [number for number, name in enumerate(cup.names(range(4))) if name == "quick/v1"]
+    for comings in range(4):
+        cup.connect("quick/v1")
+        cup.tick()
+        assert any(quick in table.seats for table in cup.tables(is_open=True))
+        if comings == 1:
+            cup.open(cup.book)  # another process goes on
+        if comings < 3:
+            for match in cup.book.hand_out(100, 60_000):  # a worker finds that it has left
+                cup.book.give_back(match, is_held=True)
+            cup.leave("quick/v1")
+            cup.tick(_GONE_MS + 1)
+            cup.tick()
+
+    of_draw: dict[int, list[DrawnTable]] = {}
+    for table in cup.tables(Kind.RATED):
+        of_draw.setdefault(table.draw, []).append(replace(table, is_over=False, drawn_ms=0))
+    id_, owners = cup.season.tournament, [None, None, None, "ann"]
+    records = [Field.from_json(data) for _, data in cup.book.draws(id_)]
+    past = Past()
+    for number, record in enumerate(records):
+        first = of_draw[number][0].block
+        assert extend(record, owners, past, 2, cup.season.secret, first, number) == of_draw[number]
+    seated = [table for table in cup.tables(Kind.RATED) if quick in table.seats]
+    still = [table for table in seated if table in cup.tables(is_open=True)]
+    assert past.games[quick] == 2 * len(still) > 0 and len(seated) >= 2 * len(still)
+    assert {block for record in records for block in record.withdrawn} == cup.book.withdrawn(id_)
 
 
 def test_matches_that_a_worker_gives_back_are_withdrawn_with_their_block_or_begin_without_the_build(

@@ -1,20 +1,27 @@
 """How ticks move a season: by its dates, through its finals, to its end; and what the next season takes over."""
 
+import contextlib
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.api import ladder_queries
 from orchestrator.api.ladder_queries import LadderQueries
-from orchestrator.book import Match
+from orchestrator.api.ladders import Ladders
+from orchestrator.api.owner_keys import OwnerKeys
+from orchestrator.book import Book, Match
 from orchestrator.book.tables import CANCELLED, DONE, DROPPED, RECORDED, RUNNING, WAITING
-from orchestrator.ladder.model import BuildState, Kind
+from orchestrator.errors import NotReady
+from orchestrator.ladder.model import BuildState, Kind, Season
 from orchestrator.ladder.season_table import TableDocument
 from orchestrator.ladder.states import SeasonState
 from orchestrator.ladder_fits import LadderFits
-from orchestrator.ladder_seasons import new_season
+from orchestrator.ladder_seasons import finals_words, new_season
 from rubble.v1 import ladder_pb2
 from tests.orchestrator.ladder.small_ladder import draw
 from tests.orchestrator.ladder.ticking import Ticking, ticking
@@ -216,6 +223,60 @@ def test_finals_that_were_stopped_name_no_winner(tmp_path: Path) -> None:
     first, second = cup.book.tournament(cup.season.finals).spec.entrants
     words = f"{second} and {first} are tied on points; by the mean margin {second} is first."
     assert told == f"The finals of season 1 were stopped; {words}"
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_finals_that_are_stopped_in_a_block_keep_the_seeds_of_what_was_played(tmp_path: Path, by_hand: bool) -> None:
+    """The season waits for the service: without their seeds the games could not be verified."""
+    cup = in_finals(tmp_path, "ann", "bob")
+    cup.tick()
+    finals = cup.season.finals
+    (played, *_) = cup.play(of=[match for match, _ in cup.book.matches(finals, limit=1)], has_seeds=False)
+    cup.arena.is_away = True
+    ladders = Ladders(cup.book, cup.arena, OwnerKeys("a secret"), bot_address="127.0.0.1:1")
+    if by_hand:
+        with pytest.raises(NotReady, match=r"does not answer, .* is closed as soon as it answers"):
+            ladders.move_season("cup", ladder_pb2.SEASON_STATE_CLOSED)
+        assert cup.book.tournament(finals).state == CANCELLED
+    else:
+        cup.book.set_state(finals, CANCELLED)
+    cup.tick()
+    assert cup.season_state() == "finals" and not cup.book.has_seeds(played.id)
+
+    cup.arena.is_away = False
+    if by_hand:
+        closed = ladders.move_season("cup", ladder_pb2.SEASON_STATE_CLOSED)
+        assert closed.state == ladder_pb2.SEASON_STATE_CLOSED
+    else:
+        cup.tick()
+    assert cup.season_state() == "closed" and cup.book.has_seeds(played.id)
+    told, closed_words = cup.events()[-2:]
+    assert told.startswith("The finals of season 1 were stopped; ") and closed_words == "Season 1 is closed."
+
+
+def test_what_is_told_about_finals_is_computed_once_however_many_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cup = in_finals(tmp_path, "ann", "bob")
+    _finals_told(cup, lambda match, entrant: entrant)
+    asked: list[str] = []
+    all_ask, second = threading.Barrier(4), threading.Barrier(2)
+
+    def words(book: Book, season: Season) -> str:
+        asked.append(season.finals)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            second.wait(0.5)  # nobody else comes here meanwhile
+        return finals_words(book, season)
+
+    def note(_: int) -> str:
+        all_ask.wait(10)
+        return queries.standings("cup").notes[-1]
+
+    monkeypatch.setattr(ladder_queries, "finals_words", words)
+    queries = LadderQueries(cup.book)
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(note, range(4))) == {cup.events()[-2]}
+    assert asked == [cup.season.finals]
 
 
 def test_the_table_of_a_closed_season_has_the_states_of_its_end(tmp_path: Path) -> None:
