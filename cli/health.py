@@ -54,11 +54,12 @@ def _ask(address: str, service: str, ca: str, seconds: float) -> str:
 
     from service.rpc.health import PROBLEM
 
+    options = (("grpc.enable_retries", 0),)  # they have no pause: they can fill the memory while a service stops
     try:
         channel = (
-            grpc.secure_channel(address, grpc.ssl_channel_credentials(Path(ca).read_bytes()))
+            grpc.secure_channel(address, grpc.ssl_channel_credentials(Path(ca).read_bytes()), options)
             if ca
-            else grpc.insecure_channel(address)
+            else grpc.insecure_channel(address, options)
         )
     except OSError as error:
         return f"{ca} cannot be read ({error.strerror})"

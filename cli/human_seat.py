@@ -17,6 +17,8 @@ from service.games.core import AnyGame, BadSetup, OptionValue, Plain
 #: People may think for a long time.
 _CONTROL: Final = common_pb2.TimeControl(move_ms=3_600_000, bank_ms=3_600_000, seating_ms=600_000)
 _CALL_S: Final = 30.0
+#: gRPC's own retries have no pause: they can fill the memory while a service stops.
+_OPTIONS: Final = (("grpc.enable_retries", 0),)
 
 
 def service(local_service: LocalService, address: str | None) -> tuple[str, str]:
@@ -32,12 +34,12 @@ def service(local_service: LocalService, address: str | None) -> tuple[str, str]
 def open_channel(address: str) -> grpc.Channel:
     trusted = os.environ.get("RUBBLE_CA", "")
     if not trusted:
-        return grpc.insecure_channel(address)
+        return grpc.insecure_channel(address, _OPTIONS)
     try:
         roots = None if trusted == "system" else Path(trusted).read_bytes()
     except OSError as error:
         raise BadSetup("RUBBLE_CA", trusted, f"a file of certificates that can be read ({error.strerror})") from None
-    return grpc.secure_channel(address, grpc.ssl_channel_credentials(roots))
+    return grpc.secure_channel(address, grpc.ssl_channel_credentials(roots), _OPTIONS)
 
 
 class HumanSeat:

@@ -92,7 +92,11 @@ class ServiceAccess:
 
 def open_channel(access: ServiceAccess) -> grpc.Channel:
     """Open a channel to this address."""
-    options = [("grpc.max_receive_message_length", 64 << 20), ("grpc.keepalive_time_ms", 30_000)]
+    options = [
+        ("grpc.max_receive_message_length", 64 << 20),
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.enable_retries", 0),  # callers try again; gRPC does so without a pause, which can fill the memory
+    ]
     if access.ca_file:
         credentials = grpc.ssl_channel_credentials(Path(access.ca_file).read_bytes())
         return grpc.secure_channel(access.address, credentials, options)

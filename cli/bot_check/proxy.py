@@ -141,7 +141,9 @@ class Proxy:
         self._server = server
         self.address = f"{where.rpartition(':')[0]}:{port}"
         if self._channel is None:
-            self._channel = grpc.aio.insecure_channel(self._service, [("grpc.max_receive_message_length", -1)])
+            # gRPC's own retries would go on while the service stops; the bot connects again itself.
+            options = [("grpc.max_receive_message_length", -1), ("grpc.enable_retries", 0)]
+            self._channel = grpc.aio.insecure_channel(self._service, options)
 
     async def close(self) -> None:
         """Stop listening, and cut all streams."""

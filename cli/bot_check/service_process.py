@@ -34,7 +34,11 @@ class ServiceProcess:
         self.address, token = await asyncio.to_thread(self._processes.where_it_serves)
         self._operator = (("authorization", f"Bearer {token}"),)
         if self._channel is None:  # the channel reconnects after a restart
-            quick = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
+            quick = [
+                ("grpc.initial_reconnect_backoff_ms", 100),
+                ("grpc.max_reconnect_backoff_ms", 500),
+                ("grpc.enable_retries", 0),
+            ]
             self._channel = grpc.aio.insecure_channel(self.address, quick)
         self._bot_calls = bot_pb2_grpc.BotServiceStub(self._channel)
         self._calls = session_pb2_grpc.SessionServiceStub(self._channel)

@@ -15,6 +15,7 @@ from rubble.v1 import session_pb2
 from service.games import all_games
 from tests.harness.bot_processes import BotArena
 from tests.harness.languages import LANGUAGES, ToolMissing, build_starter, run_script
+from tests.harness.leaving_server import LeavingServer, stays_small
 from tests.harness.processes import HOME, Process
 from tests.harness.waiting import PATIENCE_S
 
@@ -115,6 +116,14 @@ def test_its_games_go_on_where_they_stood_when_the_service_was_restarted(bots_al
 
     assert arena.finish(session).ending not in ("", "FORFEIT", "ADJUDICATED")
     assert arena.stop_bots() == [0, 0], bots_alone.words(name)
+
+
+def test_a_server_that_leaves_again_and_again_costs_attempts_and_no_memory(bots: LanguageBots) -> None:
+    name = f"{bots.language}-unlucky"
+    with LeavingServer() as server:
+        process = bots.sit(name, RUBBLE_ADDRESS=server.address)
+        stays_small(process, server, 4)
+        assert process.stop() == 0, bots.words(name)
 
 
 def test_a_wrong_key_is_reported_and_ends_the_process(bots: LanguageBots) -> None:

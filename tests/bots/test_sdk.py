@@ -16,6 +16,7 @@ from service.rpc.errors import ErrorInterceptor
 from service.rpc.limits import LimitReached
 from tests.harness.bot_processes import BotArena
 from tests.harness.in_process import grpc_server
+from tests.harness.leaving_server import LeavingServer, stays_small
 from tests.harness.waiting import PATIENCE_S
 
 Over = bot_pb2.GameOver
@@ -266,6 +267,14 @@ def test_games_go_on_where_they_stood_when_the_service_was_restarted(own_arena: 
     log = arena.log_of("rival").read_text()
     assert "about to stop; connecting again" in log
     assert log.count("connected to") == 2
+
+
+def test_a_server_that_leaves_again_and_again_costs_attempts_and_no_memory(arena: BotArena) -> None:
+    """gRPC's own retries have no pause: a bot used half a gigabyte a second."""
+    with LeavingServer() as server:
+        bot = arena.bot("unlucky", "-m", "bots.bundled", "random", RUBBLE_ADDRESS=server.address)
+        stays_small(bot, server, 5)
+        assert bot.stop() == 0
 
 
 def test_a_bot_hears_of_games_that_ended_while_it_was_away(arena: BotArena) -> None:

@@ -50,7 +50,7 @@ class BotArena(Arena):
 
     def _connect(self) -> None:
         self.address = self.addresses[0]
-        self._channel = grpc.insecure_channel(self.address)
+        self._channel = grpc.insecure_channel(self.address, [("grpc.enable_retries", 0)])
         self.operator_metadata = (("authorization", f"Bearer {self.copies[0].token}"),)
         self.sessions = session_pb2_grpc.SessionServiceStub(self._channel)
 

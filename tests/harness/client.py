@@ -89,6 +89,7 @@ class Client:
                 ("grpc.use_local_subchannel_pool", 1),
                 ("grpc.initial_reconnect_backoff_ms", 50),
                 ("grpc.max_reconnect_backoff_ms", 200),
+                ("grpc.enable_retries", 0),  # they have no pause, and can fill the memory while a copy stops
                 # Small buffers, so that the server soon notices a client that does not read.
                 *((("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024)) if deaf else ()),
             ],

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from orchestrator.client import ArenaClient, ServiceError
 from orchestrator.spec import Entry
 from rubble.v1 import session_pb2
 from service.sessions.replay_verify import verify_replay
-from tests.harness.processes import alive_with
+from tests.harness.leaving_server import LeavingServer, stays_small
+from tests.harness.processes import PYTHON, Process, alive_with
 from tests.harness.tournaments import TournamentArena, sample_match, script
 from tests.harness.waiting import wait_for
 
@@ -202,6 +204,26 @@ def test_a_match_that_cannot_be_played_fails_at_once(client: ArenaClient) -> Non
     with pytest.raises(ServiceError) as caught:
         referee.play(client, sample_match("odd"), ["cup.a.0", "cup.b.0"], replace(_TERMS, game="chess"), _nothing)
     assert not caught.value.is_passing
+
+
+#: Asks a service again and again, as workers do.
+_ASK = """
+import sys
+from orchestrator.client import ArenaClient, ServiceAccess, ServiceError
+
+while True:
+    with ArenaClient(ServiceAccess(sys.argv[1], "nobody")) as client:
+        try:
+            client.connected()
+        except ServiceError as error:
+            assert error.is_passing, error
+"""
+
+
+def test_a_service_that_stops_is_asked_again_by_the_caller_only(tmp_path: Path) -> None:
+    """gRPC's own retries have no pause: a worker used half a gigabyte a second until the call's time was over."""
+    with LeavingServer() as server, Process(PYTHON, "-c", _ASK, server.address, log=tmp_path / "log") as asking:
+        stays_small(asking, server, 5)
 
 
 def test_the_error_names_a_bot_that_exits_at_once(client: ArenaClient, bot_pool: BotPool) -> None:

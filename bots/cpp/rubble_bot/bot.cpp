@@ -71,6 +71,8 @@ std::shared_ptr<grpc::Channel> channel(const Settings& settings, const std::shar
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);  // notice a dead connection while waiting for a turn
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    // The bot connects again itself. gRPC's own attempts have no pause: they can fill the memory while an arena stops.
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     return grpc::CreateCustomChannel(settings.address, trust, arguments);
 }
 

@@ -34,6 +34,8 @@ _NOTE: Final = 1000  # characters of a note
 _OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 20_000),  # notice a dead connection while waiting for a turn
     ("grpc.use_local_subchannel_pool", 1),  # every stream has its own connection, perhaps to another copy
+    # The bot connects again itself. gRPC's own attempts have no pause: they can fill the memory while an arena stops.
+    ("grpc.enable_retries", 0),
 )
 
 

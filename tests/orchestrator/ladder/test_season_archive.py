@@ -393,7 +393,7 @@ def test_games_that_are_said_not_to_have_been_played_are_counted(
 
     def leave_out(found: Rows) -> None:
         for row in found[-2:]:
-            row.update(state="dropped", result=None, session="", replay=None)
+            row.update(state="dropped", result=None, replay=None)
 
     for name in ("results.jsonl", "finals/results.jsonl"):
         for row in rows(copy, name)[-2:]:
