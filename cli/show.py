@@ -147,12 +147,13 @@ def sheet(outcome: Outcome) -> Table:
     """Show the score sheet in the lines of the rulebook."""
     places = (*outcome.seats, *outcome.house)
     labels = _labels(places)
-    drawn = Table(title=f"over: {outcome.ending}", title_justify="left", show_edge=False, pad_edge=False)
+    title = Text(f"over: {outcome.ending}", style="table.title")  # a file may say anything, and it is no markup
+    drawn = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     drawn.add_column("")
     for result in places:
-        drawn.add_column(result.name, justify="right")
+        drawn.add_column(Text(result.name), justify="right")
     for label in labels:
-        drawn.add_row(label, *(_points(result, label) for result in places), end_section=label == labels[-1])
+        drawn.add_row(Text(label), *(_points(result, label) for result in places), end_section=label == labels[-1])
     drawn.add_row("score", *(str(result.score) for result in places), style="bold")
     drawn.add_row("rank", *(str(result.rank) for result in places))
     return drawn

@@ -29,7 +29,8 @@ class DisplayServiceStub:
     """DisplayService shows games to people: the board as a picture, moves as sentences, finished games move by move.
 
     Everything is made from the view of one eye, and so shows no more than GetView gives to that eye; only the notes of bots in
-    replays are shown to all.
+    replays are shown to all, and what seats had chosen secretly when a game was stopped. Why an answer was refused is told to its
+    seat only, until the seeds are published.
     """
 
     def __init__(self, channel):
@@ -54,12 +55,14 @@ class DisplayServiceServicer:
     """DisplayService shows games to people: the board as a picture, moves as sentences, finished games move by move.
 
     Everything is made from the view of one eye, and so shows no more than GetView gives to that eye; only the notes of bots in
-    replays are shown to all.
+    replays are shown to all, and what seats had chosen secretly when a game was stopped. Why an answer was refused is told to its
+    seat only, until the seeds are published.
     """
 
     def ShowSession(self, request, context):
         """ShowSession shows a live session, or one that ended recently: to the holder of a seat what the seat sees, to any other caller what
-        is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it.
+        is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it. RESOURCE_EXHAUSTED: a caller without a key has used up
+        its share of computing time, or all of them theirs; the delay is in RetryInfo. Callers with a key wait instead.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -99,7 +102,8 @@ class DisplayService:
     """DisplayService shows games to people: the board as a picture, moves as sentences, finished games move by move.
 
     Everything is made from the view of one eye, and so shows no more than GetView gives to that eye; only the notes of bots in
-    replays are shown to all.
+    replays are shown to all, and what seats had chosen secretly when a game was stopped. Why an answer was refused is told to its
+    seat only, until the seeds are published.
     """
 
     @staticmethod

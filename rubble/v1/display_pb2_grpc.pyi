@@ -30,7 +30,8 @@ class DisplayServiceStub:
     """DisplayService shows games to people: the board as a picture, moves as sentences, finished games move by move.
 
     Everything is made from the view of one eye, and so shows no more than GetView gives to that eye; only the notes of bots in
-    replays are shown to all.
+    replays are shown to all, and what seats had chosen secretly when a game was stopped. Why an answer was refused is told to its
+    seat only, until the seeds are published.
     """
 
     @_typing.overload
@@ -39,7 +40,8 @@ class DisplayServiceStub:
     def __new__(cls, channel: _aio.Channel) -> DisplayServiceAsyncStub: ...
     ShowSession: _grpc.UnaryUnaryMultiCallable[_display_pb2.ShowSessionRequest, _display_pb2.ShowSessionResponse]
     """ShowSession shows a live session, or one that ended recently: to the holder of a seat what the seat sees, to any other caller what
-    is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it.
+    is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it. RESOURCE_EXHAUSTED: a caller without a key has used up
+    its share of computing time, or all of them theirs; the delay is in RetryInfo. Callers with a key wait instead.
     """
     ShowReplay: _grpc.UnaryUnaryMultiCallable[_display_pb2.ShowReplayRequest, _display_pb2.ShowReplayResponse]
     """ShowReplay shows a finished game at one revision, through any eye. The replay is verified first: it must be complete, with its seeds.
@@ -52,13 +54,15 @@ class DisplayServiceAsyncStub(DisplayServiceStub):
     """DisplayService shows games to people: the board as a picture, moves as sentences, finished games move by move.
 
     Everything is made from the view of one eye, and so shows no more than GetView gives to that eye; only the notes of bots in
-    replays are shown to all.
+    replays are shown to all, and what seats had chosen secretly when a game was stopped. Why an answer was refused is told to its
+    seat only, until the seeds are published.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ShowSession: _aio.UnaryUnaryMultiCallable[_display_pb2.ShowSessionRequest, _display_pb2.ShowSessionResponse]  # type: ignore[assignment]
     """ShowSession shows a live session, or one that ended recently: to the holder of a seat what the seat sees, to any other caller what
-    is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it.
+    is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it. RESOURCE_EXHAUSTED: a caller without a key has used up
+    its share of computing time, or all of them theirs; the delay is in RetryInfo. Callers with a key wait instead.
     """
     ShowReplay: _aio.UnaryUnaryMultiCallable[_display_pb2.ShowReplayRequest, _display_pb2.ShowReplayResponse]  # type: ignore[assignment]
     """ShowReplay shows a finished game at one revision, through any eye. The replay is verified first: it must be complete, with its seeds.
@@ -70,7 +74,8 @@ class DisplayServiceServicer(metaclass=_abc_1.ABCMeta):
     """DisplayService shows games to people: the board as a picture, moves as sentences, finished games move by move.
 
     Everything is made from the view of one eye, and so shows no more than GetView gives to that eye; only the notes of bots in
-    replays are shown to all.
+    replays are shown to all, and what seats had chosen secretly when a game was stopped. Why an answer was refused is told to its
+    seat only, until the seeds are published.
     """
 
     @_abc_1.abstractmethod
@@ -80,7 +85,8 @@ class DisplayServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_display_pb2.ShowSessionResponse, _abc.Awaitable[_display_pb2.ShowSessionResponse]]:
         """ShowSession shows a live session, or one that ended recently: to the holder of a seat what the seat sees, to any other caller what
-        is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it.
+        is public. FAILED_PRECONDITION, SESSION_SEALED: only its seats may read it. RESOURCE_EXHAUSTED: a caller without a key has used up
+        its share of computing time, or all of them theirs; the delay is in RetryInfo. Callers with a key wait instead.
         """
 
     @_abc_1.abstractmethod

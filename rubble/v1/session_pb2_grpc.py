@@ -130,6 +130,7 @@ class SessionServiceServicer:
 
     def ListSessions(self, request, context):
         """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator.
+        RESOURCE_EXHAUSTED: a caller without a key has used up its share of computing time, or all of them theirs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -46,7 +46,9 @@ class SessionServiceStub:
     read it.
     """
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_pb2.ListSessionsRequest, _session_pb2.ListSessionsResponse]
-    """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator."""
+    """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator.
+    RESOURCE_EXHAUSTED: a caller without a key has used up its share of computing time, or all of them theirs.
+    """
     GetView: _grpc.UnaryUnaryMultiCallable[_session_pb2.GetViewRequest, _session_pb2.GetViewResponse]
     """GetView returns the table: for a seat what it knows and its legal actions, for any other caller what is public."""
     Act: _grpc.UnaryUnaryMultiCallable[_session_pb2.ActRequest, _session_pb2.ActResponse]
@@ -99,7 +101,9 @@ class SessionServiceAsyncStub(SessionServiceStub):
     read it.
     """
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_pb2.ListSessionsRequest, _session_pb2.ListSessionsResponse]  # type: ignore[assignment]
-    """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator."""
+    """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator.
+    RESOURCE_EXHAUSTED: a caller without a key has used up its share of computing time, or all of them theirs.
+    """
     GetView: _aio.UnaryUnaryMultiCallable[_session_pb2.GetViewRequest, _session_pb2.GetViewResponse]  # type: ignore[assignment]
     """GetView returns the table: for a seat what it knows and its legal actions, for any other caller what is public."""
     Act: _aio.UnaryUnaryMultiCallable[_session_pb2.ActRequest, _session_pb2.ActResponse]  # type: ignore[assignment]
@@ -167,7 +171,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_pb2.ListSessionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_pb2.ListSessionsResponse, _abc.Awaitable[_session_pb2.ListSessionsResponse]]:
-        """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator."""
+        """ListSessions lists live sessions and those that ended recently. Sealed sessions are listed only to the operator.
+        RESOURCE_EXHAUSTED: a caller without a key has used up its share of computing time, or all of them theirs.
+        """
 
     @_abc_1.abstractmethod
     def GetView(

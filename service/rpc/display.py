@@ -32,6 +32,8 @@ _RENAMED_KEPT: Final = 32
 #: Replays kept in words. Their files have this many characters in total; in words a game takes about 14 times its file.
 _REPLAYS_KEPT: Final = 64
 _REPLAY_CHARACTERS_KEPT: Final = 4 << 20
+#: What callers without a key share, each with a budget of its own.
+_LIVE, _REPLAYS = "live sessions", "replays"
 
 
 class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
@@ -39,8 +41,7 @@ class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
 
     def __init__(self, live_sessions: LiveSessions, limits: Limits) -> None:
         self._live_sessions = live_sessions
-        self._budget = limits.simulation
-        self._strangers = limits.strangers
+        self._limits = limits
         # One thread each, so that a person at a live game does not wait for replays: the interpreter lock allows no more.
         self._session_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="show-session")
         self._replay_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="show-replay")
@@ -59,9 +60,12 @@ class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
     async def ShowSession(
         self, request: display_pb2.ShowSessionRequest, context: Any
     ) -> display_pb2.ShowSessionResponse:
+        caller = current_caller()
+        name = "" if caller.kind is Kind.OPERATOR else caller_name(caller, context)
+        if strangers := _LIVE if caller.kind is Kind.ANONYMOUS else "":
+            self._limits.check_computing(name, strangers)
         session, entries = await self._live_sessions.read_log(request.session, 0)
         check_seal(session)
-        caller = current_caller()
         seat = seat_of(caller, session)
         if seat is not None and not session.seats[seat].clock.is_seated and session.status == ACTIVE:
             await self._live_sessions.take_seat(request.session, seat)
@@ -72,10 +76,13 @@ class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
         response = session_response(session, seen, self._live_sessions.now_ms(), is_operator=is_operator)
         key = (seen.header.id, seen.header.creation_id, seat, session.revealed, tuple(seen.names))
         shown = (self._renamed if request.names else self._sessions).get(key, ShownSession)
-        name = "" if is_operator else caller_name(caller, context)
         async with self._turn("session", name):
-            await self._wait_for_budget(name)
-            await self._compute(self._session_thread, name, shown.fill, response, seen, request.after_revision)
+            if strangers:
+                self._limits.check_computing(name, strangers)  # requests sent at the same time may have used it up
+            else:
+                await self._wait_for_budget(name)
+            work = (shown.fill, response, seen, request.after_revision)
+            await self._compute(self._session_thread, name, *work, strangers=strangers)
         return response
 
     # ---------------------------------------------------------------------------------------------------------- replays
@@ -84,14 +91,14 @@ class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
             raise BadRequest("all", True, "no seat beside it: the eyes of one seat, or of all")
         caller = current_caller()
         name = "" if caller.kind is Kind.OPERATOR else caller_name(caller, context)
-        is_stranger = caller.kind is Kind.ANONYMOUS
-        self._check_budget(name, is_stranger=is_stranger)
+        strangers = _REPLAYS if caller.kind is Kind.ANONYMOUS else ""
+        self._limits.check_computing(name, strangers)
         eye: Eye = ALL if request.all else request.seat if request.HasField("seat") else None
-        strangers = self._turn("replay of a stranger", "") if is_stranger else contextlib.nullcontext()
-        async with self._turn("replay", name), strangers:
-            self._check_budget(name, is_stranger=is_stranger)  # requests sent at the same time may have used it up
+        behind_others = self._turn("replay of a stranger", "") if strangers else contextlib.nullcontext()
+        async with self._turn("replay", name), behind_others:
+            self._limits.check_computing(name, strangers)  # requests sent at the same time may have used it up
             work = (self._show_replay, request.jsonl, eye, request.names, request.revision)
-            return await self._compute(self._replay_thread, name, *work, is_stranger=is_stranger)
+            return await self._compute(self._replay_thread, name, *work, strangers=strangers)
 
     def _show_replay(self, jsonl: str, eye: Eye, names: Sequence[str], revision: int) -> display_pb2.ShowReplayResponse:
         digest = blake2b(jsonl.encode(), digest_size=32).digest()
@@ -109,16 +116,9 @@ class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
         async with lock:
             yield
 
-    def _check_budget(self, caller: str, *, is_stranger: bool = False) -> None:
-        """Raise LimitReached if the caller has used up its share of computing time. The operator, "", is not limited."""
-        if caller:
-            self._budget.admit(caller)
-        if is_stranger:
-            self._strangers.admit("")
-
     async def _wait_for_budget(self, caller: str) -> None:
         try:
-            self._check_budget(caller)
+            self._limits.check_computing(caller)
         except LimitReached as limit:
             await asyncio.sleep(limit.retry_after_ms / 1000)
 
@@ -128,16 +128,13 @@ class DisplayServicer(display_pb2_grpc.DisplayServiceServicer):
         caller: str,
         work: Callable[..., T],
         *arguments: Any,
-        is_stranger: bool = False,
+        strangers: str = "",
     ) -> T:
         """Run work in a thread and charge the caller for its time, even if it fails or the caller has gone."""
         loop = asyncio.get_running_loop()
 
         def charge(used_ms: float) -> None:
-            if caller:
-                self._budget.charge(caller, used_ms)
-            if is_stranger:
-                self._strangers.charge("", used_ms)
+            self._limits.charge_computing(caller, used_ms, strangers)
 
         def charged() -> T:
             begin = time.thread_time()

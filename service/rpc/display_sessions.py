@@ -9,7 +9,7 @@ from service.games.core import AnyGame, Outcome, Plain, Seat, Viewer
 from service.rpc import codec
 from service.rpc.display_messages import line_message, position_message
 from service.sessions.entries import Entry
-from service.sessions.log_view import readable
+from service.sessions.log_view import readable, without_reason
 from service.sessions.narration import Narrator, Told, choice_sentence, names_of
 from service.sessions.session import Header, Session
 
@@ -45,6 +45,7 @@ class SeenSession:
         is_operator: bool,
     ) -> "SeenSession":
         """``entries``: the whole log of the session; ``names``: what the caller calls its seats, if it has names for them."""
+        shown = readable(session, entries, viewer)
         asked = viewer if viewer is not None and session.seats[viewer].is_asked else None
         return cls(
             game=session.game,
@@ -54,7 +55,7 @@ class SeenSession:
             viewer=viewer,
             names=names_of(session.known_bots(is_operator=is_operator), names),
             entries=entries,
-            shown=readable(session, entries, viewer),
+            shown=shown if session.revealed else [without_reason(entry, viewer) for entry in shown],
             view=session.game.view(session.state, viewer),
             to_act=session.open_seats(),
             actions=() if asked is None else session.game.legal_actions(session.state, asked),

@@ -23,6 +23,8 @@ _METADATA_BYTES: Final = 16 << 10
 _UNREAD_BYTES: Final = 16 << 10
 #: Number of sessions in which one caller can use all its watcher places.
 _SESSIONS_WATCHED: Final = 10
+#: A caller without a key pays this many times its computing time, so that one address cannot use up what all have together.
+STRANGER_FACTOR: Final = 2
 #: Number of callers whose budgets are remembered; a full budget need not be.
 _REMEMBERED: Final = 10_000
 
@@ -143,7 +145,7 @@ class Limits:
     #: Refused choices, by bot.
     refusals: Budget
     simulation: Budget
-    #: What all callers without a key may use together for replays, so that many addresses are no more than one.
+    #: What all callers without a key may use together, by what they ask for, so that many addresses are no more than one.
     strangers: Budget
     #: In the whole arena.
     live_sessions: int
@@ -169,6 +171,23 @@ class Limits:
             ),
             live_sessions=live_sessions,
         )
+
+    def check_computing(self, caller: str, strangers: str = "") -> None:
+        """Raise LimitReached if the caller has used up its share of computing time. The operator, "", is not limited.
+
+        ``strangers``: what callers without a key have a share of together; empty for others.
+        """
+        if caller:
+            self.simulation.admit(caller)
+        if strangers:
+            self.strangers.admit(strangers)
+
+    def charge_computing(self, caller: str, used_ms: float, strangers: str = "") -> None:
+        """Charge the caller, and all without a key together if it has none, for computing time."""
+        if caller:
+            self.simulation.charge(caller, used_ms * (STRANGER_FACTOR if strangers else 1))
+        if strangers:
+            self.strangers.charge(strangers, used_ms)
 
     def check_sessions(self, live: int) -> None:
         """Raise LimitReached if an arena with this many live sessions may not open another."""

@@ -45,6 +45,10 @@ _TOKEN_S: Final = 48 * 3600
 _FAR: Final = 1 << 62
 _PAGE: Final = 100
 _PAGE_LIMIT: Final = 1000
+#: About the computing time for one session of a list.
+_LIST_MS: Final = 0.2
+#: What callers without a key share.
+_LISTS: Final = "lists of sessions"
 _PAGE_TOKEN: Final = re.compile(r"[0-9]{1,15}")
 #: The faults for which a seat may be resigned.
 _RESIGNED_BY: Final[Mapping[int, Fault]] = {
@@ -151,7 +155,8 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
         self, request: session_pb2.ListSessionsRequest, context: Any
     ) -> session_pb2.ListSessionsResponse:
         size = request.page_size or _PAGE
-        is_operator = current_caller().kind is Kind.OPERATOR
+        caller = current_caller()
+        is_operator = caller.kind is Kind.OPERATOR
         most = _PAGE_LIMIT if is_operator else _PAGE
         if size > most:
             raise BadRequest("page_size", size, f"1 to {most}, or 0 for {_PAGE}")
@@ -162,6 +167,9 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             if not _PAGE_TOKEN.fullmatch(request.page_token):
                 raise BadRequest("page_token", request.page_token, "the next_page_token of an earlier answer")
             start = int(request.page_token)
+        strangers = _LISTS if caller.kind is Kind.ANONYMOUS else ""
+        name = caller_name(caller, context) if strangers else ""
+        self._limits.check_computing(name, strangers)
         response = session_pb2.ListSessionsResponse()
         end = start + (_PAGE_LIMIT if is_operator else _PAGE)
         while start < end and len(response.sessions) < size:
@@ -169,6 +177,7 @@ class SessionServicer(session_pb2_grpc.SessionServiceServicer):
             if not ids:
                 return response
             start += len(ids)
+            self._limits.charge_computing(name, len(ids) * _LIST_MS, strangers)
             for session in await self._live_sessions.read_for_list(ids):
                 if session.header.sealed and not session.revealed and not is_operator:
                     continue

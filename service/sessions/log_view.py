@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from service.games.core import Viewer
 from service.games.log import Visibility, visibilities
-from service.sessions.entries import Acted, AutomatonActed, Entry, action_of
+from service.sessions.entries import Acted, AnswerRefused, AutomatonActed, Entry, action_of
 from service.sessions.session import ACTIVE, Session
 
 #: The notation of an action that the viewer may not know. No real action has an empty notation.
@@ -39,6 +39,11 @@ def hidden(entry: Entry) -> Entry:
     if isinstance(entry, AutomatonActed) and entry.lasting:
         return replace(entry, action=HIDDEN)
     return entry
+
+
+def without_reason(entry: Entry, viewer: Viewer) -> Entry:
+    """Return the entry as it may be told: why another seat's answer was refused may depend on that seat's cards."""
+    return replace(entry, reason=HIDDEN) if isinstance(entry, AnswerRefused) and entry.seat != viewer else entry
 
 
 def is_hidden(entry: Entry) -> bool:

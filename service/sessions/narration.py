@@ -88,7 +88,9 @@ class Narrator:
                 if isinstance(entry, Acted):
                     think_ms, note = entry.think_ms, shown.note if isinstance(shown, Acted) else ""
             case AnswerRefused():
-                sentence, note = f"{name} gives an answer that is refused: {words.visible(entry.reason)}", entry.note
+                reason = words.visible(shown.reason) if isinstance(shown, AnswerRefused) else ""
+                sentence = f"{name} gives an answer that is refused" + (f": {reason}" if reason else "")
+                note = entry.note
             case Seated():
                 sentence = f"{name} takes seat {entry.seat}"
             case Forfeited():

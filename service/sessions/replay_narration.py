@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from service.games.core import AnyGame, Plain, Seat
 from service.games.log import Visibility, visibilities
-from service.sessions.entries import Ended, action_of
-from service.sessions.log_view import hidden
+from service.sessions.entries import Ended, Entry, action_of
+from service.sessions.log_view import hidden, without_reason
 from service.sessions.narration import ALL, Eye, Narrator, Told, view_of
 from service.sessions.replay import Replay
 from service.sessions.replay_verify import game_of, tables
@@ -37,9 +37,14 @@ class NarratedReplay:
         outcome = replay.sheet()
         #: Every entry as the eye could read it once no seat chose secretly any more.
         self.told: list[Told] = [
-            narrator.tell(entry, entry if sight is Visibility.WHOLE else hidden(entry), outcome)
+            narrator.tell(entry, self._shown(entry, sight), outcome)
             for entry, sight in zip(replay.entries, sights, strict=True)
         ]
+
+    def _shown(self, entry: Entry, sight: Visibility) -> Entry:
+        if self._is_all:
+            return entry
+        return without_reason(entry if sight is Visibility.WHOLE else hidden(entry), self._viewer)
 
     def is_readable(self, revision: int) -> list[bool]:
         """Of each entry up to a revision, whether the eye could read it then: not what other seats had just chosen secretly."""

@@ -17,16 +17,18 @@ from service.games.chance import Draws
 from service.games.core import AnyGame, Plain, Seat, Viewer
 from service.rpc.display_sessions import SeenSession, ShownSession, session_response
 from service.sessions.entries import Entry
-from service.sessions.session import Accepted, Session
+from service.sessions.session import Accepted, Refused, Session
 from tests.conformance.checks_hidden import shown, unread
 from tests.conformance.planted import Peek, hidden_places, peek_at
 from tests.conformance.subjects import Setup, tables
-from tests.conformance.walks import Walk, draws, remembered, texts, viewers
+from tests.conformance.walks import Pool, Walk, answer, draws, remembered, texts, viewers
 from tests.lasting_game import CELLAR
 from tests.sessions.scripted_sessions import START, header_of
 
 _STEPS: Final = 20
 _POSITIONS: Final = 8
+#: Wrong answers that are tried before each action.
+_WRONG: Final = 60
 
 
 #: Every game of the service with every number of seats, and the game with a lasting secret.
@@ -58,6 +60,12 @@ class World:
         assert isinstance(reply, Accepted), reply
         self.entries += made
 
+    def err(self, seat: Seat, text: str) -> None:
+        """Let a seat give an answer that is refused."""
+        reply, made = self.session.answer(seat, self.session.seats[seat].turn, text, "", START)
+        assert isinstance(reply, Refused), reply
+        self.entries += made
+
     def message(self) -> display_pb2.ShowSessionResponse:
         """Return the whole answer to ShowSession, without the result of an ended game, which is public."""
         seen = SeenSession.of(self.session, list(self.entries), self._viewer, is_operator=False)
@@ -80,6 +88,27 @@ def _difference(one: display_pb2.ShowSessionResponse, other: display_pb2.ShowSes
     return "session"
 
 
+def _impossible(
+    game: AnyGame,
+    states: tuple[Any, Any],
+    seat: Seat,
+    pool: Sequence[str],
+    offered: Sequence[Sequence[str]],
+    chance: Draws,
+) -> str:
+    """Return an action that is refused in both worlds, for different reasons if one is found; empty if there is none."""
+    found = ""
+    for _ in range(_WRONG):
+        text = pool[chance.below(len(pool))]
+        if text in offered[0] or text in offered[1]:
+            continue
+        one, other = (answer(game, game.copy(state), seat, game.read(text)) for state in states)
+        found = text
+        if one is not None and other is not None and one[0] != other[0]:
+            break
+    return found
+
+
 def check_side_by_side(
     table: Setup, walk: Walk, ply: int, viewer: Viewer, chance: Draws, shows: AnyGame | None = None
 ) -> int:
@@ -91,6 +120,7 @@ def check_side_by_side(
     state = walk.states[ply]
     one = World(game, state, table.seats, viewer)
     other = World(game, rules.redeal(state, viewer, chance), table.seats, viewer)
+    pool = Pool([walk]).texts
     for step in range(_STEPS):
         found = _difference(one.message(), other.message())
         assert not found, f"{table}: viewer {viewer}, ply {ply} + {step}: {found} depends on hidden cards"
@@ -100,6 +130,10 @@ def check_side_by_side(
         seat = acting[chance.below(len(acting))]
         hidden = unread(rules, one.state, seat, viewer), unread(rules, other.state, seat, viewer)
         offered = texts(rules, one.state, seat), texts(rules, other.state, seat)
+        if seat != viewer and not one.session.seats[seat].refusals:
+            wrong = _impossible(rules, (one.state, other.state), seat, pool, offered, chance)
+            for world in (one, other) if wrong else ():
+                world.err(seat, wrong)
         common = [text for text in offered[0] if text in offered[1]]
         if all(hidden):
             said = tuple(words[chance.below(len(words))] for words in hidden)

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from cli.app import run
 from service.games import all_games
 from service.sessions.entries import ACTIONS, Acted
-from service.sessions.replay import read_replay, write_replay
+from service.sessions.replay import chain, read_replay, write_replay
 from tests.sessions.scripted_sessions import ScriptedSession
 
 ROOT = Path(__file__).parents[2]
@@ -406,6 +406,26 @@ def test_a_replay_without_seeds_is_listed_but_has_no_table(
     assert (code, "still running" in out) == (0, True)
     code, _, err = asked(capsys, "show", held, "--at", "3")
     assert (code, len(err.splitlines()), "seeds held back" in err) == (2, 1, True)
+
+
+@pytest.mark.parametrize("words", ["[/nope]", "[bold]x", "[link=nowhere]x[/link]"])
+def test_what_a_file_calls_things_is_no_markup(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, held: str, words: str
+) -> None:
+    """A file whose seeds are held back is not played again, so that its sheet may say anything."""
+    lines = [json.loads(line) for line in Path(held).read_text().splitlines()]
+    for line in lines:
+        del line["hash"]
+    lines[-1]["ending"] = words
+    lines[-1]["sheet"][0]["name"] = words
+    lines[-1]["sheet"][0]["lines"][0][0] = words
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text(chain(lines))
+
+    code, out, err = asked(capsys, "show", str(odd), "--plain")
+
+    assert (code, err) == (0, "")
+    assert out.count(words) >= 3 and f"over: {words}" in out
 
 
 def test_a_bad_replay_is_not_shown(capsys: pytest.CaptureFixture[str], bad: str) -> None:

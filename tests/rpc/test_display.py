@@ -547,6 +547,90 @@ def test_strangers_at_many_addresses_share_what_one_of_them_may_use(
     run(scenario)
 
 
+def test_strangers_who_look_at_live_sessions_share_what_they_may_use_and_players_do_not_wait_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused and never wait: a call that waits would keep its address from every other call."""
+    addresses = count()
+    monkeypatch.setattr(Budget.__init__, "__defaults__", (lambda: 0.0,))
+    monkeypatch.setattr("service.rpc.request_memory.peer_of", lambda _: f"address {next(addresses)}")
+
+    async def scenario() -> None:
+        async with _arena(tmp_path) as ([service], operator), service.client() as anybody:
+            created = await create_session(operator, "sf1906-2e", ["", ""])
+            session = created.session.session
+            async with _seats(service, created.seat_tokens) as players:
+                for _ in range(20):
+                    await _answer(players, session)
+                request = display_pb2.ShowSessionRequest(session=session)
+                answers: list[object] = []
+                refused: list[Refusal] = []
+                while not refused and len(answers) < 2000:
+                    asked = []
+                    for number in range(len(answers), len(answers) + 100):  # other names: told again
+                        renamed = display_pb2.ShowSessionRequest(session=session, names=[f"a{number}", "b"])
+                        asked.append(anybody.ask(renamed))
+                    answers += await asyncio.gather(*asked, return_exceptions=True)
+                    refused = [Refusal.of(each) for each in answers if isinstance(each, grpc.aio.AioRpcError)]
+                assert 0 < len(refused) < len(answers)
+                assert {each.reason for each in refused} == {"LIMIT_REACHED"}
+                assert all("all callers without a key" in each.message and each.retry_s for each in refused)
+                error = await refusal(anybody.ask(request))
+                assert error.reason == "LIMIT_REACHED", "nor what was told before"
+                for player in players:
+                    assert (await show(player, session)).position.svg
+                assert (await show(operator, session)).position.svg
+                assert (await replay(anybody, finished())).revisions, "replays have a budget of their own"
+
+    run(scenario)
+
+
+def test_a_single_stranger_cannot_use_up_what_all_have_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = finished()
+    address = ["one"]
+    monkeypatch.setattr(Budget.__init__, "__defaults__", (lambda: 0.0,))
+    monkeypatch.setattr("service.rpc.request_memory.peer_of", lambda _: address[0])
+
+    async def scenario() -> None:
+        async with _arena(tmp_path) as ([service], _), service.client() as anybody:
+            asked = [replay(anybody, file, names=[f"a{number}", "b"]) for number in range(200)]
+            answers = await asyncio.gather(*asked, return_exceptions=True)
+            refused = [Refusal.of(each) for each in answers if isinstance(each, grpc.aio.AioRpcError)]
+            assert refused and all("for each caller" in each.message for each in refused)
+            address[0] = "another"
+            assert (await replay(anybody, file, names=["c", "d"])).revisions
+
+    run(scenario)
+
+
+def test_a_stranger_who_lists_sessions_again_and_again_is_told_when_to_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = [0.0]
+    monkeypatch.setattr(Budget.__init__, "__defaults__", (lambda: moment[0],))
+    wanted = session_pb2.ListSessionsRequest(status=session_pb2.SESSION_STATUS_CANCELLED)  # matches none
+
+    async def scenario() -> None:
+        async with _arena(tmp_path) as ([service], operator), service.client() as anybody:
+            for _ in range(40):
+                await create_session(operator, "relief", ["", ""])
+            error = None
+            for _ in range(500):
+                try:
+                    await anybody.ask(wanted)
+                except grpc.aio.AioRpcError as refused:
+                    error = Refusal.of(refused)
+                    break
+            assert error is not None and error.reason == "LIMIT_REACHED" and error.retry_s
+            await operator.ask(wanted)
+            moment[0] += error.retry_s
+            await anybody.ask(wanted)
+
+    run(scenario)
+
+
 def test_bad_replays_cost_the_caller_its_share_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = finished()[:-5]
     monkeypatch.setattr(Budget.__init__, "__defaults__", (lambda: 0.0,))
@@ -593,7 +677,7 @@ def test_many_replays_of_one_caller_neither_block_the_service_nor_let_others_wai
             key = (await operator.ask(bot_pb2.IssueKeyRequest(bot="ada"))).bot_key
             created = await create_session(operator, "relief", ["", ""])
             async with service.client(key) as ada:
-                crowd = [asyncio.create_task(replay(anybody, file, names=[f"crowd {n}", "b"])) for n in range(8)]
+                crowd = [asyncio.create_task(replay(anybody, file, names=[f"crowd {n}", "b"])) for n in range(5)]
                 await until(lambda: begun.is_set() or any(one.done() for one in crowd), "the first replay of the crowd")
                 assert begun.is_set(), [one.exception() for one in crowd if one.done()]
                 # On one connection requests arrive in order: the crowd is there now, and then the replay of ada.
@@ -601,7 +685,7 @@ def test_many_replays_of_one_caller_neither_block_the_service_nor_let_others_wai
                 assert shown.position.svg, "a live game does not wait for replays, nor does the event loop"
                 one = asyncio.create_task(replay(ada, file, names=["ada", "b"]))
                 await show(ada, created.session.session)
-                for _ in range(9):
+                for _ in range(6):
                     gate.release()
                 await asyncio.gather(one, *crowd)
                 assert order.index("ada") <= 2, f"{order}: one piece of work of the crowd at most stood before it"

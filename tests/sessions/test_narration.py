@@ -1,5 +1,6 @@
 """A session in sentences: what each kind of entry says, and to whom."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from service import games
 from service.games import words
 from service.games.core import AnyGame, Line, Outcome, Result
-from service.sessions.entries import Acted, AnswerRefused, AutomatonActed, Ended, Fault, Forfeited, Status
-from service.sessions.log_view import HIDDEN, readable
+from service.sessions.entries import Acted, AnswerRefused, AutomatonActed, Ended, Entry, Fault, Forfeited, Status
+from service.sessions.log_view import HIDDEN, readable, without_reason
 from service.sessions.narration import ALL, Eye, Narrator, Told, choice_sentence, names_of
 from tests.lasting_game import CELLAR
 from tests.sessions.scripted_sessions import START, ScriptedSession
@@ -37,7 +38,9 @@ def _told(table: ScriptedSession, eye: Eye = None, game: AnyGame | None = None) 
     """Tell the log of a session as far as this eye may read it."""
     narrator = _narrator(table, eye, game)
     viewer = eye if isinstance(eye, int) else None
-    shown = table.entries if eye == ALL else readable(table.session, table.entries, viewer)
+    shown: Sequence[Entry] = table.entries
+    if eye != ALL:
+        shown = [without_reason(entry, viewer) for entry in readable(table.session, table.entries, viewer)]
     outcome = table.session.outcome
     return [narrator.tell(entry, visible, outcome) for entry, visible in zip(table.entries, shown, strict=False)]
 
@@ -65,14 +68,17 @@ def test_a_seat_that_connects_is_told() -> None:
     assert [told.sentence for told in _told(_seated())] == ["Ada takes seat 0", "Ben takes seat 1"]
 
 
-def test_a_refused_answer_is_told_with_its_reason_only() -> None:
+def test_a_refused_answer_is_told_with_its_reason_to_its_seat_only() -> None:
+    """The reason may depend on cards that only the seat has; all may know it when the seeds are revealed."""
     table = _seated("sf1906-2e")
     seat = table.open[0]
     reason = table.answer_wrongly(seat, "no such action")
-    told = _told(table)[-1]
-    assert (told.kind, told.notation, told.events, told.parts) == ("refused", "", (), ())
-    assert told.sentence == f"{NAMES[seat]} gives an answer that is refused: {reason}"
-    assert "no such action" not in repr(told)
+    said = f"{NAMES[seat]} gives an answer that is refused"
+    for eye, sentence in ((seat, f"{said}: {reason}"), (1 - seat, said), (None, said), (ALL, f"{said}: {reason}")):
+        told = _told(table, eye)[-1]
+        assert (told.kind, told.notation, told.events, told.parts) == ("refused", "", (), ())
+        assert told.sentence == sentence
+        assert "no such action" not in repr(told)
 
 
 @pytest.mark.parametrize(
