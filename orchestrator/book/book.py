@@ -245,10 +245,14 @@ class Book(BookLadders):
 
 
 def _keep_private(file: str | None) -> None:
-    """Make a new book readable only by its owner, since it holds secret seeds. SQLite gives the files beside it the same mode."""
+    """Make a new book readable only by its owner, since it holds secret seeds. SQLite gives the files beside it the same mode.
+
+    A book that exists is not opened here: closing any descriptor of a file ends all locks that this process has on it. Another
+    process would then believe that it is alone, and remove the file of newest writes while this one goes on writing to it.
+    """
     if file and file != ":memory:":
-        with contextlib.suppress(OSError):  # SQLite reports what is wrong with the path
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        with contextlib.suppress(OSError):  # it is there already, or SQLite reports what is wrong with the path
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _tune_sqlite(connection: Any, record: object) -> None:

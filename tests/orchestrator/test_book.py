@@ -42,6 +42,7 @@ from orchestrator.records import Game
 from orchestrator.roster import TimeControl
 from orchestrator.spec import Entry, Spec
 from tests.harness.books import Clock
+from tests.harness.processes import PYTHON, run_command
 
 _MANY: Final = 100_000
 _BLOCK: Final = 2
@@ -713,3 +714,31 @@ def test_only_the_owner_can_read_a_book_in_a_file(tmp_path: Path) -> None:
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     book.close()
     assert set(modes.values()) == {0o600}, modes
+
+
+def test_what_is_committed_stays_whoever_else_opens_and_closes_the_book(tmp_path: Path) -> None:
+    """A process may open a book twice. Its locks must outlast that, or the last other process removes what is written next."""
+    url = f"sqlite:///{tmp_path / 'book.sqlite'}"
+
+    def asked_elsewhere(name: str) -> str:
+        told = run_command(PYTHON, "-c", _ASK, url, name)
+        assert told.returncode == 0, told.stderr
+        return told.stdout.strip()
+
+    with contextlib.closing(Book(url)) as first:
+        first.shared_secret("before")
+        with contextlib.closing(Book(url)):
+            asked_elsewhere("before")
+            written = first.shared_secret("after")
+        assert asked_elsewhere("after") == written
+    assert asked_elsewhere("after") == written
+
+
+_ASK: Final = """
+import sys
+from orchestrator.book import Book
+
+book = Book(sys.argv[1])
+print(book.shared_secret(sys.argv[2]))
+book.close()
+"""
