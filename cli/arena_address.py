@@ -85,21 +85,41 @@ def secret_address(flag: str, given: str) -> str:
     return given
 
 
+def is_this_machine(address: str) -> bool:
+    """Whether host:port is a loopback address."""
+    host = address.rpartition(":")[0].strip("[]")
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _place(address: str) -> tuple[str, str]:
+    """Host and port, with one name for this machine."""
+    host, _, port = address.rpartition(":")
+    return ("localhost" if is_this_machine(address) else host, port)
+
+
 def operator_token_if_known(api: str, state_dir: str | Path) -> str:
     """Return the operator's token, or nothing. A given API may belong to another operator than the arena of the state folder."""
-    if api and not ("RUBBLE_OPERATOR_TOKEN" in os.environ or "RUBBLE_OPERATOR_TOKEN_FILE" in os.environ):
-        return ""
     try:
-        return operator_token(state_dir)
+        return operator_token(state_dir, api)
     except NoToken:
         return ""
 
 
-def operator_token(state_dir: str | Path) -> str:
-    """Return the operator's token from the environment or the state folder; raises NoToken if neither has it."""
+def operator_token(state_dir: str | Path, asked: str = "") -> str:
+    """Return the operator's token from the environment or the state folder; raises NoToken if neither has it.
+
+    ``asked``: the address that a flag or its variable names. The token of a folder is for the arena of that folder only.
+    """
     token = os.environ.get("RUBBLE_OPERATOR_TOKEN", "")
     if token:
         return token
+    if asked and "RUBBLE_OPERATOR_TOKEN_FILE" not in os.environ:
+        known = read_address(Path(state_dir))
+        if known is None or _place(asked) not in (_place(known.api), _place(known.service)):
+            raise NoToken(
+                f"only the organiser of the arena may do this, and {asked} is not the arena that runs in {str(state_dir)!r}, "
+                "whose operator's token is not sent elsewhere; set RUBBLE_OPERATOR_TOKEN or RUBBLE_OPERATOR_TOKEN_FILE"
+            )
     file = Path(os.environ.get("RUBBLE_OPERATOR_TOKEN_FILE", str(Path(state_dir) / "operator_token")))
     try:
         return file.read_text(encoding="utf-8").strip()

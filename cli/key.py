@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.table import Table
 
-from cli.arena_address import NoToken, operator_token, read_address
+from cli.arena_address import NoToken, is_this_machine, operator_token, read_address
 from cli.arguments import Json
 from cli.terminal import complain, console, print_json
 
@@ -71,11 +71,13 @@ def _with_client(address: str, state_dir: str, work: "Callable[[ArenaClient], No
     """Do something as the operator, at the address or else at the arena of the state folder; every failure is one line."""
     from orchestrator.client import ArenaClient, ServiceAccess, ServiceError
 
+    # A service that was started by `rubble serve` has no file with its address: this machine is near enough.
+    asked = "" if is_this_machine(address) else address
     arena_address = None if address else read_address(Path(state_dir))
     address = address or (arena_address.service if arena_address is not None else _DEFAULT_ADDRESS)
     ca = os.environ.get("RUBBLE_CA", "") or (arena_address.ca if arena_address is not None else "")
     try:
-        with ArenaClient(ServiceAccess(address, operator_token(state_dir), ca)) as client:
+        with ArenaClient(ServiceAccess(address, operator_token(state_dir, asked), ca)) as client:
             work(client)
     except (NoToken, BadName, OSError) as error:
         complain(str(error))

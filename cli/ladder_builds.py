@@ -204,15 +204,20 @@ def verdict(
     """
 
     def work(ladders: "LadderClient") -> int:
-        found = ask_until(
-            lambda: ladders.verdict(ladder, build),
-            lambda so_far: not wait or word(so_far, "verdict") != "running",
-            lambda so_far: visible(so_far.sentence),
-        )
+        def is_final(so_far: "ladder_pb2.BuildVerdict") -> bool:
+            return (
+                not wait
+                or word(so_far, "verdict") != "running"
+                or word(ladders.seasons(ladder)[0], "state") == "closed"
+            )
+
+        found = ask_until(lambda: ladders.verdict(ladder, build), is_final, lambda so_far: visible(so_far.sentence))
         if json:
-            print_json(plain(found))
+            print_json({"ladder": ladder, "build": build} | plain(found))
         else:
             print(visible(found.sentence))
+            if wait and word(found, "verdict") == "running":
+                print("The season is closed, so nothing more is played; the test begins anew in the next one.")
         return _CODES.get(word(found, "verdict"), _UNDECIDED)
 
     return as_anybody(api, state_dir, json, work, failed=BAD_INPUT)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.arena_address import NoToken, operator_token, operator_token_if_known
+from cli.arena_address import NoToken, is_this_machine, operator_token, operator_token_if_known
 from cli.arena_client import NothingToAsk, arena_access, print_problems
 from cli.arguments import read_number
-from cli.terminal import count_of, own_command, report_error
+from cli.terminal import complain, count_of, own_command, report_error
 from service.games.core import BadSetup
 
 if TYPE_CHECKING:  # slow to import, and --help does not need it
@@ -83,7 +83,7 @@ def as_anybody(api: str, state_dir: str, json: bool, work: "Work", *, failed: in
 
 def as_operator(api: str, state_dir: str, json: bool, work: "Work") -> int:
     """Do something that only the operator may."""
-    return _call(api, state_dir, json, lambda: operator_token(state_dir), work)
+    return _call(api, state_dir, json, lambda: operator_token(state_dir, api), work)
 
 
 def as_operator_if_possible(api: str, state_dir: str, json: bool, work: "Work") -> int:
@@ -104,7 +104,7 @@ def as_owner_or_operator(api: str, state_dir: str, json: bool, file: str, work: 
         if key:
             return key
         try:
-            return operator_token(state_dir)
+            return operator_token(state_dir, api)
         except NoToken:
             return needed_owner_key(file)
 
@@ -121,7 +121,10 @@ def _call(api: str, state_dir: str, json: bool, token: Callable[[], str], work: 
     with ExitStack() as stack:
         try:
             access = arena_access(api, state_dir, lambda: "", "--api ADDR (RUBBLE_API)")
-            return work(stack.enter_context(LadderClient(access, token()))) or 0
+            key = token()
+            if key and not (json or access.ca_file or is_this_machine(access.address)):
+                complain(f"your key goes to {access.address} without encryption; set RUBBLE_CA if that arena has TLS")
+            return work(stack.enter_context(LadderClient(access, key))) or 0
         except NothingToAsk as error:
             return refuse(json, "NO_ARENA", str(error))
         except NoToken as error:

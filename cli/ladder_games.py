@@ -53,7 +53,9 @@ def matches(
 
     def work(ladders: "LadderClient") -> None:
         most = read_number("--limit", limit, 1, 1_000_000)
-        found = list(ladders.matches(ladder, read_season(season), build, most))
+        found = list(ladders.matches(ladder, read_season(season), build, most + 1))
+        has_more = len(found) > most
+        del found[most:]
         if json:
             print_json([plain(match) for match in found])
             return
@@ -61,6 +63,8 @@ def matches(
         out.print(_match_table(found, out.width, build) if found else "no matches")
         if any(not seat.entrant for one in found for seat in one.match.seats):
             out.print("Names appear when the block is over.", style="dim")
+        if has_more:
+            out.print(f"The latest {count_of(most, 'match', 'matches')}; there are more: --limit N.", style="dim")
 
     return as_operator_if_possible(api, state_dir, json, work)
 

@@ -1,5 +1,6 @@
 """``rubble ladder season``, ``seasons`` and ``export``: moves seasons on, and writes closed ones as folders."""
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -63,6 +64,11 @@ def move(
         at = same_arena(api, state_dir)
         if season.finals and to == "finals":
             print(f"The finals are a tournament: {own_command()} tournament watch {visible(season.finals)}{at}")
+        elif to == "finals":
+            print(
+                "They begin when the blocks that have begun are over. If builds of fewer owners qualify than a table has seats, "
+                "there are none, and the season is closed."
+            )
         if to == "closed":
             print(f"Next: {own_command()} ladder export {visible(season.ladder)} --out season-{season.number}{at}")
 
@@ -123,8 +129,15 @@ def export(
         number = read_season(season)
         folder = Path(out)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise BadSetup("--out", out, "a new or empty folder, since files of two seasons must not be mixed")
-        count = write_files(ladders.export(ladder, number, without_replays=no_replays), folder)
+            raise BadSetup("--out", out, "a new or empty folder, since files of two exports must not be mixed")
+        is_there = folder.exists()
+        try:
+            count = write_files(ladders.export(ladder, number, without_replays=no_replays), folder)
+        except BaseException:  # a part of a season is worth nothing, and the next try needs an empty folder
+            shutil.rmtree(folder, ignore_errors=True)
+            if is_there:
+                folder.mkdir(mode=0o700, exist_ok=True)
+            raise
         hash_ = hash_of((folder / "manifest.json").read_bytes())
         if json:
             print_json({"folder": out, "files": count, "manifest": hash_})

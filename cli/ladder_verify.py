@@ -192,7 +192,10 @@ def _check_replays(folder: Path, manifest: "Manifest", record: "SeasonRecord") -
             advance()
             if problem:
                 problems.append(f"match {each.match.id}: {problem}")
-    what = f"{count_of(len(expected), 'game')} played again from the seeds, against the recorded results and the clocks"
+    there = sum(Path(each.path).name in here for each in expected)
+    games = count_of(len(expected), "game")
+    what = f"{games if there == len(expected) else f'{there:,} of {games}'} played again from the seeds, against the recorded "
+    what += "results and the clocks"
     adjudicated = sum(each.match.result is not None and each.match.result.ending == "ADJUDICATED" for each in expected)
     if adjudicated:
         what += f"; {adjudicated:,} of them ended by a decision of the operator, which no check can prove"

@@ -106,7 +106,7 @@ def _open(book: str, api: str, state_dir: str, stack: ExitStack, roster: str, *,
     others = "--api ADDR (RUBBLE_API) or --book URL (RUBBLE_BOOK), such as the folder of a run"
 
     def token() -> str:
-        return operator_token_if_known(api, state_dir) if for_anybody else operator_token(state_dir)
+        return operator_token_if_known(api, state_dir) if for_anybody else operator_token(state_dir, api)
 
     access = arena_access(api, state_dir, token, others)
     return stack.enter_context(TournamentClient(access))

@@ -18,7 +18,7 @@ from orchestrator.ladder.seasons import finals_id, finals_plan, finals_secret, s
 from orchestrator.ladder.spec import LadderSpec
 from orchestrator.ladder.states import BadMove, SeasonState
 from orchestrator.planning import matches_of, rules_of
-from orchestrator.report.words import listed
+from orchestrator.report.words import count, listed
 from orchestrator.schedule import content_id
 from orchestrator.spec import LADDER, Entry, Spec
 
@@ -208,9 +208,7 @@ class SeasonEnd:
         builds = {build.name: build for build in self._book.builds(season.ladder)}
         field = finalists(table, entrants_of(spec, builds), ladder.spec.finals_builds)
         if len(field) < ladder.spec.players:
-            qualified = (
-                f"{len(field)} builds of different owners qualified, and a table has {ladder.spec.players} seats"
-            )
+            qualified = f"builds of {count(len(field), 'owner')} qualified, and a table has {ladder.spec.players} seats"
             _close(self._book, season, f"Season {season.number} has no finals: {qualified}.")
             return
         bots = [spec.bots[entrant] for entrant in field]

@@ -190,6 +190,8 @@ class LadderQueries:
         message = standings_message(season, spec, table, at_ms, builds)
         if season.state is SeasonState.CLOSED and season.finals:
             message.notes.append(self._finals_words(season))
+        elif season.state is SeasonState.CLOSED:
+            message.notes.append(f"Season {season.number} was closed without finals.")
         if not self._go_on and season.state is not SeasonState.CLOSED:
             message.notes.append(f"No game is played: {NO_LADDERS}.")
         return message

@@ -369,7 +369,8 @@ class Ladders(LadderQueries):
     def _check_season(self, season: Season) -> None:
         if season.state not in (SeasonState.OPEN, SeasonState.CLOSING):
             raise BadSeason(
-                f"season {season.number} of {season.ladder} is {season.state}; challenges are played while it is open",
+                f"season {season.number} of {season.ladder} is {_IS.get(season.state, season.state.value)}; challenges are "
+                "played while it is open or closing",
                 state=season.state.value,
             )
 

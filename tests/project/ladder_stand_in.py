@@ -313,6 +313,8 @@ class StandIn(ladder_pb2_grpc.LadderServiceServicer):
         self.calls: list[tuple[str, Any]] = []
         #: A watched ladder is sent twice, and then it is gone.
         self.is_gone_after_watch = False
+        #: An export ends after its first file.
+        self.breaks_off = False
         self.refusal: tuple[grpc.StatusCode, str, str, dict[str, str]] | None = None
 
     def seen(self, request: Any, context: Any) -> None:
@@ -339,6 +341,9 @@ class StandIn(ladder_pb2_grpc.LadderServiceServicer):
         self.seen(request, context)
         yield ladder.ExportSeasonResponse(path="manifest.json", data=b"{")
         yield ladder.ExportSeasonResponse(path="manifest.json", data=b"}")
+        if self.breaks_off:
+            yield ladder.ExportSeasonResponse(path="builds.json", data=b"[]")
+            context.abort(grpc.StatusCode.UNAVAILABLE, "it stops")
         yield ladder.ExportSeasonResponse(path="replays/1f.jsonl", data=b"{}\n")
 
 

@@ -1,6 +1,7 @@
 """``rubble ladder`` and ``rubble owner``: what they send, print and write. The answers are fixed, see ``ladder_stand_in``."""
 
 import json
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import typer
 
 from cli.app import make_app, run
+from cli.arena_address import ArenaAddress, write_address
 from cli.fitted_table import Column, fitting
 from cli.ladder_history import plot
 from cli.ladder_wait import ask_until
@@ -346,6 +348,64 @@ def test_a_season_is_exported_into_an_empty_folder_only(arena: StandIn, out: Any
     assert "a new or empty folder" in out("ladder", "export", "spring", "--out", "s1", code=2)
     told = json.loads(out("ladder", "export", "spring", "--out", "s2", "--json"))
     assert told == {"folder": "s2", "files": 2, "manifest": hash_}
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_export_that_breaks_off_leaves_nothing_behind(arena: StandIn, out: Any, is_there: bool) -> None:
+    if is_there:
+        Path("s1").mkdir()
+    arena.breaks_off = True
+    assert "UNAVAILABLE" in out("ladder", "export", "spring", "--out", "s1", code=1)
+    assert Path("s1").exists() == is_there and not (is_there and any(Path("s1").iterdir()))
+    arena.breaks_off = False
+    out("ladder", "export", "spring", "--out", "s1")
+
+
+def test_the_token_of_a_folder_is_sent_to_the_arena_of_that_folder_only(
+    arena: StandIn, out: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = os.environ["RUBBLE_API"]
+    Path("mine").mkdir()
+    Path("mine/operator_token").write_text("a token of mine")
+    write_address(Path("mine"), ArenaAddress(os.getpid(), "127.0.0.1:1", "127.0.0.1:2"))
+    decide = ("ladder", "decide", "spring", "hello", "--state-dir", "mine", "--api", address)
+    said = out(*decide, code=2)
+    assert f"{address} is not the arena that runs in 'mine', whose operator's token is not sent elsewhere" in said
+    assert "RUBBLE_OPERATOR_TOKEN" in said
+    out("ladder", "matches", "spring", "--state-dir", "mine", "--api", address)
+    retire = ("ladder", "retire", "spring", "mybot/v1", "--state-dir", "mine", "--api", address)
+    assert "no owner key" in out(*retire, code=2)
+    assert {token for token, _ in arena.calls} == {""}
+
+    write_address(Path("mine"), ArenaAddress(os.getpid(), "127.0.0.1:1", address.replace("127.0.0.1", "localhost")))
+    out(*decide)
+    assert arena.calls[-1][0] == "a token of mine"
+    write_address(Path("mine"), ArenaAddress(os.getpid(), "127.0.0.1:1", "127.0.0.1:2"))
+    monkeypatch.setenv("RUBBLE_OPERATOR_TOKEN", OPERATOR)
+    out(*decide)
+    assert arena.calls[-1][0] == OPERATOR, "what is given for all arenas is sent"
+
+
+def test_a_key_that_leaves_this_machine_without_encryption_is_noted(
+    arena: StandIn, out: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUBBLE_OWNER_KEY", OWNER)
+    noted = "your key goes to arena.invalid:9 without encryption; set RUBBLE_CA"
+    assert noted in out("ladder", "key", "spring", "mybot/v1", "--api", "arena.invalid:9", code=1)
+    assert "without encryption" not in out("ladder", "key", "spring", "mybot/v1")
+
+
+def test_nobody_waits_for_a_verdict_when_the_season_is_closed(
+    arena: StandIn, out: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canned, "SEASON", canned.CLOSED)
+    said = out("ladder", "verdict", "spring", "mybot/v3", "--wait", code=3)
+    assert "The season is closed, so nothing more is played" in said
+
+
+def test_a_list_of_matches_that_is_cut_says_so(arena: StandIn, out: Any) -> None:
+    assert "there are more: --limit N" in out("ladder", "matches", "spring", "--limit", "1")
+    assert "there are more" not in out("ladder", "matches", "spring", "--limit", "100")
 
 
 @pytest.mark.parametrize("json_flag", [[], ["--json"]])

@@ -187,7 +187,9 @@ def test_no_challenge_is_written_into_a_season_that_has_moved_to_its_finals(book
     make(books[0], "pot")
     books[0].move_season(books[0].season("pot"), SeasonState.CLOSING)
     books[1].before_draw = lambda: books[0].move_season(books[0].season("pot"), SeasonState.FINALS)
-    with pytest.raises(BadSeason, match="season 1 of pot is finals; challenges are played while it is open"):
+    with pytest.raises(
+        BadSeason, match="season 1 of pot is in its finals; challenges are played while it is open or closing"
+    ):
         challenge(books[1], "pot")
     assert written(books[0], "pot") == []
     books[0].open_season(*new_season(books[0].ladder("pot"), 2, books[0].builds("pot")))

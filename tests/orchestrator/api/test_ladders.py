@@ -490,7 +490,8 @@ def test_an_arena_that_plays_no_ladders_says_so(api: LadderApi, opened: tuple[La
         watched.cancel()
         for state in (SeasonState.CLOSING, SeasonState.FINALS, SeasonState.CLOSED):
             api.book.move_season(api.book.season(ladder), state)
-        assert list(off.call(standings).standings.notes) == [], "a closed season plays nothing anyway"
+        closed = ["Season 1 was closed without finals."]
+        assert list(off.call(standings).standings.notes) == closed, "a closed season plays nothing anyway"
     finally:
         off.close()
 

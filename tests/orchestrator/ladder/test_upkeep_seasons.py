@@ -302,7 +302,7 @@ def test_a_season_with_too_few_builds_is_closed_without_finals(tmp_path: Path) -
     cup.tick()
     assert cup.season_state() == "closed" and not cup.season.finals
     assert cup.events()[-2:] == [
-        "Season 1 has no finals: 1 builds of different owners qualified, and a table has 2 seats.",
+        "Season 1 has no finals: builds of 1 owner qualified, and a table has 2 seats.",
         "Season 1 is closed.",
     ]
 
