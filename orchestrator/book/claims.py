@@ -22,8 +22,10 @@ _STEP_MS: Final = 2_000
 _SETTLE_MS: Final = 8_000
 #: No lease is longer than this: one that ends later was written before the clock was set back.
 _FARTHEST_MS: Final = 600_000
-#: PostgreSQL's advisory lock for handing out.
-_HAND_OUT_LOCK: Final = 1907
+#: PostgreSQL's advisory locks, for handing out and for every other change that must be alone. They hold for a whole database: the
+#: schema joins them, so that two books in one database do not wait for each other.
+_HAND_OUT_LOCK: Final = (1907, func.hashtext(func.current_schema()))
+_LOCK: Final = (1906, func.hashtext(func.current_schema()))
 #: Column values of a match that is neither queued nor playing.
 AT_REST: Final[dict[str, Any]] = {"lease_until_ms": None, "queued_ms": None, "published_ms": None}
 
@@ -78,12 +80,12 @@ class BookClaims(BookReader):
         if self._is_sqlite:
             self._lock(connection)
             return True
-        return bool(connection.execute(select(func.pg_try_advisory_xact_lock(_HAND_OUT_LOCK))).scalar_one())
+        return bool(connection.execute(select(func.pg_try_advisory_xact_lock(*_HAND_OUT_LOCK))).scalar_one())
 
     def _lock_hand_out(self, connection: Connection) -> None:
         """Wait until no process is handing out, and let none do so before the transaction ends."""
         if not self._is_sqlite:  # there every writer excludes all others
-            connection.execute(select(func.pg_advisory_xact_lock(_HAND_OUT_LOCK)))
+            connection.execute(select(func.pg_advisory_xact_lock(*_HAND_OUT_LOCK)))
 
     def _take_back(self, connection: Connection, kind: str, are_these: ColumnElement[bool]) -> None:
         """Set matches back to planned that no worker plays or will play."""
@@ -149,7 +151,7 @@ class BookClaims(BookReader):
         if self._is_sqlite:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
-            connection.execute(select(func.pg_advisory_xact_lock(1906)))
+            connection.execute(select(func.pg_advisory_xact_lock(*_LOCK)))
 
     # ---------------------------------------------------------------------------------------------------------- playing
     def begin(self, match: Match, slot: int, lease_ms: int) -> Match | None:

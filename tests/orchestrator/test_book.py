@@ -317,9 +317,11 @@ def test_handing_out_never_waits_for_a_lock(url: str, book: Book) -> None:
         connection.execute(select(matches).where(matches.c.id == "cup00000000").with_for_update())
         assert _ids(book.hand_out(3, 1000)) == ["cup00000001", "cup00000002"]
     with other._engine.begin() as connection:
-        connection.execute(select(func.pg_advisory_xact_lock(1907)))
+        connection.execute(select(func.pg_advisory_xact_lock(1907, func.hashtext(func.current_schema()))))
         assert book.hand_out(3, 1000) == [], "another process is handing out"
-    assert _ids(book.hand_out(3, 1000)) == ["cup00000000"]
+    with other._engine.begin() as connection:
+        connection.execute(select(func.pg_advisory_xact_lock(1907, func.hashtext("another schema"))))
+        assert _ids(book.hand_out(3, 1000)) == ["cup00000000"], "another book in the same database is"
     other.close()
 
 
