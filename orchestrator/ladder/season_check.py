@@ -316,7 +316,7 @@ def check_matches(record: SeasonRecord) -> Check:
 
 
 def _not_played(matches: Sequence[ArchivedMatch]) -> str:
-    """How many of these were not played. Nothing proves that: whoever exports a season can leave out a result."""
+    """How many of these were not played. Nothing proves that: an organiser can leave out a result."""
     dropped = sum(match.state == DROPPED for match in matches)
     return f"; {dropped} of them were not played, which no check can prove" if dropped else ""
 

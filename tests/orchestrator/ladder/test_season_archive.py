@@ -389,7 +389,7 @@ def test_what_the_folder_cannot_prove_is_said(copy: Path, capsys: pytest.Capture
 def test_games_that_are_said_not_to_have_been_played_are_counted(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever exports a season can leave out results, and an entrant of the finals: nothing proves it, so it is said."""
+    """An organiser can leave out results, and an entrant of the finals: nothing proves it, so it is said."""
 
     def leave_out(found: Rows) -> None:
         for row in found[-2:]:
